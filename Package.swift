@@ -1,0 +1,138 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// MARK: Switches of a build, all off by default
+
+/// `SLUICE_ONLY=SluiceConcurrency swift test` builds one module, what it needs and its tests, and fetches nothing else:
+/// seconds instead of minutes while one works on a lower layer, and what a sanitizer run wants.
+let only = Context.environment["SLUICE_ONLY"]
+
+/// `SLUICE_WARNINGS_AS_ERRORS=1` holds our own targets, and not the dependencies, to no warnings.
+let warningsAreErrors = Context.environment["SLUICE_WARNINGS_AS_ERRORS"] == "1"
+
+// MARK: Settings of every Swift target
+
+var settings: [SwiftSetting] = [
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+if warningsAreErrors { settings.append(.treatAllWarnings(as: .error)) }
+
+// MARK: Targets, lowest layer first (a layer imports only layers above it in this list)
+
+let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
+
+let targets: [Target] = [
+    .target(name: "SluiceConcurrency", dependencies: [collections], swiftSettings: settings),
+    .target(name: "CSluiceFiles"),
+    .target(name: "SluiceFiles", dependencies: ["SluiceConcurrency", "CSluiceFiles", collections], swiftSettings: settings),
+    .target(name: "NativeMark", swiftSettings: settings),
+    .target(
+        name: "SluiceHTTP",
+        dependencies: [
+            "SluiceConcurrency", "SluiceFiles", httpTypes, nioCore, nioPosix, nioHTTP1, nioFoundation,
+            .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        ],
+        swiftSettings: settings),
+    .target(name: "SluiceCache", dependencies: ["SluiceHTTP"], swiftSettings: settings),
+    .target(
+        name: "SluiceDownloads", dependencies: ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP"],
+        swiftSettings: settings),
+    // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
+    .target(
+        name: "LoopbackOrigin", dependencies: ["SluiceConcurrency", nioCore, nioPosix, nioHTTP1], swiftSettings: settings),
+    .target(
+        name: "SluiceCommands",
+        dependencies: [
+            "SluiceDownloads", "SluiceCache", "NativeMark", "LoopbackOrigin",
+            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            .product(name: "Rainbow", package: "Rainbow"),
+            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        ],
+        swiftSettings: settings),
+    .executableTarget(name: "sluice", dependencies: ["SluiceCommands"], swiftSettings: settings),
+
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .testTarget(
+        name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "TestSupport"], swiftSettings: settings),
+    .testTarget(name: "SluiceFilesTests", dependencies: ["SluiceFiles", "TestSupport"], swiftSettings: settings),
+    .testTarget(name: "NativeMarkTests", dependencies: ["NativeMark"], swiftSettings: settings),
+    .testTarget(
+        name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport"], swiftSettings: settings),
+    .testTarget(name: "SluiceCacheTests", dependencies: ["SluiceCache"], swiftSettings: settings),
+    .testTarget(
+        name: "SluiceDownloadsTests", dependencies: ["SluiceDownloads", "LoopbackOrigin", "TestSupport"],
+        swiftSettings: settings),
+    .testTarget(
+        name: "SluiceCommandsTests", dependencies: ["SluiceCommands", "LoopbackOrigin", "TestSupport", "sluice"],
+        swiftSettings: settings),
+]
+
+let libraries = [
+    "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "NativeMark",
+]
+
+let dependencies: [Package.Dependency] = [
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/onevcat/Rainbow", from: "4.2.0"),
+]
+
+// MARK: The package
+
+/// The targets that `SLUICE_ONLY` leaves, and the packages that those name.
+let kept = only.map { closure(of: $0, in: targets) } ?? targets
+let keptNames = Set(kept.map(\.name))
+let keptPackages = Set(kept.flatMap(\.dependencies).compactMap(packageName))
+
+let package = Package(
+    name: "sluice",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: libraries.filter(keptNames.contains).map { .library(name: $0, targets: [$0]) }
+        + (keptNames.contains("sluice") ? [.executable(name: "sluice", targets: ["sluice"])] : []),
+    dependencies: only == nil ? dependencies : dependencies.filter { keptPackages.contains(identity(of: $0)) },
+    targets: kept,
+    swiftLanguageModes: [.v6]
+)
+
+func closure(of module: String, in targets: [Target]) -> [Target] {
+    var wanted: Set = [module, module + "Tests"]
+    var grown = true
+    while grown {
+        let needed = targets.filter { wanted.contains($0.name) }.flatMap(\.dependencies).compactMap(targetName)
+        grown = !wanted.isSuperset(of: needed)
+        wanted.formUnion(needed)
+    }
+    return targets.filter { wanted.contains($0.name) }
+}
+
+func targetName(_ dependency: Target.Dependency) -> String? {
+    switch dependency {
+    case .targetItem(let name, _), .byNameItem(let name, _): name
+    default: nil
+    }
+}
+
+func packageName(_ dependency: Target.Dependency) -> String? {
+    guard case .productItem(_, let package, _, _) = dependency else { return nil }
+    return package
+}
+
+func identity(of dependency: Package.Dependency) -> String {
+    guard case .sourceControl(_, let location, _) = dependency.kind else { return "" }
+    return location.split(separator: "/").last.map(String.init) ?? ""
+}
