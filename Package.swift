@@ -28,17 +28,18 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
+let nioFoundation = Target.Dependency.product(name: "NIOFoundationEssentialsCompat", package: "swift-nio")
 
 let targets: [Target] = [
     .target(name: "SluiceConcurrency", dependencies: [collections], swiftSettings: settings),
     .target(name: "CSluiceFiles"),
-    .target(name: "SluiceFiles", dependencies: ["SluiceConcurrency", "CSluiceFiles", collections], swiftSettings: settings),
+    .target(
+        name: "SluiceFiles", dependencies: ["SluiceConcurrency", "CSluiceFiles", collections], swiftSettings: settings),
     .target(name: "NativeMark", swiftSettings: settings),
     .target(
         name: "SluiceHTTP",
         dependencies: [
-            "SluiceConcurrency", "SluiceFiles", httpTypes, nioCore, nioPosix, nioHTTP1, nioFoundation,
+            httpTypes, nioCore, nioPosix, nioHTTP1, nioFoundation,
             .product(name: "AsyncHTTPClient", package: "async-http-client"),
             .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ],
@@ -49,7 +50,7 @@ let targets: [Target] = [
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
-        name: "LoopbackOrigin", dependencies: ["SluiceConcurrency", nioCore, nioPosix, nioHTTP1], swiftSettings: settings),
+        name: "LoopbackOrigin", dependencies: [httpTypes, nioCore, nioPosix, nioHTTP1], swiftSettings: settings),
     .target(
         name: "SluiceCommands",
         dependencies: [

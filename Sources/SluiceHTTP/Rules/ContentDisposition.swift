@@ -1,0 +1,82 @@
+extension FileName {
+    /// The name that a `Content-Disposition` field gives (RFC 6266), made safe; nil if it gives none.
+    ///
+    ///     FileName.suggested(byContentDisposition: "attachment; filename=\"a.txt\"; filename*=UTF-8''%e2%82%ac.txt")   // "€.txt"
+    ///
+    /// `filename*` (RFC 8187) wins over `filename`, as section 4.3 asks. A field that breaks the grammar is read as far as
+    /// it goes: no error, since the name is a suggestion.
+    public static func suggested(byContentDisposition field: String) -> String? {
+        var parser = ParameterParser(field[...])
+        parser.skipValue()
+        var plain: String?
+        var extended: String?
+        while let (name, value) = parser.next() {
+            switch name {
+            case "filename": plain = plain ?? value
+            case "filename*": extended = extended ?? decodedExtendedValue(value)
+            default: break
+            }
+        }
+        return extended.flatMap(safe) ?? plain.flatMap(safe)
+    }
+
+    /// `UTF-8'en'%e2%82%ac` decoded; nil for another character set than UTF-8 and ISO-8859-1, or bytes that are not in it.
+    private static func decodedExtendedValue(_ value: String) -> String? {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = parts[2].percentDecodedBytes else { return nil }
+        switch parts[0].lowercased() {
+        case "utf-8": return String(validating: bytes, as: UTF8.self)
+        case "iso-8859-1": return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        default: return nil
+        }
+    }
+}
+
+/// Reads `; name=value; name="quoted \" value"` (RFC 9110, section 5.6.6).
+private struct ParameterParser {
+    var rest: Substring
+
+    init(_ text: Substring) { rest = text }
+
+    /// Skips to the first semicolon outside quotes.
+    mutating func skipValue() {
+        var quoted = false
+        while let character = rest.first, quoted || character != ";" {
+            if character == "\"" { quoted.toggle() }
+            rest.removeFirst()
+        }
+    }
+
+    /// The next parameter, its name in lower case.
+    mutating func next() -> (name: String, value: String)? {
+        while let first = rest.first, first == ";" || first == " " || first == "\t" { rest.removeFirst() }
+        guard !rest.isEmpty else { return nil }
+        let name = rest.prefix { $0 != "=" && $0 != ";" }
+        rest = rest.dropFirst(name.count)
+        guard rest.popFirst() == "=" else { return (name.trimmingSpaces().lowercased(), "") }
+        rest = rest.drop { $0 == " " || $0 == "\t" }
+        let value: String
+        if rest.first == "\"" {
+            rest.removeFirst()
+            value = quotedString()
+            skipValue()
+        } else {
+            let token = rest.prefix { $0 != ";" }
+            rest = rest.dropFirst(token.count)
+            value = token.trimmingSpaces()
+        }
+        return (name.trimmingSpaces().lowercased(), value)
+    }
+
+    private mutating func quotedString() -> String {
+        var value = ""
+        while let character = rest.popFirst(), character != "\"" {
+            if character == "\\", let escaped = rest.popFirst() {
+                value.append(escaped)
+            } else {
+                value.append(character)
+            }
+        }
+        return value
+    }
+}

@@ -1,0 +1,71 @@
+/// A date as HTTP writes it (RFC 9110, section 5.6.7), in seconds since 1970 UTC.
+///
+///     HTTPDate(parsing: "Sun, 06 Nov 1994 08:49:37 GMT", now: now)?.secondsSince1970   // 784111777
+///
+/// Reads all three forms that a recipient must accept: IMF-fixdate, the obsolete RFC 850 form, and asctime.
+public struct HTTPDate: Sendable, Hashable {
+    /// Seconds since the start of 1970 in UTC, without leap seconds.
+    public var secondsSince1970: Int
+
+    /// A date from seconds since 1970.
+    public init(secondsSince1970: Int) {
+        self.secondsSince1970 = secondsSince1970
+    }
+
+    /// The date that `text` writes, or nil if it is in none of the three forms.
+    ///
+    /// - Parameter now: decides the century of the two digits in an RFC 850 date: never more than 50 years ahead.
+    public init?(parsing text: some StringProtocol, now: HTTPDate) {
+        let words = text.split(whereSeparator: { $0 == " " || $0 == "," }).map { String($0) }
+        let fields: (day: String, month: String, year: String, time: String)
+        switch words.count {
+        case 6 where words[5] == "GMT":  // Sun, 06 Nov 1994 08:49:37 GMT
+            fields = (words[1], words[2], words[3], words[4])
+        case 4 where words[3] == "GMT":  // Sunday, 06-Nov-94 08:49:37 GMT
+            let date = words[1].split(separator: "-").map { String($0) }
+            guard date.count == 3 else { return nil }
+            fields = (date[0], date[1], date[2], words[2])
+        case 5:  // Sun Nov  6 08:49:37 1994
+            fields = (words[2], words[1], words[4], words[3])
+        default:
+            return nil
+        }
+        let clock = fields.time.split(separator: ":", omittingEmptySubsequences: false).map(Self.number)
+        guard let day = Self.number(fields.day), (1...31).contains(day),
+            let month = Self.months.firstIndex(of: fields.month),
+            var year = Self.number(fields.year), (0...9999).contains(year),
+            clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
+            hour < 24, minute < 60, second <= 60
+        else { return nil }
+        if fields.year.utf8.count == 2 {
+            // The length of a mean Gregorian year is near enough for a century.
+            let currentYear = 1970 + now.secondsSince1970 / 31_556_952
+            year += currentYear / 100 * 100
+            if year > currentYear + 50 { year -= 100 }
+        }
+        let days = Self.daysSince1970(year: year, month: month + 1, day: day)
+        secondsSince1970 = ((days * 24 + hour) * 60 + minute) * 60 + second
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    private static func number(_ digits: some StringProtocol) -> Int? {
+        guard (1...4).contains(digits.utf8.count),
+            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return Int(digits)
+    }
+
+    /// Days from 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date
+    /// Algorithms", `days_from_civil`).
+    private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
+        let year = month <= 2 ? year - 1 : year
+        let era = (year >= 0 ? year : year - 399) / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+}

@@ -1,0 +1,67 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+public import HTTPTypes
+
+/// Which redirects are followed, and what of a request goes along (RFC 9110, section 15.4).
+///
+/// - At most ``limit`` of them, and never from `https` to `http`, nor to another scheme.
+/// - 303 turns any method but `HEAD` into `GET`; 301 and 302 do so with `POST`, as every browser does; 307 and 308 keep it.
+/// - The request's own header fields stay with its origin (scheme, host and port): another one never sees them.
+/// - A fragment of the first URL is kept where the target has none (section 10.2.2).
+public struct RedirectPolicy: Sendable, Hashable {
+    /// How many redirects are followed for one request.
+    public var limit: Int
+
+    /// A policy that follows `limit` redirects, 20 unless said otherwise.
+    public init(limit: Int = 20) {
+        self.limit = limit
+    }
+
+    /// The statuses that send a client elsewhere. 300 and 304 do not, whatever their `Location` says.
+    static let statuses: Set<Int> = [301, 302, 303, 307, 308]
+
+    /// The request that a response asks for, or nil if it asks for none.
+    ///
+    /// - Parameter count: how many redirects have been followed already.
+    /// - Throws: ``TransportError`` with `tooManyRedirects` or `redirectRefused`.
+    public func next(
+        after request: TransportRequest, status: HTTPResponse.Status, headerFields: HTTPFields, count: Int
+    ) throws(TransportError) -> TransportRequest? {
+        guard Self.statuses.contains(status.code), let location = headerFields[.location] else { return nil }
+        guard count < limit else {
+            throw TransportError(.tooManyRedirects, url: request.url, cause: "more than \(limit)")
+        }
+        guard let target = URL(string: location.trimmingSpaces(), relativeTo: request.url)?.absoluteURL,
+            let scheme = target.scheme?.lowercased(), scheme == "http" || scheme == "https",
+            target.host(percentEncoded: false)?.isEmpty == false
+        else {
+            throw TransportError(.redirectRefused, url: request.url, cause: "its target is no http or https URL")
+        }
+        if request.url.scheme?.lowercased() == "https", scheme == "http" {
+            throw TransportError(
+                .redirectRefused, url: request.url, cause: "from https to http, at \(target.redactedForDisplay)")
+        }
+        var next = request
+        next.url = target.inheritingFragment(of: request.url)
+        if target.origin != request.url.origin { next.headerFields = [:] }
+        if status.code == 303 && request.method != .head
+            || (status.code == 301 || status.code == 302) && request.method == .post
+        {
+            next.method = .get
+        }
+        return next
+    }
+}
+
+extension URL {
+    fileprivate func inheritingFragment(of other: URL) -> URL {
+        guard fragment() == nil, let inherited = other.fragment(),
+            var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+        else { return self }
+        parts.percentEncodedFragment = inherited
+        return parts.url ?? self
+    }
+}

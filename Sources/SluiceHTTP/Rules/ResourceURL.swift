@@ -1,0 +1,109 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension URL {
+    /// The URL that a person typed, if it can be fetched: absolute, `http` or `https`, with a host.
+    ///
+    ///     let url = try URL(fetchable: "https://example.com/song.mp3")
+    ///
+    /// Spaces around it are dropped. Characters that a URL cannot hold are percent-encoded, except controls, which are
+    /// refused.
+    ///
+    /// - Throws: ``URLRefusal``, which says what is wrong with the text and what to do.
+    public init(fetchable text: String) throws(URLRefusal) {
+        let text = text.trimmingSpaces()
+        guard !text.isEmpty else { throw URLRefusal(text: text, problem: .empty) }
+        guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+            throw URLRefusal(text: text, problem: .malformed)
+        }
+        guard let scheme = Self.scheme(of: text) else { throw URLRefusal(text: text, problem: .noScheme) }
+        guard scheme == "http" || scheme == "https" else { throw URLRefusal(text: text, problem: .scheme(scheme)) }
+        guard let url = URL(string: text) else { throw URLRefusal(text: text, problem: .malformed) }
+        guard let host = url.host(percentEncoded: false), !host.isEmpty else {
+            throw URLRefusal(text: text, problem: .noHost)
+        }
+        if let port = url.port, !(1...65535).contains(port) { throw URLRefusal(text: text, problem: .port) }
+        self = url
+    }
+
+    /// The part before the first colon, in lower case, where that part is a scheme (RFC 3986, section 3.1).
+    private static func scheme(of text: String) -> String? {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let scheme = text[..<colon]
+        // `localhost:8080/x` is a host and a port to the person who typed it, not the scheme `localhost`.
+        let afterColon = text[text.index(after: colon)...]
+        guard afterColon.hasPrefix("/") || !(afterColon.first?.isNumber ?? false) else { return nil }
+        guard let first = scheme.first, first.isASCII, first.isLetter,
+            scheme.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) })
+        else { return nil }
+        return scheme.lowercased()
+    }
+
+    /// The port that a connection to this URL uses.
+    var effectivePort: Int {
+        port ?? (scheme?.lowercased() == "https" ? 443 : 80)
+    }
+
+    /// Scheme, host in lower case and port: who may see a request's secrets (RFC 6454).
+    var origin: String {
+        "\(scheme?.lowercased() ?? "")://\(host(percentEncoded: false)?.lowercased() ?? ""):\(effectivePort)"
+    }
+
+    /// The URL as messages may show it: without user name, password, query and fragment, which may hold secrets.
+    public var redactedForDisplay: String {
+        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(unreadable URL)" }
+        let hadQuery = parts.percentEncodedQuery?.isEmpty == false
+        parts.user = nil
+        parts.password = nil
+        parts.query = nil
+        parts.fragment = nil
+        return (parts.string ?? "(unreadable URL)") + (hadQuery ? "?…" : "")
+    }
+}
+
+/// Why a text is no URL that can be fetched.
+public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong.
+    public enum Problem: Sendable, Hashable {
+        /// Nothing was given.
+        case empty
+        /// No scheme in front.
+        case noScheme
+        /// A scheme other than `http` and `https`.
+        case scheme(String)
+        /// No host after the scheme.
+        case noHost
+        /// A port that is not between 1 and 65,535.
+        case port
+        /// Characters or a structure that no URL has.
+        case malformed
+    }
+
+    /// The text that was refused.
+    public var text: String
+    /// What is wrong with it.
+    public var problem: Problem
+
+    /// A refusal of `text`.
+    public init(text: String, problem: Problem) {
+        self.text = text
+        self.problem = problem
+    }
+
+    /// One line: the text, what is wrong, and what to write.
+    public var description: String {
+        let example = "write it in full, such as https://example.com/file"
+        return switch problem {
+        case .empty: "an empty URL; \(example)"
+        case .noScheme: "\"\(text)\" is not a URL: it has no scheme; \(example)"
+        case .scheme(let scheme):
+            "\"\(text)\": the scheme \"\(scheme)\" is not supported; use http or https"
+        case .noHost: "\"\(text)\" has no host; \(example)"
+        case .port: "\"\(text)\" has a port outside 1 to 65535; \(example)"
+        case .malformed: "\"\(text)\" is not a URL; \(example)"
+        }
+    }
+}

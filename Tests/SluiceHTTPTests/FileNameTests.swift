@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite struct `File names` {
+    @Test(arguments: [
+        ("https://example.com/a/song.mp3", "song.mp3"),
+        ("https://example.com/a/My%20Song.mp3?token=1#t", "My Song.mp3"),
+        ("https://example.com/%E2%82%AC.txt", "€.txt"),
+        ("https://example.com/..%2F..%2Fetc%2Fpasswd", "passwd"),
+        ("https://example.com/%2e%2e", "index.html"),
+        ("https://example.com/a%00b%0Ac", "abc"),
+        ("https://example.com/.bashrc", "bashrc"),
+        ("https://example.com/C%3A%5Cboot.ini", "boot.ini"),
+        ("https://example.com/", "index.html"),
+        ("https://example.com", "index.html"),
+        ("https://example.com/folder/", "index.html"),
+        ("https://example.com/100%25", "100%"),
+    ])
+    func `a URL gives its last component, made safe`(url: String, name: String) throws {
+        #expect(FileName.suggested(by: try URL(fetchable: url)) == name)
+    }
+
+    @Test(
+        arguments: [
+            ("song.mp3", "song.mp3"), ("../../etc/passwd", "passwd"), ("..", nil), (".", nil), ("", nil), ("/", nil),
+            ("...hidden", "hidden"), (" . x ", "x"), ("a\u{202E}gpj.exe", "agpj.exe"), ("\u{1B}[31mred", "[31mred"),
+            ("a\u{9B}b", "ab"), ("a/b\\c", "c"), ("日本語.txt", "日本語.txt"),
+        ] as [(String, String?)])
+    func `a safe name stays in its folder and shows what it is`(name: String, safe: String?) {
+        #expect(FileName.safe(name) == safe)
+    }
+
+    @Test func `a long name is cut before its extension and between characters`() throws {
+        let name = String(repeating: "ü", count: 300) + ".mp3"
+        let safe = try #require(FileName.safe(name))
+        #expect(safe.utf8.count <= 255)
+        #expect(safe.hasSuffix("ü.mp3"))
+    }
+
+    @Test(
+        arguments: [
+            ("attachment; filename=\"a.txt\"", "a.txt"),
+            ("attachment; filename=a.txt; size=3", "a.txt"),
+            ("attachment;filename=\"a;b \\\"c\\\".txt\"", "a;b \"c\".txt"),
+            ("attachment; filename=\"EURO.txt\"; filename*=UTF-8''%e2%82%ac.txt", "€.txt"),
+            ("attachment; FILENAME*=utf-8'en'%C3%A9.txt", "é.txt"),
+            ("attachment; filename*=iso-8859-1'en'%A3.txt", "£.txt"),
+            ("attachment; filename=\"plain.txt\"; filename*=UTF-8''%ff%fe", "plain.txt"),
+            ("attachment; filename=\"../../etc/passwd\"", "passwd"),
+            ("inline", nil), ("attachment; filename=", nil), ("", nil), ("attachment; filename=\"", nil),
+            ("attachment; filename*=UTF-8''%zz", nil),
+        ] as [(String, String?)])
+    func `Content-Disposition names the file`(field: String, name: String?) {
+        #expect(FileName.suggested(byContentDisposition: field) == name)
+    }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite struct `HTTP transport` {
+    static let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+
+    /// A transport and an origin that answers as told, for one test.
+    func exchange(
+        stallTimeout: Duration = .seconds(30), bufferSize: Int = 256 * 1024,
+        _ handler: @escaping LoopbackOrigin.Handler,
+        _ test: @Sendable (HTTPTransport, LoopbackOrigin) async throws -> Void
+    ) async throws {
+        try await LoopbackOrigin.serve(handler) { origin in
+            let configuration = HTTPTransport.Configuration(
+                connectTimeout: .seconds(10), stallTimeout: stallTimeout, bufferSize: bufferSize)
+            try await HTTPTransport.withTransport(configuration: configuration) { transport in
+                try await test(transport, origin)
+            }
+        }
+    }
+
+    func collect(_ response: TransportResponse) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await chunk in response.body { bytes += chunk }
+        return bytes
+    }
+
+    @Test func `a body arrives whole, with its head`() async throws {
+        try await exchange { _ in
+            OriginResponse(headerFields: [.eTag: "\"x\""], body: Self.body)
+        } _: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            #expect(response.status == .ok)
+            #expect(response.headerFields[.eTag] == "\"x\"")
+            #expect(response.contentLength == 100_000)
+            #expect(try await collect(response) == Self.body)
+        }
+    }
+
+    @Test func `a buffer smaller than the body slows the server and loses nothing`() async throws {
+        try await exchange(bufferSize: 1) { _ in
+            OriginResponse(
+                announcedLength: nil, steps: (0..<100).map { .send(Array(Self.body[$0 * 1000..<$0 * 1000 + 1000])) })
+        } _: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            #expect(response.contentLength == nil)
+            #expect(try await collect(response) == Self.body)
+        }
+    }
+
+    @Test func `the request asks for the bytes as they are and carries its own fields`() async throws {
+        try await exchange { request in
+            OriginResponse(
+                body: Array(
+                    "\(request.headerFields[.acceptEncoding] ?? "-")|\(request.headerFields[.authorization] ?? "-")"
+                        .utf8))
+        } _: { transport, origin in
+            let url = try URL(fetchable: origin.url("/a"))
+            let response = try await transport.open(.init(url, headerFields: [.authorization: "Bearer x"]))
+            #expect(String(decoding: try await collect(response), as: UTF8.self) == "identity|Bearer x")
+        }
+    }
+
+    @Test func `redirects are followed, fields do not cross to another origin, and a 304 with a Location is none`()
+        async throws
+    {
+        try await LoopbackOrigin.serve { request in
+            OriginResponse(body: Array((request.headerFields[.authorization] ?? "none").utf8))
+        } during: { other in
+            try await self.exchange { request in
+                switch request.target {
+                case "/there": .redirect(to: other.url("/x"))
+                case "/304": .redirect(to: other.url("/x"), status: 304)
+                default: .redirect(to: "/loop")
+                }
+            } _: { transport, origin in
+                let fields: HTTPFields = [.authorization: "secret"]
+                let there = try await transport.open(
+                    .init(URL(fetchable: origin.url("/there")), headerFields: fields))
+                #expect(try await collect(there) == Array("none".utf8))
+                #expect(there.url.absoluteString == other.url("/x"))
+                #expect(there.redirectCount == 1)
+                #expect(try await transport.open(.init(URL(fetchable: origin.url("/304")))).status.code == 304)
+                let error = await #expect(throws: TransportError.self) {
+                    try await transport.open(.init(URL(fetchable: origin.url("/loop"))))
+                }
+                #expect(error?.code == .tooManyRedirects)
+            }
+        }
+    }
+
+    @Test(arguments: [OriginResponse.Step.hangUp, .reset])
+    func `a body that ends early throws after the bytes that came`(ending: OriginResponse.Step) async throws {
+        try await exchange { _ in
+            OriginResponse(announcedLength: 100, steps: [.send([1, 2, 3]), .pause(.milliseconds(50)), ending])
+        } _: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            var received: [UInt8] = []
+            let error = await #expect(throws: TransportError.self) {
+                for try await chunk in response.body { received += chunk }
+            }
+            #expect(error?.code == .connectionClosed)
+            #expect(received == [1, 2, 3])
+        }
+    }
+
+    @Test func `a silent server stalls before the head and within the body`() async throws {
+        try await exchange(stallTimeout: .milliseconds(200)) { request in
+            request.target == "/head"
+                ? OriginResponse(body: [], delay: .seconds(600))
+                : OriginResponse(announcedLength: 100, steps: [.send([1]), .stall])
+        } _: { transport, origin in
+            let head = await #expect(throws: TransportError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/head"))))
+            }
+            #expect(head?.code == .stalled)
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/body"))))
+            let body = await #expect(throws: TransportError.self) { try await collect(response) }
+            #expect(body?.code == .stalled)
+            #expect(body?.description.contains("0.2 s") == true)
+        }
+    }
+
+    @Test func `a refused connection and an unknown host say so`() async throws {
+        try await HTTPTransport.withTransport { transport in
+            // Given a port that was free a moment ago.
+            let port = try await LoopbackOrigin.serve { _ in
+                OriginResponse()
+            } during: {
+                $0.port
+            }
+            let refused = await #expect(throws: TransportError.self) {
+                try await transport.open(.init(URL(fetchable: "http://127.0.0.1:\(port)/")))
+            }
+            #expect(refused?.code == .connectionRefused)
+            let unknown = await #expect(throws: TransportError.self) {
+                try await transport.open(.init(URL(fetchable: "http://no-such-host.invalid/")))
+            }
+            #expect(unknown?.code == .hostNotFound)
+        }
+    }
+
+    @Test func `cancelling ends the wait for the head and for the body`() async throws {
+        try await exchange { request in
+            request.target == "/head"
+                ? OriginResponse(body: [], delay: .seconds(600))
+                : OriginResponse(announcedLength: 100, steps: [.send([1]), .stall])
+        } _: { transport, origin in
+            let head = Task { try await transport.open(.init(URL(fetchable: origin.url("/head")))) }
+            head.cancel()
+            await #expect(throws: CancellationError.self) { try await head.value }
+
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/body"))))
+            let body = Task { try await collect(response) }
+            body.cancel()
+            await #expect(throws: CancellationError.self) { try await body.value }
+        }
+    }
+
+    @Test func `a response that nobody reads ends its exchange`() async throws {
+        try await exchange { _ in
+            OriginResponse(announcedLength: 1_000_000_000, steps: [.send([1]), .stall])
+        } _: { transport, origin in
+            // The pool holds 8 connections: the ninth exchange opens only if the earlier ones ended.
+            for _ in 0..<20 { _ = try await transport.open(.init(URL(fetchable: origin.url("/a")))) }
+        }
+    }
+
+    @Test func `a transport that was shut down refuses, and one that is given back is shut down after an error`()
+        async throws
+    {
+        struct Failed: Error {}
+        var kept: HTTPTransport?
+        await #expect(throws: Failed.self) {
+            try await HTTPTransport.withTransport { transport in
+                kept = transport
+                throw Failed()
+            }
+        }
+        let transport = try #require(kept)
+        let error = await #expect(throws: TransportError.self) {
+            try await transport.open(.init(URL(fetchable: "http://127.0.0.1:1/")))
+        }
+        #expect(error?.code == .shutDown)
+    }
+
+    @Test func `many exchanges at once all arrive`() async throws {
+        try await exchange { request in
+            OriginResponse(body: Array(request.target.utf8))
+        } _: { transport, origin in
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for index in 0..<300 {
+                    group.addTask {
+                        let response = try await transport.open(.init(URL(fetchable: origin.url("/\(index)"))))
+                        return try await collect(response) == Array("/\(index)".utf8)
+                    }
+                }
+                for try await isRight in group { #expect(isRight) }
+            }
+            #expect(origin.metrics.requests == 300)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite struct `Redirects and URLs` {
+    static let secret: HTTPFields = [.authorization: "Bearer x"]
+
+    func next(
+        _ url: String, _ status: Int, _ location: String?, method: HTTPRequest.Method = .get, count: Int = 0
+    ) throws -> TransportRequest? {
+        let request = TransportRequest(try URL(fetchable: url), method: method, headerFields: Self.secret)
+        return try RedirectPolicy(limit: 5).next(
+            after: request, status: .init(code: status), headerFields: location.map { [.location: $0] } ?? [:],
+            count: count)
+    }
+
+    @Test(arguments: [
+        ("https://a.example/x/y", 302, "z", "https://a.example/x/z", true),
+        ("https://a.example/x/y", 301, "/z?q=1", "https://a.example/z?q=1", true),
+        ("https://a.example/x", 307, "https://b.example/x", "https://b.example/x", false),
+        ("https://a.example/x", 308, "https://a.example:444/x", "https://a.example:444/x", false),
+        ("http://a.example/x", 303, "https://a.example/x", "https://a.example/x", false),
+        ("https://a.example/x", 302, "https://A.EXAMPLE:443/z", "https://A.EXAMPLE:443/z", true),
+        ("https://a.example/x", 302, "//b.example/z", "https://b.example/z", false),
+        ("https://a.example/x#part", 302, "/z", "https://a.example/z#part", true),
+    ])
+    func `a redirect leads on, and header fields stay with their origin`(
+        url: String, status: Int, location: String, target: String, keepsFields: Bool
+    ) throws {
+        let next = try #require(try next(url, status, location))
+        #expect(next.url.absoluteString == target)
+        #expect(next.headerFields == (keepsFields ? Self.secret : [:]))
+    }
+
+    @Test(arguments: [200, 300, 304, 404]) func `other statuses lead nowhere`(status: Int) throws {
+        #expect(try next("https://a.example/x", status, "/y") == nil)
+        #expect(try next("https://a.example/x", 302, nil) == nil)
+    }
+
+    @Test(arguments: [
+        ("https://a.example/", "http://a.example/"), ("https://a.example/", "ftp://a.example/"),
+        ("https://a.example/", "file:///etc/passwd"), ("https://a.example/", "http://"),
+    ])
+    func `a redirect to something less safe is refused`(url: String, location: String) {
+        let error = #expect(throws: TransportError.self) { try next(url, 302, location) }
+        #expect(error?.code == .redirectRefused)
+    }
+
+    @Test func `redirects are counted`() throws {
+        #expect(try next("https://a.example/", 302, "/x", count: 4) != nil)
+        let error = #expect(throws: TransportError.self) { try next("https://a.example/", 302, "/x", count: 5) }
+        #expect(error?.code == .tooManyRedirects)
+    }
+
+    @Test func `303 turns into GET and 307 keeps the method`() throws {
+        #expect(try next("https://a.example/", 303, "/x", method: .put)?.method == .get)
+        #expect(try next("https://a.example/", 301, "/x", method: .post)?.method == .get)
+        #expect(try next("https://a.example/", 307, "/x", method: .post)?.method == .post)
+        #expect(try next("https://a.example/", 303, "/x", method: .head)?.method == .head)
+    }
+
+    @Test(
+        arguments: [
+            ("", .empty), ("song.mp3", .noScheme), ("example.com/x", .noScheme), ("localhost:8080/x", .noScheme),
+            ("ftp://example.com/x", .scheme("ftp")), ("file:///etc/passwd", .scheme("file")),
+            ("mailto:a@b.c", .scheme("mailto")), ("http://", .noHost), ("http:///x", .noHost),
+            ("http://example.com:70000/", .port), ("http://example.com/a\nb", .malformed), ("http://[::1/", .malformed),
+        ] as [(String, URLRefusal.Problem)])
+    func `what cannot be fetched is refused with its text and a remedy`(text: String, problem: URLRefusal.Problem) {
+        let refusal = #expect(throws: URLRefusal.self) { try URL(fetchable: text) }
+        #expect(refusal?.problem == problem)
+        if !text.isEmpty { #expect(refusal?.description.contains(text) == true) }
+    }
+
+    @Test(arguments: [
+        "http://example.com", " https://user@example.com/a b ", "HTTP://EXAMPLE.com/ü?q=ä", "http://[::1]:8080/",
+    ])
+    func `what a person types is accepted`(text: String) throws {
+        _ = try URL(fetchable: text)
+    }
+
+    @Test func `messages hide what may be secret`() throws {
+        let url = try URL(fetchable: "https://user:pw@example.com/a?token=1#x")
+        #expect(url.redactedForDisplay == "https://example.com/a?…")
+        let error = TransportError(.connectionRefused, url: url)
+        #expect(!error.description.contains("pw") && !error.description.contains("token"))
+        #expect(error.description.contains("port 443"))
+    }
+}

@@ -1,0 +1,69 @@
+import HTTPTypes
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite struct `Retry rules` {
+    let now = HTTPDate(secondsSince1970: 784_111_777)  // Sun, 06 Nov 1994 08:49:37 GMT
+
+    @Test(
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+            ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799), ("Sun, 06 Nov 1994 25:00:00 GMT", nil),
+            ("Sun, 06 Now 1994 08:49:37 GMT", nil), ("06 Nov 1994", nil), ("", nil),
+            ("Sun, 06 Nov 1994 08:49:37 UTC", nil),
+        ] as [(String, Int?)])
+    func `a date is read in all three forms`(text: String, seconds: Int?) {
+        #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
+    }
+
+    @Test(
+        arguments: [
+            ("120", .seconds(120)), (" 0 ", .zero), ("-1", nil), ("1.5", nil), ("soon", nil), ("", nil),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)), ("Sun, 06 Nov 1994 08:00:00 GMT", .zero),
+            ("99999999999999999999", .seconds(Int64(Int32.max))),
+        ] as [(String, Duration?)])
+    func `Retry-After is seconds or a date`(text: String, delay: Duration?) {
+        #expect(RetryPolicy.retryAfter(in: [.retryAfter: text], now: now) == delay)
+    }
+
+    @Test func `delays have full jitter below a bound that doubles up to the maximum`() throws {
+        let policy = RetryPolicy(maximumRetries: 8, baseDelay: .seconds(1), maximumDelay: .seconds(10))
+        var random = SplitMix(state: 7)
+        for number in 1...8 {
+            let bound = Duration.seconds(min(10, 1 << (number - 1)))
+            let delays = try (0..<400).map { _ in try #require(policy.delay(beforeRetry: number, using: &random)) }
+            #expect(delays.allSatisfy { $0 >= .zero && $0 <= bound })
+            #expect(delays.contains { $0 < bound * 0.2 } && delays.contains { $0 > bound * 0.8 })
+        }
+        #expect(policy.delay(beforeRetry: 9, using: &random) == nil)
+    }
+
+    @Test func `Retry-After is obeyed, and one that is too long ends the retries`() throws {
+        let policy = RetryPolicy(maximumRetryAfter: .seconds(60))
+        var random = SplitMix(state: 7)
+        #expect(try #require(policy.delay(beforeRetry: 1, retryAfter: .seconds(60), using: &random)) >= .seconds(60))
+        #expect(policy.delay(beforeRetry: 1, retryAfter: .seconds(61), using: &random) == nil)
+        #expect(RetryPolicy.never.delay(beforeRetry: 1, using: &random) == nil)
+    }
+
+    @Test func `only what may pass is tried again`() {
+        let transient = (100..<600).filter { RetryPolicy.isTransient(HTTPResponse.Status(code: $0)) }
+        #expect(transient == [408, 425, 429, 500, 502, 503, 504])
+        let codes = TransportError.Code.allCases.filter { RetryPolicy.isTransient($0) }
+        #expect(codes == [.connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed])
+    }
+}
+
+/// SplitMix64: a small generator with a seed.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
