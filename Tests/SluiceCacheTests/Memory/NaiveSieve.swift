@@ -1,0 +1,85 @@
+/// SIEVE as one would write it down: an array from the oldest to the newest, searched from the start each time.
+struct NaiveSieve {
+    struct Entry {
+        var key: Int
+        var value: Int
+        var cost: Int
+        var isMarked: Bool
+    }
+
+    let costLimit: Int
+    let countLimit: Int
+    private(set) var entries: [Entry] = []
+    private(set) var evictions = 0
+    private var hand = 0
+
+    init(costLimit: Int, countLimit: Int) {
+        self.costLimit = costLimit
+        self.countLimit = countLimit
+    }
+
+    var cost: Int { entries.reduce(0) { $0 + $1.cost } }
+
+    mutating func value(for key: Int) -> Int? {
+        guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
+        entries[index].isMarked = true
+        return entries[index].value
+    }
+
+    mutating func insert(_ value: Int, for key: Int, cost: Int) -> (isKept: Bool, discarded: [Int]) {
+        let replaced = remove(key)
+        var discarded = replaced.map { [$0] } ?? []
+        guard cost * 10 <= costLimit, countLimit > 0 else { return (false, discarded) }
+        while self.cost + cost > costLimit || entries.count + 1 > countLimit { discarded.append(evict()) }
+        entries.append(Entry(key: key, value: value, cost: cost, isMarked: replaced != nil))
+        return (true, discarded)
+    }
+
+    mutating func remove(_ key: Int) -> Int? {
+        entries.firstIndex { $0.key == key }.map { remove(at: $0) }
+    }
+
+    mutating func removeAll() -> [Int] {
+        defer { (entries, hand) = ([], 0) }
+        return entries.map(\.value)
+    }
+
+    mutating func trim(toCost limit: Int) -> [Int] {
+        var discarded: [Int] = []
+        while cost > limit { discarded.append(evict()) }
+        return discarded
+    }
+
+    private mutating func evict() -> Int {
+        while entries[hand].isMarked {
+            entries[hand].isMarked = false
+            hand = (hand + 1) % entries.count
+        }
+        evictions += 1
+        return remove(at: hand)
+    }
+
+    private mutating func remove(at index: Int) -> Int {
+        let value = entries.remove(at: index).value
+        if hand > index { hand -= 1 }
+        if hand == entries.count { hand = 0 }
+        return value
+    }
+}
+
+/// SplitMix64: the same numbers in every run.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
