@@ -46,7 +46,7 @@ let targets: [Target] = [
         swiftSettings: settings),
     .target(name: "SluiceCache", dependencies: ["SluiceHTTP"], swiftSettings: settings),
     .target(
-        name: "SluiceDownloads", dependencies: ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP"],
+        name: "SluiceDownloads", dependencies: ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", httpTypes],
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
@@ -54,9 +54,8 @@ let targets: [Target] = [
     .target(
         name: "SluiceCommands",
         dependencies: [
-            "SluiceDownloads", "SluiceCache", "NativeMark", "LoopbackOrigin",
+            "SluiceDownloads", "NativeMark", "LoopbackOrigin", httpTypes,
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            .product(name: "Rainbow", package: "Rainbow"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
         swiftSettings: settings),
@@ -90,7 +89,6 @@ let dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/onevcat/Rainbow", from: "4.2.0"),
 ]
 
 // MARK: The package

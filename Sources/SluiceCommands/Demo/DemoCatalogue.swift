@@ -1,0 +1,123 @@
+/// The songs and pictures that the demo's server offers: real WAV and BMP files, computed from their number.
+///
+/// The same number always gives the same bytes, so that what was downloaded can be compared with what it should be.
+struct DemoCatalogue: Sendable {
+    /// A file on offer.
+    struct Item: Sendable, Equatable {
+        var number: Int
+        var name: String
+
+        var isPicture: Bool { name.hasSuffix(".bmp") }
+    }
+
+    /// 240 songs and 60 pictures.
+    let items: [Item]
+
+    init(count: Int = 300) {
+        items = (0..<count).map { number in
+            let digits = String(number + 1001).dropFirst()
+            return Item(number: number, name: number % 5 == 4 ? "cover-\(digits).bmp" : "song-\(digits).wav")
+        }
+    }
+
+    /// The item's bytes.
+    func content(of item: Item) -> [UInt8] {
+        item.isPicture ? Self.picture(item.number) : Self.song(item.number)
+    }
+
+    // MARK: Songs
+
+    /// A little tune: 16-bit mono at 8 kHz, in a RIFF WAVE file ("Multimedia Programming Interface and Data
+    /// Specifications 1.0", 1991). Most last one to four seconds, some a minute and a half.
+    private static func song(_ number: Int) -> [UInt8] {
+        let rate = 8000
+        let seconds = number % 40 == 1 ? 90 : 1 + number % 4
+        let samples = rate * seconds
+        var file: [UInt8] = []
+        file.reserveCapacity(44 + samples * 2)
+        file += Array("RIFF".utf8)
+        file.append(littleEndian: UInt32(36 + samples * 2))
+        file += Array("WAVEfmt ".utf8)
+        file.append(littleEndian: UInt32(16))
+        file.append(littleEndian: UInt16(1))  // PCM
+        file.append(littleEndian: UInt16(1))  // channels
+        file.append(littleEndian: UInt32(rate))
+        file.append(littleEndian: UInt32(rate * 2))
+        file.append(littleEndian: UInt16(2))  // bytes a frame
+        file.append(littleEndian: UInt16(16))  // bits a sample
+        file += Array("data".utf8)
+        file.append(littleEndian: UInt32(samples * 2))
+        // A pentatonic scale from A3 to A5, in hertz; the tune is a walk over it.
+        let scale = [220, 262, 294, 330, 392, 440, 523, 587, 659, 784, 880]
+        let noteLength = rate / 4
+        var random = DemoRandom(seed: UInt64(number))
+        var step = number % scale.count
+        var phase = 0
+        for sample in 0..<samples {
+            if sample % noteLength == 0 {
+                step = min(max(step + Int(random.next() % 5) - 2, 0), scale.count - 1)
+            }
+            phase = (phase + scale[step]) % rate
+            // A triangle wave that fades within its note.
+            let position = phase * 4 * 6000 / rate
+            let wave = position < 12000 ? position - 6000 : 18000 - position
+            let fade = noteLength - sample % noteLength
+            file.append(littleEndian: UInt16(bitPattern: Int16(wave * fade / noteLength)))
+        }
+        return file
+    }
+
+    // MARK: Pictures
+
+    /// A pattern of 96 × 96 pixels in 24 bits, in a BMP file (BITMAPINFOHEADER).
+    private static func picture(_ number: Int) -> [UInt8] {
+        let side = 96
+        let pixels = side * side * 3  // a row of 288 bytes needs no padding to a multiple of 4
+        var file = Array("BM".utf8)
+        file.reserveCapacity(54 + pixels)
+        file.append(littleEndian: UInt32(54 + pixels))
+        file.append(littleEndian: UInt32(0))
+        file.append(littleEndian: UInt32(54))
+        file.append(littleEndian: UInt32(40))
+        file.append(littleEndian: UInt32(side))
+        file.append(littleEndian: UInt32(side))
+        file.append(littleEndian: UInt16(1))  // planes
+        file.append(littleEndian: UInt16(24))  // bits a pixel
+        file.append(littleEndian: UInt32(0))  // not compressed
+        file.append(littleEndian: UInt32(pixels))
+        file.append(littleEndian: UInt32(2835))  // pixels a metre
+        file.append(littleEndian: UInt32(2835))
+        file.append(littleEndian: UInt32(0))
+        file.append(littleEndian: UInt32(0))
+        for y in 0..<side {
+            for x in 0..<side {
+                let ring = ((x - 48) * (x - 48) + (y - 48) * (y - 48)) / (8 + number % 32)
+                file.append(UInt8(truncatingIfNeeded: x * 2 + number * 7))
+                file.append(UInt8(truncatingIfNeeded: ring * 4))
+                file.append(UInt8(truncatingIfNeeded: y * 2 + number * 3))
+            }
+        }
+        return file
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(littleEndian value: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): the same numbers from the same seed on every machine.
+struct DemoRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,122 @@
+import LoopbackOrigin
+import SluiceConcurrency
+import SluiceDownloads
+import SluiceFiles
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// One run of `sluice demo`.
+struct DemoRun: Sendable {
+    var directory: String?
+    var jobs: Int
+    var progress: ProgressStyle
+    /// The number of an item that the server sends wrong.
+    var corrupted: Int?
+    var console: Console
+
+    private let catalogue = DemoCatalogue()
+    private let files = FileIO.shared
+
+    init(directory: String?, jobs: Int, progress: ProgressStyle, corrupted: Int?, console: Console) {
+        self.directory = directory
+        self.jobs = jobs
+        self.progress = progress
+        self.corrupted = corrupted
+        self.console = console
+    }
+
+    func run() async throws -> ExitStatus {
+        do {
+            guard let directory else {
+                return try await files.withTemporaryDirectory(prefix: "sluice-demo") { try await run(in: $0) }
+            }
+            return try await run(in: URL(filePath: directory, directoryHint: .isDirectory))
+        } catch let error as FileError {
+            throw CommandFailure(.localFile, "\(error)")
+        }
+    }
+
+    private func run(in folder: URL) async throws -> ExitStatus {
+        let server = DemoServer(catalogue: catalogue, corrupted: corrupted)
+        return try await LoopbackOrigin.serve { server.answer($0) } during: { origin in
+            let requests = try catalogue.items.map { item in
+                DownloadRequest(try URL(fetchable: origin.url("/files/\(item.name)")), to: folder, name: item.name)
+            }
+            let count = "\(catalogue.items.count) files"
+            await console.write("Downloading \(count) from \(origin.url("/")) …\n", to: .error)
+            let start = ContinuousClock.now
+            let reporter = progress.makeReporter(console: console, names: requests.map(\.name))
+            let (downloaded, wasInterrupted) = await Interruption(console: console, reporter: reporter).guarding {
+                await Result { try await download(requests, reporter) }
+            }
+            let summary = try downloaded.get()
+            let elapsed = ContinuousClock.now - start
+            if wasInterrupted {
+                await console.report("interrupted: \(summary.done) of \(count) are complete")
+                return .interrupted
+            }
+            return try await verify(summary, in: folder, after: elapsed)
+        }
+    }
+
+    private func download(
+        _ requests: [DownloadRequest], _ reporter: any ProgressReporter
+    ) async throws -> DownloadSummary {
+        let configuration = HTTPTransport.Configuration(
+            connectionsPerHost: jobs, userAgent: "sluice/\(SluiceVersion.current) (demo)")
+        return try await HTTPTransport.withTransport(configuration: configuration) { transport in
+            let downloader = Downloader(
+                transport: transport, limiter: ConcurrencyLimiter(concurrency: jobs),
+                configuration: .init(
+                    retries: RetryPolicy(baseDelay: .milliseconds(200)), existing: .replace, durability: .none))
+            try await downloader.prepareFolders(of: requests)
+            return await reporter.showing {
+                await downloader.run(requests) { reporter.report($0) }
+            }
+        }
+    }
+
+    /// Compares every byte with what the server should have sent, and reports.
+    private func verify(
+        _ summary: DownloadSummary, in folder: URL, after elapsed: Duration
+    ) async throws -> ExitStatus {
+        var wrong: [String] = []
+        for item in catalogue.items {
+            let file = folder.appending(path: item.name, directoryHint: .notDirectory)
+            let bytes = try? await Data(asyncContentsOf: file, using: files)
+            if bytes.map({ $0.elementsEqual(catalogue.content(of: item)) }) != true { wrong.append(item.name) }
+        }
+        let right = catalogue.items.count - wrong.count
+        let rate = Format.rate(Double(summary.bytes) / max(elapsed / .seconds(1), 0.001))
+        await console.write(
+            """
+            Files    \(summary.done) of \(catalogue.items.count) downloaded, \(right) compared equal byte for byte
+            Bytes    \(Format.bytes(summary.bytes))
+            Time     \(Format.elapsed(elapsed)) (\(rate))
+            Retries  \(summary.retries) (the server makes some requests fail on purpose)
+
+            """, to: .output)
+        if directory != nil { await console.write("Kept in  \(folder.path(percentEncoded: false))\n", to: .output) }
+        for name in wrong.prefix(20) {
+            await console.report("\(name) is not what the server holds")
+        }
+        if !summary.failures.isEmpty { return .worst(of: summary.failures.values.map { ExitStatus($0) }) }
+        return wrong.isEmpty ? .success : .content
+    }
+}
+
+extension Result where Failure == any Error {
+    /// What an async body returns or throws.
+    init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}

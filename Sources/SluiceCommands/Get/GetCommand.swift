@@ -1,0 +1,142 @@
+import ArgumentParser
+import SluiceDownloads
+import SluiceFiles
+
+/// `sluice get`: the arguments.
+struct GetCommand: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Downloads files.",
+        discussion: """
+            Each file is written beside its place as NAME.part and gets its name only when it is whole. Downloads that fail \
+            for a passing reason are tried again, with growing delays. Ctrl-C stops cleanly; a second one stops at once.
+
+            EXAMPLES:
+              sluice get https://example.com/song.mp3
+              sluice get -d music -j 4 https://example.com/a.mp3 https://example.com/b.mp3
+              sluice get -o today.html https://example.com/
+              sluice get -i list.txt -d music --no-clobber
+              generate-urls | sluice get -i - --progress json
+
+            A LIST FILE has one URL a line. Indented lines below a URL are options of it:
+              # comments and empty lines are skipped
+              https://example.com/download?id=7
+                out=song.mp3
+                dir=music
+
+            \(ExitStatus.help)
+            """)
+
+    @Argument(help: "What to download: http or https URLs.")
+    var urls: [String] = []
+
+    @Option(
+        name: [.customShort("i"), .customLong("input")],
+        help: .init("A file that lists URLs, or - for standard input. May be given several times.", valueName: "list"))
+    var lists: [String] = []
+
+    @Option(
+        name: [.customShort("d"), .customLong("directory")],
+        help: .init("The folder that the files go to. It is made if it is missing.", valueName: "dir"))
+    var directory = "."
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: .init("The file's name, for a single URL. By default the URL's last part.", valueName: "name"))
+    var output: String?
+
+    @Option(name: [.customShort("j"), .customLong("jobs")], help: .init("How many downloads run at once.", valueName: "n"))
+    var jobs = 8
+
+    @Option(help: .init("How often a download is tried again.", valueName: "n"))
+    var retries = 3
+
+    @Flag(help: "Replace files that exist already, each once its new content is whole.")
+    var overwrite = false
+
+    @Flag(help: "Leave files that exist already, and count them as done. Without either flag they are errors.")
+    var noClobber = false
+
+    @Option(
+        help: .init(
+            """
+            How to show progress on standard error: bar, lines (one for each file), none, or json (JSON lines on standard \
+            output). auto is bar on a terminal and lines elsewhere.
+            """, valueName: "style"))
+    var progress = ProgressStyle.auto
+
+    @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Show errors only; the same as --progress none.")
+    var isQuiet = false
+
+    @Option(help: .init("Seconds that a server may take to accept a connection.", valueName: "s"))
+    var connectTimeout = 15.0
+
+    @Option(help: .init("Seconds that a server may send nothing before the download counts as stalled.", valueName: "s"))
+    var timeout = 60.0
+
+    @Option(
+        help: .init(
+            """
+            What is on disk when a file is done: none (the system writes when it likes), data (a file with its name has its \
+            bytes, even after a loss of power), full (its name survives that, too).
+            """, valueName: "level"))
+    var durability = DurabilityOption.data
+
+    func run(_ console: Console) async throws -> ExitStatus {
+        try await GetRun(options: checked(), console: console).run()
+    }
+
+    /// The options, if they make sense together.
+    private func checked() throws(CommandFailure) -> GetOptions {
+        func refuse(_ line: String) -> CommandFailure { CommandFailure(.usage, "\(line); see 'sluice get --help'") }
+        guard (1...1024).contains(jobs) else {
+            throw refuse("-j \(jobs): the number of downloads at once must be between 1 and 1024")
+        }
+        guard (0...1000).contains(retries) else { throw refuse("--retries \(retries): must be between 0 and 1000") }
+        guard connectTimeout > 0, connectTimeout <= 86_400 else {
+            throw refuse("--connect-timeout \(connectTimeout): must be more than 0 seconds and at most a day")
+        }
+        guard timeout > 0, timeout <= 86_400 else {
+            throw refuse("--timeout \(timeout): must be more than 0 seconds and at most a day")
+        }
+        guard !(overwrite && noClobber) else {
+            throw refuse("--overwrite and --no-clobber contradict each other: give one of them")
+        }
+        guard !urls.isEmpty || !lists.isEmpty else {
+            throw refuse("nothing to download: give URLs, or a list with -i")
+        }
+        return GetOptions(
+            urls: urls, lists: lists, directory: directory, output: output, jobs: jobs, retries: retries,
+            existing: overwrite ? .replace : noClobber ? .skip : .fail,
+            progress: isQuiet ? .none : progress, connectTimeout: .seconds(connectTimeout), timeout: .seconds(timeout),
+            durability: durability.level)
+    }
+}
+
+/// What `sluice get` is to do, checked.
+package struct GetOptions: Sendable {
+    var urls: [String]
+    var lists: [String]
+    var directory: String
+    var output: String?
+    var jobs: Int
+    var retries: Int
+    var existing: ExistingTarget
+    var progress: ProgressStyle
+    var connectTimeout: Duration
+    var timeout: Duration
+    var durability: Durability
+}
+
+/// `--durability`, by the names that users know.
+enum DurabilityOption: String, ExpressibleByArgument, CaseIterable {
+    case none, data, full
+
+    var level: Durability {
+        switch self {
+        case .none: .none
+        case .data: .data
+        case .full: .fullAndDirectory
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import SluiceDownloads
+import SluiceFiles
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What `sluice get` downloads, made of arguments and lists, and checked as a whole before anything begins.
+struct GetPlan: Sendable {
+    var requests: [DownloadRequest] = []
+
+    /// How many problems are shown before the rest is only counted.
+    private static let shownProblems = 20
+
+    /// Reads the lists and checks every entry.
+    ///
+    /// - Throws: ``CommandFailure``: all problems, so that a list is corrected in one go.
+    init(_ options: GetOptions, files: FileIO = .shared) async throws {
+        var entries = options.urls.map { GetList.Entry(url: $0, place: "") }
+        var problems: [String] = []
+        for list in options.lists {
+            let parsed = GetList(try await Self.read(list, files), name: list == "-" ? "standard input" : list)
+            entries += parsed.entries
+            problems += parsed.problems
+        }
+        if let name = options.output {
+            if entries.count == 1 {
+                entries[0].name = name
+            } else {
+                problems.append("-o \(name): names one file, but there are \(entries.count) URLs; use out= in a list")
+            }
+        }
+        problems += add(entries, folder: options.directory, outputOption: options.output)
+        guard problems.isEmpty else {
+            let hidden = problems.count - Self.shownProblems
+            let rest = hidden > 0 ? ["… and \(hidden) more problems; nothing was downloaded"] : []
+            throw CommandFailure(.usage, lines: problems.prefix(Self.shownProblems) + rest)
+        }
+        guard !requests.isEmpty else {
+            let names = options.lists.map { $0 == "-" ? "standard input" : $0 }.joined(separator: ", ")
+            throw CommandFailure(.usage, "nothing to download: \(names) lists no URL")
+        }
+    }
+
+    /// Turns entries into requests; returns what is wrong with them.
+    private mutating func add(_ entries: [GetList.Entry], folder: String, outputOption: String?) -> [String] {
+        var problems: [String] = []
+        var places: [String: String] = [:]
+        for entry in entries {
+            let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
+            do throws(URLRefusal) {
+                let url = try URL(fetchable: entry.url)
+                if let name = entry.name, !FileName.isSafe(name) {
+                    let option = outputOption == nil ? "out=\(name)" : "-o \(name)"
+                    let folderOption = outputOption == nil ? "dir=" : "-d"
+                    problems.append(
+                        "\(prefix)\(option): not a plain file name; leave out folders, leading dots and control "
+                            + "characters, and choose the folder with \(folderOption)")
+                    continue
+                }
+                let folder = Self.folder(entry.folder ?? folder)
+                let request = DownloadRequest(url, to: folder, name: entry.name)
+                let path = request.target.standardizedFileURL.path(percentEncoded: false)
+                let place = entry.place.isEmpty ? url.redactedForDisplay : entry.place
+                if let other = places.updateValue(place, forKey: path) {
+                    problems.append(
+                        "\(prefix)\(url.redactedForDisplay) and \(other) would both be written to '\(path)'; "
+                            + "give one of them another name with out= in a list")
+                    continue
+                }
+                requests.append(request)
+            } catch {
+                problems.append("\(prefix)\(error)")
+            }
+        }
+        return problems
+    }
+
+    private static func folder(_ path: String) -> URL {
+        URL(filePath: path.isEmpty ? "." : path, directoryHint: .isDirectory)
+    }
+
+    /// A list of a million long URLs fits; a device that never ends does not.
+    private static let listLimit = 256 << 20
+
+    private static func read(_ list: String, _ files: FileIO) async throws -> String {
+        let data: Data
+        do {
+            data =
+                list == "-"
+                ? try await files.readToEnd(descriptor: 0, name: "standard input", limit: listLimit)
+                : try await Data(asyncContentsOf: URL(filePath: list), limit: listLimit, using: files)
+        } catch let error as FileError {
+            throw CommandFailure(.localFile, "-i \(list): \(error)")
+        }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            throw CommandFailure(.usage, "-i \(list): the list is not text in UTF-8; save it as UTF-8")
+        }
+        return text
+    }
+}

@@ -1,0 +1,79 @@
+import NativeMark
+
+/// Draws a ``ProgressBoard`` as lines for a terminal: a bar for each running file, and one in total at the bottom.
+///
+///     song-017.wav      ━━━━━━━━━━━━━━──────  71 %   1.4 MB   2.1 MB/s  0:03
+///     cover-004.bmp     ────────────────────  waiting to try again
+///     Total 17/300      ━━━━────────────────  21 %  12.3 MB   4.0 MB/s  0:12 left
+struct BarFrame {
+    var board: ProgressBoard
+    var size: Console.Size
+    var time: Duration
+    var styled: (String, TerminalStyle) -> String
+
+    /// The lines, none wider than the terminal less one column, and no more of them than fit with the prompt's.
+    var lines: [String] {
+        let width = max(size.columns - 1, 1)
+        let most = max(size.rows - 2, 0)
+        let running = board.rows.sorted { $0.key < $1.key }.map(\.value)
+        var shown = running.prefix(most).map { line(for: $0, width: width) }
+        let hidden = running.count - shown.count
+        if hidden > 0, !shown.isEmpty {
+            shown[shown.count - 1] = TerminalText.truncated("… and \(hidden + 1) more", toWidth: width)
+        }
+        return shown + [total(width: width)]
+    }
+
+    private func line(for row: ProgressBoard.Row, width: Int) -> String {
+        let name = TerminalText.sanitized(row.name)
+        if row.isWaiting {
+            return compose(name: name, fraction: 0, tail: "waiting to try again", width: width, style: .yellow)
+        }
+        let seconds = (time - row.began) / .seconds(1)
+        let rate = seconds > 0 ? Double(row.received) / seconds : 0
+        var tail = "\(right(Format.bytes(row.received), 8))  \(right(Format.rate(rate), 10))"
+        var fraction = 0.0
+        if let announced = row.announced {
+            fraction = announced > 0 ? min(1, Double(row.received) / Double(announced)) : 1
+            tail = "\(right("\(Int(fraction * 100)) %", 5))  \(tail)"
+            if rate > 0, announced > row.received {
+                tail += "  " + right(Format.clock(.seconds(Double(announced - row.received) / rate)), 5)
+            }
+        }
+        return compose(name: name, fraction: fraction, tail: tail, width: width, style: .cyan)
+    }
+
+    private func total(width: Int) -> String {
+        let fraction = board.fraction
+        var tail = "\(right("\(Int(fraction * 100)) %", 5))  \(right(Format.bytes(board.bytes), 8))"
+        tail += "  \(right(Format.rate(board.rate), 10))"
+        let elapsed = time / .seconds(1)
+        if fraction > 0, fraction < 1, elapsed >= 1 {
+            tail += "  \(Format.clock(.seconds(elapsed * (1 - fraction) / fraction))) left"
+        }
+        if board.failed > 0 { tail += "  \(board.failed) failed" }
+        let name = "Total \(board.finished)/\(board.names.count)"
+        return compose(name: name, fraction: fraction, tail: tail, width: width, style: .green)
+    }
+
+    /// Name, bar and figures; on a narrow terminal first the bar goes, then the figures.
+    private func compose(name: String, fraction: Double, tail: String, width: Int, style: TerminalStyle) -> String {
+        let nameWidth = min(max(width / 4, 12), 40, width)
+        let shownName = TerminalText.padded(
+            TerminalText.truncated(name, toWidth: nameWidth, at: .middle), toWidth: nameWidth)
+        let tailWidth = TerminalText.width(of: tail)
+        let barWidth = min(width - nameWidth - tailWidth - 4, 40)
+        if barWidth >= 5 { return "\(shownName)  \(bar(fraction, barWidth, style))  \(tail)" }
+        return TerminalText.truncated("\(shownName)  \(tail)", toWidth: width)
+    }
+
+    private func bar(_ fraction: Double, _ width: Int, _ style: TerminalStyle) -> String {
+        let full = min(width, Int(fraction * Double(width)))
+        return styled(String(repeating: "━", count: full), style)
+            + styled(String(repeating: "─", count: width - full), .dim)
+    }
+
+    private func right(_ text: String, _ width: Int) -> String {
+        TerminalText.padded(text, toWidth: width, alignment: .trailing)
+    }
+}

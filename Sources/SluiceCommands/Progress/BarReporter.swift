@@ -1,0 +1,98 @@
+import SluiceConcurrency
+import SluiceDownloads
+import Synchronization
+
+/// Draws bars in place on a terminal, at most 10 times a second. Errors and messages scroll by above them.
+final class BarReporter: ProgressReporter {
+    private struct State {
+        var board: ProgressBoard
+        /// Lines to print once, above the bars.
+        var pending = ""
+        var summary: DownloadSummary?
+    }
+
+    private let console: Console
+    private let state: Mutex<State>
+    private let start = ContinuousClock.now
+    private let (ended, endSignal) = Condition.makeCondition()
+
+    /// The time between two frames.
+    private static let interval = Duration.milliseconds(100)
+
+    init(console: Console, names: [String]) {
+        self.console = console
+        state = Mutex(State(board: ProgressBoard(names: names)))
+    }
+
+    func report(_ event: DownloadEvent) {
+        let time = ContinuousClock.now - start
+        let line = ErrorLines().lines(for: event)
+        state.withLock { state in
+            state.board.note(event, at: time)
+            if let line { state.pending += line }
+        }
+    }
+
+    func announce(_ message: String) async {
+        state.withLock { $0.pending += Console.line(message) }
+    }
+
+    func finish(with summary: DownloadSummary) {
+        state.withLock { $0.summary = summary }
+        endSignal.signal()
+    }
+
+    func run() async {
+        var drawn = 0
+        await console.write(TerminalSequence.hideCursor, to: .error)
+        repeat {
+            drawn = await draw(over: drawn)
+        } while await !ends(within: Self.interval)
+        await close(over: drawn)
+    }
+
+    /// Waits for the end, or for the next frame's time; whether it is the end.
+    private func ends(within interval: Duration) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { (try? await self.ended.waitUnlessCancelled()) != nil }
+            group.addTask {
+                try? await Task.sleep(for: interval)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? true
+        }
+    }
+
+    /// Draws a frame over the last one, which had this many lines; returns how many it has.
+    private func draw(over drawn: Int) async -> Int {
+        let (board, pending) = take()
+        let frame = BarFrame(
+            board: board, size: console.size(), time: .now - start, styled: { self.console.styled($0, $1) })
+        let lines = frame.lines
+        let text = lines.map { $0 + TerminalSequence.eraseToEndOfLine + "\n" }.joined()
+        await console.write(home(over: drawn) + pending + text + TerminalSequence.eraseBelow, to: .error)
+        return lines.count
+    }
+
+    /// Replaces the bars by what is left to say.
+    private func close(over drawn: Int) async {
+        let (_, pending) = take()
+        let summary = state.withLock { $0.summary }
+        let last = summary.map { PlainLines.summary($0, after: .now - start) + "\n" } ?? ""
+        await console.write(home(over: drawn) + pending + last + TerminalSequence.showCursor, to: .error)
+    }
+
+    private func home(over drawn: Int) -> String {
+        "\r" + TerminalSequence.up(drawn) + TerminalSequence.eraseBelow
+    }
+
+    private func take() -> (ProgressBoard, String) {
+        let time = ContinuousClock.now - start
+        return state.withLock { state in
+            state.board.sample(at: time)
+            defer { state.pending = "" }
+            return (state.board, state.pending)
+        }
+    }
+}

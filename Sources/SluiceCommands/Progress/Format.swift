@@ -1,0 +1,48 @@
+/// Numbers as people read them.
+enum Format {
+    /// "0 B", "999 B", "1.0 kB", "12.3 MB": decimal units, as curl and file managers count today (IEC 80000-13).
+    static func bytes(_ count: Int64) -> String {
+        guard count >= 1000 else { return "\(count) B" }
+        let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
+        var value = Double(count)
+        var unit = -1
+        // What would round to 1000 is one of the next unit.
+        while value >= 999.95, unit < units.count - 1 {
+            value /= 1000
+            unit += 1
+        }
+        return "\(oneDecimal(value)) \(units[unit])"
+    }
+
+    /// "1.2 MB/s".
+    static func rate(_ bytesPerSecond: Double) -> String {
+        bytes(Int64(min(max(bytesPerSecond, 0), 1e18))) + "/s"
+    }
+
+    /// "0:07", "12:34", "1:02:03".
+    static func clock(_ duration: Duration) -> String {
+        let seconds = max(0, duration.components.seconds)
+        let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60)
+        return hours > 0 ? "\(hours):\(twoDigits(minutes)):\(twoDigits(rest))" : "\(minutes):\(twoDigits(rest))"
+    }
+
+    /// "0.8 s", "12.3 s", "2:03".
+    static func elapsed(_ duration: Duration) -> String {
+        let seconds = duration / .seconds(1)
+        return seconds < 60 ? "\(oneDecimal(seconds)) s" : clock(duration)
+    }
+
+    /// "1 file", "3 files".
+    static func count(_ count: Int, _ singular: String) -> String {
+        "\(count) \(singular)\(count == 1 ? "" : "s")"
+    }
+
+    private static func oneDecimal(_ value: Double) -> String {
+        let tenths = Int64((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    private static func twoDigits(_ value: Int64) -> String {
+        value < 10 ? "0\(value)" : "\(value)"
+    }
+}

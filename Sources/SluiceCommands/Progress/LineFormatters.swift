@@ -1,0 +1,136 @@
+import NativeMark
+import SluiceDownloads
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Errors only.
+struct ErrorLines: LineFormatter {
+    var stream: Console.Stream { .error }
+
+    func lines(for event: DownloadEvent) -> String? {
+        guard case .finished(_, .failed(let error)) = event else { return nil }
+        return Console.line("\(error)")
+    }
+
+    func lines(for summary: DownloadSummary, after duration: Duration) -> String? { nil }
+
+    func line(for message: String) -> String? { Console.line(message) }
+}
+
+/// One line for each finished file, and a summary.
+struct PlainLines: LineFormatter {
+    let names: [String]
+    var stream: Console.Stream { .error }
+
+    func lines(for event: DownloadEvent) -> String? {
+        switch event {
+        case .finished(let index, .done(let bytes)): "\(name(index))  \(Format.bytes(bytes))\n"
+        case .finished(let index, .skipped): "\(name(index))  exists, skipped\n"
+        case .finished(_, .failed): ErrorLines().lines(for: event)
+        case .retrying(_, let error, let delay):
+            Console.line("\(error); trying again in \(Format.elapsed(delay))")
+        case .started, .responded, .received: nil
+        }
+    }
+
+    func lines(for summary: DownloadSummary, after duration: Duration) -> String? {
+        Self.summary(summary, after: duration) + "\n"
+    }
+
+    func line(for message: String) -> String? { Console.line(message) }
+
+    private func name(_ index: Int) -> String { TerminalText.sanitized(names[index]) }
+
+    /// "Downloaded 12 files, 3.4 MB in 1.2 s (2.8 MB/s), 1 skipped, 2 failed, 3 retries."
+    static func summary(_ summary: DownloadSummary, after duration: Duration) -> String {
+        let seconds = max(duration / .seconds(1), 0.001)
+        var text = "Downloaded \(Format.count(summary.done, "file")), \(Format.bytes(summary.bytes))"
+        text += " in \(Format.elapsed(duration)) (\(Format.rate(Double(summary.bytes) / seconds)))"
+        if summary.skipped > 0 { text += ", \(summary.skipped) skipped" }
+        if !summary.failures.isEmpty { text += ", \(summary.failures.count) failed" }
+        if summary.unfinished > 0 { text += ", \(summary.unfinished) not finished" }
+        if summary.retries > 0 { text += summary.retries == 1 ? ", 1 retry" : ", \(summary.retries) retries" }
+        return text + "."
+    }
+}
+
+/// One JSON object a line (jsonlines.org) on standard output, for programs.
+///
+/// | event | fields beside `event`, `index` and `file` |
+/// |---|---|
+/// | `started` | `attempt` |
+/// | `responded` | `total`, in bytes, where the server says it |
+/// | `retrying` | `error`, `delay` in seconds |
+/// | `done` | `bytes` |
+/// | `skipped` | |
+/// | `failed` | `error` |
+/// | `message` | only `message` |
+/// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds` |
+struct JSONLines: LineFormatter {
+    let names: [String]
+    var stream: Console.Stream { .output }
+
+    private struct Line: Encodable {
+        var event: String
+        var index: Int?
+        var file: String?
+        var attempt: Int?
+        var total: Int64?
+        var bytes: Int64?
+        var error: String?
+        var delay: Double?
+        var message: String?
+        var done: Int?
+        var skipped: Int?
+        var failed: Int?
+        var unfinished: Int?
+        var retries: Int?
+        var seconds: Double?
+    }
+
+    func lines(for event: DownloadEvent) -> String? {
+        switch event {
+        case .started(let index, let attempt): line("started", index) { $0.attempt = attempt }
+        case .responded(let index, let announced): line("responded", index) { $0.total = announced }
+        case .retrying(let index, let error, let delay):
+            line("retrying", index) {
+                $0.error = "\(error)"
+                $0.delay = delay / .seconds(1)
+            }
+        case .finished(let index, .done(let bytes)): line("done", index) { $0.bytes = bytes }
+        case .finished(let index, .skipped): line("skipped", index) { _ in }
+        case .finished(let index, .failed(let error)): line("failed", index) { $0.error = "\(error)" }
+        case .received: nil
+        }
+    }
+
+    func lines(for summary: DownloadSummary, after duration: Duration) -> String? {
+        encoded(
+            Line(
+                event: "summary", bytes: summary.bytes, done: summary.done, skipped: summary.skipped,
+                failed: summary.failures.count, unfinished: summary.unfinished, retries: summary.retries,
+                seconds: duration / .seconds(1)))
+    }
+
+    func line(for message: String) -> String? {
+        encoded(Line(event: "message", message: message))
+    }
+
+    private func line(_ event: String, _ index: Int, _ fill: (inout Line) -> Void) -> String? {
+        var line = Line(event: event, index: index, file: names[index])
+        fill(&line)
+        return encoded(line)
+    }
+
+    private func encoded(_ line: Line) -> String? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(line) else { return nil }
+        return String(decoding: data, as: UTF8.self) + "\n"
+    }
+}

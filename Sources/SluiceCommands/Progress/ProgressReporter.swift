@@ -1,0 +1,45 @@
+import ArgumentParser
+import SluiceDownloads
+
+/// `--progress`.
+enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendable {
+    case auto, bar, lines, json, none
+
+    /// A reporter in this style for files with these names, in the order of their requests.
+    func makeReporter(console: Console, names: [String]) -> any ProgressReporter {
+        switch self {
+        case .auto: (console.isTerminal ? Self.bar : .lines).makeReporter(console: console, names: names)
+        case .bar: BarReporter(console: console, names: names)
+        case .lines: LineReporter(console: console, formatter: PlainLines(names: names))
+        case .json: LineReporter(console: console, formatter: JSONLines(names: names))
+        case .none: LineReporter(console: console, formatter: ErrorLines())
+        }
+    }
+}
+
+/// Shows a person or a program how downloads go.
+///
+/// Events come from many tasks at once and are only noted; a task of its own writes, so that a slow terminal slows no
+/// download.
+protocol ProgressReporter: Sendable {
+    /// Notes an event. Quick, never blocks.
+    func report(_ event: DownloadEvent)
+    /// Shows a message of the program's own among the progress.
+    func announce(_ message: String) async
+    /// Writes what is noted until ``finish(with:)``, and then the rest.
+    func run() async
+    /// Ends ``run()`` after all that was noted, and the summary, are written.
+    func finish(with summary: DownloadSummary)
+}
+
+extension ProgressReporter {
+    /// Shows the progress of `work`, which reports to this reporter.
+    func showing(_ work: @Sendable () async -> DownloadSummary) async -> DownloadSummary {
+        // Cancelling the work must not stop the writing, which has the last word to say: hence no child task of ours.
+        let writing = Task { await run() }
+        let summary = await work()
+        finish(with: summary)
+        await writing.value
+        return summary
+    }
+}

@@ -1,0 +1,153 @@
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// One call of ``Downloader/run(_:onEvent:)``: the queue, its workers, and the account of what is done.
+final class DownloaderRun: Sendable {
+    /// A request's next attempt.
+    private struct Attempt: Sendable {
+        var index: Int
+        var number: Int
+    }
+
+    private let downloader: Downloader
+    private let requests: [DownloadRequest]
+    private let onEvent: @Sendable (DownloadEvent) -> Void
+    private let queue = AsyncQueue<Attempt>()
+    private let account: Mutex<Account>
+
+    private struct Account {
+        var summary = DownloadSummary()
+        /// Requests that still have an attempt before them or under way.
+        var open: Int
+    }
+
+    init(
+        downloader: Downloader, requests: [DownloadRequest], onEvent: @escaping @Sendable (DownloadEvent) -> Void
+    ) {
+        self.downloader = downloader
+        self.requests = requests
+        self.onEvent = onEvent
+        var summary = DownloadSummary()
+        summary.unfinished = requests.count
+        account = Mutex(Account(summary: summary, open: requests.count))
+        for index in requests.indices { queue.enqueue(Attempt(index: index, number: 1)) }
+        if requests.isEmpty { queue.finish() }
+    }
+
+    func result() async -> DownloadSummary {
+        await withDiscardingTaskGroup { workers in
+            for _ in 0..<min(downloader.limiter.concurrency, requests.count) {
+                workers.addTask { await self.work() }
+            }
+        }
+        return account.withLock { $0.summary }
+    }
+
+    /// Takes one attempt after the other until every request is finished, or the task is cancelled.
+    private func work() async {
+        await withDiscardingTaskGroup { delays in
+            for await attempt in queue.elements {
+                guard let delay = await carryOut(attempt) else { continue }
+                // The worker goes on with others meanwhile.
+                delays.addTask {
+                    do {
+                        try await self.downloader.clock.sleep(for: delay)
+                        self.queue.enqueue(Attempt(index: attempt.index, number: attempt.number + 1))
+                    } catch {
+                        self.leaveUnfinished()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs an attempt; returns how long to wait for the next one, if there is to be one.
+    private func carryOut(_ attempt: Attempt) async -> Duration? {
+        let request = requests[attempt.index]
+        do {
+            if attempt.number == 1, let outcome = try await outcomeBeforehand(of: request) {
+                finish(attempt.index, outcome)
+                return nil
+            }
+            let bytes = try await downloader.limiter.run {
+                onEvent(.started(index: attempt.index, attempt: attempt.number))
+                return try await transfer(request, index: attempt.index).run()
+            }
+            finish(attempt.index, .done(bytes: bytes))
+        } catch var error as DownloadError {
+            error.attempts = attempt.number
+            if let delay = delay(after: error, attempt) {
+                account.withLock { $0.summary.retries += 1 }
+                onEvent(.retrying(index: attempt.index, error: error, delay: delay))
+                return delay
+            }
+            finish(attempt.index, .failed(error))
+        } catch {
+            // Cancelled, or the limiter's waiters were sent away.
+            leaveUnfinished()
+        }
+        return nil
+    }
+
+    private func transfer(_ request: DownloadRequest, index: Int) -> Transfer {
+        Transfer(
+            request: request, transport: downloader.transport, files: downloader.files,
+            existing: downloader.configuration.existing, durability: downloader.configuration.durability,
+            onResponse: { self.onEvent(.responded(index: index, announced: $0)) },
+            onReceived: { self.onEvent(.received(index: index, bytes: $0)) })
+    }
+
+    /// What can be said without asking the server: that the target exists.
+    private func outcomeBeforehand(of request: DownloadRequest) async throws -> DownloadOutcome? {
+        let existing = downloader.configuration.existing
+        guard existing != .replace else { return nil }
+        do {
+            // A symbolic link that leads nowhere occupies its name, too.
+            guard try await downloader.files.status(of: request.target, followingLinks: false) != nil else { return nil }
+            return existing == .skip
+                ? .skipped : .failed(DownloadError(.targetExists, url: request.url, target: request.target))
+        } catch let error as FileError {
+            return .failed(DownloadError(.file(error), url: request.url, target: request.target))
+        }
+    }
+
+    private func delay(after error: DownloadError, _ attempt: Attempt) -> Duration? {
+        guard error.isTransient, !Task.isCancelled else { return nil }
+        var random = SystemRandomNumberGenerator()
+        return downloader.configuration.retries.delay(
+            beforeRetry: attempt.number, retryAfter: error.retryAfter, using: &random)
+    }
+
+    private func finish(_ index: Int, _ outcome: DownloadOutcome) {
+        let isLast = account.withLock { account in
+            account.summary.unfinished -= 1
+            account.open -= 1
+            switch outcome {
+            case .done(let bytes):
+                account.summary.done += 1
+                account.summary.bytes += bytes
+            case .skipped: account.summary.skipped += 1
+            case .failed(let error): account.summary.failures[index] = error
+            }
+            return account.open == 0
+        }
+        onEvent(.finished(index: index, outcome: outcome))
+        if isLast { queue.finish() }
+    }
+
+    private func leaveUnfinished() {
+        let isLast = account.withLock { account in
+            account.open -= 1
+            return account.open == 0
+        }
+        if isLast { queue.finish() }
+    }
+}

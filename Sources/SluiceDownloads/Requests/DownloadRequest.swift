@@ -1,0 +1,65 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+public import HTTPTypes
+import SluiceHTTP
+
+/// One file to fetch: from where, and to which name in which folder.
+///
+///     DownloadRequest(url, to: music)                       // named as the URL says
+///     DownloadRequest(url, to: music, name: "Song.mp3")
+public struct DownloadRequest: Sendable, Hashable {
+    /// Where the bytes are.
+    public var url: URL
+    /// The folder that the file goes to. It is made if it is missing.
+    public var folder: URL
+    /// The file's name in the folder.
+    public var name: String
+    /// Fields beside the usual ones, such as `Authorization`; they stay with the URL's origin.
+    public var headerFields: HTTPFields
+
+    /// A request to store what `url` leads to.
+    ///
+    /// - Parameter name: the file's name, one safe path component (``FileName/isSafe(_:)``); by default what the URL
+    ///   suggests. A name that is not safe stops the program: check what comes from elsewhere first.
+    public init(_ url: URL, to folder: URL, name: String? = nil, headerFields: HTTPFields = [:]) {
+        let name = name ?? FileName.suggested(by: url)
+        precondition(FileName.isSafe(name), "DownloadRequest: \"\(name)\" is not a safe name for a file")
+        self.url = url
+        self.folder = folder
+        self.name = name
+        self.headerFields = headerFields
+    }
+
+    /// The file in the end.
+    public var target: URL {
+        folder.appending(path: name, directoryHint: .notDirectory)
+    }
+
+    /// The file while it is incomplete, beside the target: `name.part`, or a shortened name where that would be too long.
+    public var partialTarget: URL {
+        folder.appending(path: partialName, directoryHint: .notDirectory)
+    }
+
+    var partialName: String {
+        let ending = ".part"
+        guard name.utf8.count + ending.utf8.count > FileName.maximumBytes else { return name + ending }
+        // Two long names may begin alike: the hash keeps their partial files apart.
+        let tag = "~" + String(name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+        var stem = name
+        while stem.utf8.count + tag.utf8.count + ending.utf8.count > FileName.maximumBytes { stem.removeLast() }
+        return stem + tag + ending
+    }
+}
+
+/// What happens where a file with the target's name exists already.
+public enum ExistingTarget: Sendable, Hashable {
+    /// The download fails and the file stays as it is.
+    case fail
+    /// The download counts as done without a request, and the file stays as it is.
+    case skip
+    /// The new file takes the old one's place, whole, once it is complete.
+    case replace
+}
