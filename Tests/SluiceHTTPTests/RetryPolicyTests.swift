@@ -1,4 +1,5 @@
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -30,7 +31,7 @@ import Testing
 
     @Test func `delays have full jitter below a bound that doubles up to the maximum`() throws {
         let policy = RetryPolicy(maximumRetries: 8, baseDelay: .seconds(1), maximumDelay: .seconds(10))
-        var random = SplitMix(state: 7)
+        var random = SeededRandom(seed: 7)
         for number in 1...8 {
             let bound = Duration.seconds(min(10, 1 << (number - 1)))
             let delays = try (0..<400).map { _ in try #require(policy.delay(beforeRetry: number, using: &random)) }
@@ -42,7 +43,7 @@ import Testing
 
     @Test func `Retry-After is obeyed, and one that is too long ends the retries`() throws {
         let policy = RetryPolicy(maximumRetryAfter: .seconds(60))
-        var random = SplitMix(state: 7)
+        var random = SeededRandom(seed: 7)
         #expect(try #require(policy.delay(beforeRetry: 1, retryAfter: .seconds(60), using: &random)) >= .seconds(60))
         #expect(policy.delay(beforeRetry: 1, retryAfter: .seconds(61), using: &random) == nil)
         #expect(RetryPolicy.never.delay(beforeRetry: 1, using: &random) == nil)
@@ -53,17 +54,5 @@ import Testing
         #expect(transient == [408, 425, 429, 500, 502, 503, 504])
         let codes = TransportError.Code.allCases.filter { RetryPolicy.isTransient($0) }
         #expect(codes == [.connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed])
-    }
-}
-
-/// SplitMix64: a small generator with a seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

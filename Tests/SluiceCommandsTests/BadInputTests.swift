@@ -1,0 +1,143 @@
+import Foundation
+import SluiceCommands
+import Testing
+
+/// One wrong input: what is typed, how it must end, and what the one line must name.
+struct BadInput: Sendable, CustomTestStringConvertible {
+    let arguments: [String]
+    let status: ExitStatus
+    /// What the line names: the URL, path or option, and what to do.
+    let mentions: [String]
+    /// Files that are there before, by name.
+    var files: [String: String] = [:]
+    /// How many lines there are: one for each thing that is wrong.
+    var lines = 1
+
+    var testDescription: String { arguments.joined(separator: " ") }
+
+    static let table: [BadInput] = [
+        // The command line.
+        .init(arguments: ["frobnicate"], status: .usage, mentions: ["frobnicate", "--help"]),
+        .init(arguments: ["get"], status: .usage, mentions: ["URLs", "-i", "--help"]),
+        .init(arguments: ["get", "--frob", "{origin}/a"], status: .usage, mentions: ["--frob", "get --help"]),
+        .init(arguments: ["get", "-j", "0", "{origin}/a"], status: .usage, mentions: ["-j 0", "between 1 and"]),
+        .init(arguments: ["get", "-j", "many", "{origin}/a"], status: .usage, mentions: ["many", "-j"]),
+        .init(arguments: ["get", "--retries=-1", "{origin}/a"], status: .usage, mentions: ["--retries -1", "between"]),
+        .init(arguments: ["get", "--timeout", "0", "{origin}/a"], status: .usage, mentions: ["--timeout 0", "more than 0"]),
+        .init(arguments: ["get", "--timeout", "nan", "{origin}/a"], status: .usage, mentions: ["--timeout nan"]),
+        .init(
+            arguments: ["get", "--overwrite", "--no-clobber", "{origin}/a"], status: .usage,
+            mentions: ["--overwrite", "--no-clobber", "one of them"]),
+        .init(arguments: ["get", "--progress", "pie", "{origin}/a"], status: .usage, mentions: ["pie", "--progress"]),
+        .init(arguments: ["demo", "-j", "0"], status: .usage, mentions: ["-j 0", "demo --help"]),
+        // URLs.
+        .init(arguments: ["get", "song.mp3"], status: .usage, mentions: ["song.mp3", "no scheme", "https://"]),
+        .init(arguments: ["get", "127.0.0.1:80/x"], status: .usage, mentions: ["127.0.0.1:80/x", "no scheme"]),
+        .init(arguments: ["get", "ftp://example.com/x"], status: .usage, mentions: ["ftp", "http or https"]),
+        .init(arguments: ["get", "http:///x"], status: .usage, mentions: ["http:///x", "no host"]),
+        .init(arguments: ["get", ""], status: .usage, mentions: ["empty URL"]),
+        .init(
+            arguments: ["get", "nonsense", "ftp://example.com/x", "{origin}/good"], status: .usage,
+            mentions: ["nonsense", "ftp"], lines: 2),
+        // Names.
+        .init(arguments: ["get", "-o", "../x", "{origin}/a"], status: .usage, mentions: ["-o ../x", "-d"]),
+        .init(arguments: ["get", "-o", "a/b", "{origin}/a"], status: .usage, mentions: ["-o a/b", "-d"]),
+        .init(arguments: ["get", "-o", "", "{origin}/a"], status: .usage, mentions: ["-o", "file name"]),
+        .init(arguments: ["get", "-o", "x", "{origin}/a", "{origin}/b"], status: .usage, mentions: ["-o x", "2 URLs"]),
+        .init(arguments: ["get", "{origin}/a/x", "{origin}/b/x"], status: .usage, mentions: ["/a/x", "/b/x", "out="]),
+        // Lists.
+        .init(arguments: ["get", "-i", "{folder}/none"], status: .localFile, mentions: ["-i", "/none", "o such file"]),
+        .init(arguments: ["get", "-i", "{folder}"], status: .localFile, mentions: ["-i", "irectory"]),
+        .init(
+            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list", "no URL"],
+            files: ["list": "\n# nothing\n"]),
+        .init(
+            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list:2: out=../x", "dir="],
+            files: ["list": "{origin}/a\n  out=../x\n"]),
+        .init(
+            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list:3", "list:1", "out="],
+            files: ["list": "http://a.example/x\n\nhttp://b.example/x\n"]),
+        .init(
+            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list:1", "list:3", "color"],
+            files: ["list": "  out=x\nhttp://a.example/x\n  color=red\n"], lines: 2),
+        // Folders and files.
+        .init(arguments: ["get", "-d", "/proc/none", "{origin}/a"], status: .localFile, mentions: ["/proc/none"]),
+        .init(
+            arguments: ["get", "-d", "{folder}/file/sub", "{origin}/a"], status: .localFile, mentions: ["/file"],
+            files: ["file": ""]),
+        .init(arguments: ["get", "-d", "/proc", "{origin}/a"], status: .localFile, mentions: ["/proc"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "{origin}/a"], status: .localFile,
+            mentions: ["{origin}/a", "{folder}/a", "exists", "replac"], files: ["a": "old"]),
+        // Servers.
+        .init(
+            arguments: ["get", "-d", "{folder}", "--retries", "0", "http://no-such-host.invalid/a"], status: .network,
+            mentions: ["no-such-host.invalid", "not found", "spelling"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "--retries", "0", "http://127.0.0.1:1/a"], status: .network,
+            mentions: ["http://127.0.0.1:1/a", "refused", "port 1"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "{origin}/404"], status: .http,
+            mentions: ["{origin}/404", "404", "check the URL"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "{origin}/401"], status: .authentication,
+            mentions: ["{origin}/401", "credentials"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "--retries", "0", "{origin}/503"], status: .http,
+            mentions: ["{origin}/503", "later"]),
+        .init(arguments: ["get", "-d", "{folder}", "{origin}/204"], status: .http, mentions: ["{origin}/204", "204"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "--retries", "0", "{origin}/short"], status: .network,
+            mentions: ["{origin}/short", "before the response was complete", "try again"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "--retries", "0", "--timeout", "0.2", "{origin}/stall"],
+            status: .network, mentions: ["{origin}/stall", "0.2 s", "longer stall"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "--retries", "0", "--timeout", "0.2", "{origin}/silent"],
+            status: .network, mentions: ["{origin}/silent", "0.2 s"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "{origin}/loop"], status: .network,
+            mentions: ["{origin}/loop", "too many redirects"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "--retries", "0", "{tls}/x"], status: .tls,
+            mentions: ["{tls}/x", "certificate"]),
+        .init(
+            arguments: ["get", "-d", "{folder}", "{origin}/404", "{origin}/401", "{origin}/fine"],
+            status: .authentication, mentions: ["/404", "/401"], lines: 2),
+    ]
+}
+
+@Suite struct `Bad input` {
+    @Test(arguments: BadInput.table)
+    func `gets one clear line, the right exit code, and leaves no partial file`(input: BadInput) async throws {
+        // Given
+        let isQuiet = input.arguments.first == "get"
+        let arguments = input.arguments + (isQuiet && !input.arguments.contains("--progress") ? ["-q"] : [])
+        // When
+        let run = try await Scenario.run(arguments) { folder in
+            for (name, content) in input.files {
+                try Data(content.utf8).write(to: folder.appending(path: name))
+            }
+        } inspect: { folder in
+            for (name, content) in input.files {
+                #expect(try Data(contentsOf: folder.appending(path: name)) == Data(content.utf8))
+            }
+        }
+        // Then
+        #expect(run.status == input.status, "\(run.console.error)")
+        #expect(run.console.errorLines.count == input.lines, "\(run.console.error)")
+        #expect(run.console.errorLines.allSatisfy { $0.hasPrefix("sluice: ") })
+        for mention in input.mentions where !mention.contains("{") {
+            #expect(run.console.error.contains(mention), "\"\(mention)\" in: \(run.console.error)")
+        }
+        #expect(run.console.output.isEmpty)
+        let expected = Set(input.files.keys).union(input.arguments.contains("{origin}/fine") ? ["fine"] : [])
+        #expect(Set(run.names) == expected)
+    }
+
+    @Test func `a name that would move the cursor is shown harmless`() async throws {
+        let run = try await Scenario.run(["get", "-q", "-d", "{folder}", "{origin}/404%1B%5B2J", "\u{1B}[2Jx"])
+        #expect(run.status == .usage)
+        #expect(!run.console.error.contains("\u{1B}"))
+    }
+}

@@ -1,0 +1,332 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import SluiceDownloads
+
+/// Bytes that tell their place.
+private func bytes(_ count: Int, seed: Int = 0) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ $0 >> 8) ^ seed) }
+}
+
+/// A clock whose sleeps take no time and are noted.
+private final class InstantClock: Clock {
+    typealias Instant = ContinuousClock.Instant
+    let slept = Recorder<Duration>()
+    var now: Instant { .now }
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        slept.note(now.duration(to: deadline))
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+}
+
+@Suite struct `Downloader` {
+    /// A downloader against an origin that answers as told, and an empty folder.
+    private func downloading(
+        from handler: @escaping LoopbackOrigin.Handler, existing: ExistingTarget = .fail, retries: Int = 3,
+        concurrency: Int = 4, files: FileIO = .shared, clock: any Clock<Duration> = InstantClock(),
+        _ test: @escaping @Sendable (Downloader, LoopbackOrigin, URL) async throws -> Void
+    ) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            try await LoopbackOrigin.serve(handler) { origin in
+                try await HTTPTransport.withTransport { transport in
+                    let downloader = Downloader(
+                        transport: transport, limiter: ConcurrencyLimiter(concurrency: concurrency),
+                        configuration: .init(
+                            retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: .none),
+                        files: files, clock: clock)
+                    try await test(downloader, origin, folder)
+                }
+            }
+        }
+    }
+
+    private func names(in folder: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    }
+
+    @Test(arguments: [0, 1, 1000, 262_144, 262_145, 3_000_000])
+    func `a file of any size arrives whole, and nothing is left beside it`(size: Int) async throws {
+        try await downloading { _ in OriginResponse(body: bytes(size)) } _: { downloader, origin, folder in
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: folder)])
+            #expect(summary.isComplete && summary.done == 1 && summary.bytes == Int64(size))
+            #expect(try Data(contentsOf: folder.appending(path: "a.bin")) == Data(bytes(size)))
+            #expect(try names(in: folder) == ["a.bin"])
+        }
+    }
+
+    @Test func `a body without an announced length arrives whole`() async throws {
+        try await downloading { _ in
+            OriginResponse(announcedLength: nil, steps: [.send(bytes(1000)), .send(bytes(500))])
+        } _: { downloader, origin, folder in
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            #expect(summary.bytes == 1500)
+            #expect(try names(in: folder) == ["a"])
+        }
+    }
+
+    @Test func `never more transfers at once than the limiter allows, as the server counts`() async throws {
+        try await downloading { _ in
+            OriginResponse(body: bytes(100), delay: .milliseconds(2))
+        } _: { downloader, origin, folder in
+            let requests = try (0..<60).map {
+                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)")
+            }
+            let summary = await downloader.run(requests)
+            #expect(summary.done == 60)
+            #expect(origin.metrics.peak <= 4)
+            #expect(origin.metrics.requests == 60)
+        }
+    }
+
+    @Test func `what fails for a passing reason is tried again and then right`() async throws {
+        let clock = InstantClock()
+        try await downloading(
+            from: { request in
+                switch request.attempt {
+                case 1: OriginResponse(status: 503, headerFields: [.retryAfter: "7"])
+                case 2: OriginResponse(announcedLength: 600_000, steps: [.send(bytes(300_000)), .hangUp])
+                case 3: OriginResponse(announcedLength: 1000, steps: [.send(bytes(10)), .hangUp])
+                default: OriginResponse(body: bytes(600_000))
+                }
+            }, clock: clock
+        ) { downloader, origin, folder in
+            let events = Recorder<String>()
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)]) {
+                switch $0 {
+                case .started(_, let attempt): events.note("started \(attempt)")
+                case .retrying: events.note("retrying")
+                case .finished: events.note("finished")
+                case .responded, .received: break
+                }
+            }
+            #expect(summary.done == 1 && summary.retries == 3)
+            #expect(
+                events.values == [
+                    "started 1", "retrying", "started 2", "retrying", "started 3", "retrying", "started 4", "finished",
+                ])
+            #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(bytes(600_000)))
+            #expect(try names(in: folder) == ["a"])
+        }
+        #expect(clock.slept.values.count == 3)
+        #expect(clock.slept.values.first ?? .zero >= .seconds(6.9))
+    }
+
+    @Test(arguments: [
+        (404, 1), (403, 1), (500, 3), (503, 3),
+    ])
+    func `a failure that stays is tried as often as it makes sense, and leaves nothing`(
+        status: Int, attempts: Int
+    ) async throws {
+        try await downloading(from: { _ in OriginResponse(status: status, body: bytes(50)) }, retries: 2) {
+            downloader, origin, folder in
+            let url = try URL(fetchable: origin.url("/a"))
+            let summary = await downloader.run([DownloadRequest(url, to: folder)])
+            let error = try #require(summary.failures[0])
+            #expect(error.attempts == attempts)
+            #expect(origin.metrics.requests == attempts)
+            #expect("\(error)".contains(origin.url("/a")) && "\(error)".contains("\(status)"))
+            #expect(try names(in: folder) == [])
+        }
+    }
+
+    @Test func `a body that stays short fails with both lengths and leaves nothing`() async throws {
+        try await downloading(
+            from: { _ in OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .hangUp]) }, retries: 1
+        ) { downloader, origin, folder in
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            #expect(summary.failures.count == 1 && summary.retries == 1)
+            #expect(try names(in: folder) == [])
+        }
+    }
+
+    @Test func `an existing file is an error, skipped or replaced, as asked, and never damaged`() async throws {
+        for existing in [ExistingTarget.fail, .skip, .replace] {
+            try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: existing) {
+                downloader, origin, folder in
+                let file = folder.appending(path: "a")
+                try Data("old".utf8).write(to: file)
+                let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+                switch existing {
+                case .fail:
+                    guard case .targetExists = summary.failures[0]?.reason else { return #expect(Bool(false)) }
+                case .skip: #expect(summary.skipped == 1 && summary.isComplete)
+                case .replace: #expect(summary.done == 1)
+                }
+                #expect(try Data(contentsOf: file) == (existing == .replace ? Data(bytes(10)) : Data("old".utf8)))
+                #expect(origin.metrics.requests == (existing == .replace ? 1 : 0))
+            }
+        }
+    }
+
+    @Test(arguments: [100, 600_000])
+    func `a file that appears while its download runs is not replaced unless asked`(size: Int) async throws {
+        let folderBox = Mutex<URL?>(nil)
+        try await downloading { _ in
+            // Somebody else makes the file between the check and the end.
+            if let folder = folderBox.withLock({ $0 }) {
+                try? Data("other".utf8).write(to: folder.appending(path: "a"))
+            }
+            return OriginResponse(body: bytes(size))
+        } _: { downloader, origin, folder in
+            folderBox.withLock { $0 = folder }
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            guard case .targetExists = summary.failures[0]?.reason else { return #expect(Bool(false)) }
+            #expect(try Data(contentsOf: folder.appending(path: "a")) == Data("other".utf8))
+            #expect(try names(in: folder) == ["a"])
+        }
+    }
+
+    @Test func `a partial file of a killed process is written anew`() async throws {
+        try await downloading { _ in OriginResponse(body: bytes(600_000)) } _: { downloader, origin, folder in
+            try Data(repeating: 9, count: 1_000_000).write(to: folder.appending(path: "a.part"))
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            #expect(summary.done == 1)
+            #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(bytes(600_000)))
+            #expect(try names(in: folder) == ["a"])
+        }
+    }
+
+    @Test(arguments: [100, 600_000])
+    func `a partial file that somebody else is writing is left to them`(size: Int) async throws {
+        try await downloading { _ in OriginResponse(body: bytes(size)) } _: { downloader, origin, folder in
+            let other = try await folder.appending(path: "a.part").openForWriting(.truncate, lock: .exclusive)
+            try await other.write(Data("theirs".utf8))
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            guard case .file(let error) = summary.failures[0]?.reason else { return #expect(Bool(false)) }
+            #expect(error.code == .locked)
+            try await other.close()
+            #expect(try Data(contentsOf: folder.appending(path: "a.part")) == Data("theirs".utf8))
+            #expect(try names(in: folder) == ["a.part"])
+        }
+    }
+
+    @Test func `cancelling ends everything at once, and leaves whole files only`() async throws {
+        let stalled = Gate()
+        try await downloading { request in
+            guard request.target == "/whole" else {
+                return OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
+            }
+            return OriginResponse(body: bytes(10))
+        } _: { downloader, origin, folder in
+            let requests = try (["whole"] + (0..<20).map { "stalls-\($0)" }).map {
+                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder)
+            }
+            let running = Task {
+                await downloader.run(requests) { event in
+                    if case .received(_, let count) = event, count >= 300_000 { Task { await stalled.pass() } }
+                }
+            }
+            await stalled.arrivals(4)
+            running.cancel()
+            let summary = await running.value
+            await stalled.open()
+            #expect(summary.done == 1 && summary.unfinished == 20 && summary.failures.isEmpty)
+            #expect(try names(in: folder) == ["whole"])
+        }
+    }
+
+    @Test func `a limiter that sends its waiters away leaves requests unfinished and does not hang`() async throws {
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+        let gate = Gate()
+        let holder = Task { await limiter.run { await gate.pass() } }
+        await gate.arrivals(1)
+        let url = URL(string: "http://example.invalid/a")!
+        let downloader = Downloader(transport: ScriptedTransport([:]), limiter: limiter)
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            let running = Task { await downloader.run([DownloadRequest(url, to: folder)]) }
+            while limiter.waiting == 0 { await Task.yield() }
+            limiter.cancelWaiting()
+            #expect(await running.value.unfinished == 1)
+        }
+        await gate.open()
+        await holder.value
+    }
+
+    @Test func `a transport that throws its own errors fails the request and nothing else`() async throws {
+        struct Odd: Error {}
+        struct OddTransport: Transport {
+            func open(_ request: TransportRequest) async throws -> TransportResponse { throw Odd() }
+        }
+        let downloader = Downloader(
+            transport: OddTransport(), configuration: .init(retries: .never), clock: InstantClock())
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            let summary = await downloader.run([DownloadRequest(URL(string: "http://a.example/x")!, to: folder)])
+            #expect("\(try #require(summary.failures[0]))".contains("Odd"))
+        }
+    }
+
+    @Test func `an empty list is done at once`() async {
+        let summary = await Downloader(transport: ScriptedTransport([:])).run([])
+        #expect(summary.isComplete && summary.done == 0)
+    }
+
+    @Test func `a long name has a partial name that fits and is its own`() {
+        let folder = URL(filePath: "/tmp", directoryHint: .isDirectory)
+        let url = URL(string: "http://a.example/x")!
+        let long = String(repeating: "ä", count: 126)
+        let names = [long + "1", long + "2", "short.mp3"]
+        let partials = names.map { DownloadRequest(url, to: folder, name: $0).partialName }
+        #expect(Set(partials).count == 3)
+        #expect(partials.allSatisfy { $0.utf8.count <= 255 && $0.hasSuffix(".part") })
+        #expect(partials[2] == "short.mp3.part")
+    }
+}
+
+@Suite struct `Downloader and a failing disk` {
+    /// ENOSPC from the n-th write on, EIO from fdatasync, EACCES from rename: each leaves the folder as it was.
+    @Test(arguments: ["write", "sync", "rename"], [100, 900_000])
+    func `a file operation that fails leaves nothing and says which file`(call: String, size: Int) async throws {
+        var calls = SystemCalls.system
+        switch call {
+        case "write":
+            calls.write = { _, _ in -Int(ENOSPC) }
+            calls.writeVector = { _, _ in -Int(ENOSPC) }
+        case "sync": calls.syncData = { _ in -EIO }
+        default:
+            calls.rename = { _, _ in -EACCES }
+            calls.renameWithoutReplacing = { _, _ in -EACCES }
+        }
+        let files = FileIO(configuration: .init(), calls: calls)
+        let url = URL(string: "http://a.example/song.mp3")!
+        let body = Data(bytes(size))
+        let transport = ScriptedTransport([
+            url: [.response(headerFields: [.contentLength: "\(size)"], body: [body])]
+        ])
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            let summary = await Downloader(transport: transport, files: files).run([DownloadRequest(url, to: folder)])
+            let error = try #require(summary.failures[0])
+            guard case .file = error.reason else { return #expect(Bool(false), "\(error)") }
+            #expect("\(error)".contains("song.mp3"))
+            #expect(transport.requests.count == 1, "a local failure is not tried again")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        }
+        #expect(files.metrics.openFiles == 0)
+        await files.shutdown()
+    }
+
+    @Test func `folders are made, and one that cannot be written is found before anything is asked for`() async throws {
+        let url = URL(string: "http://a.example/x")!
+        let downloader = Downloader(transport: ScriptedTransport([:]))
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            let deep = folder.appending(path: "a/b/c", directoryHint: .isDirectory)
+            try await downloader.prepareFolders(of: [DownloadRequest(url, to: deep)])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: deep.path) == [])
+
+            let file = folder.appending(path: "file")
+            try Data().write(to: file)
+            let inTheWay = DownloadRequest(url, to: file.appending(path: "sub", directoryHint: .isDirectory))
+            let error = await #expect(throws: FileError.self) { try await downloader.prepareFolders(of: [inTheWay]) }
+            #expect(error?.path.contains("file") == true)
+        }
+    }
+}
