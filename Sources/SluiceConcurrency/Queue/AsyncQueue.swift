@@ -26,11 +26,12 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
         case finished
     }
 
-    private let storage = QueueStorage<Element>()
+    @usableFromInline let storage = QueueStorage<Element>()
 
     /// Creates an empty queue.
     public init() {}
 
+    @inlinable
     deinit {
         storage.finish()
     }
@@ -45,7 +46,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     ///
     /// - Returns: Whether the element was added; it is not once the queue is finished.
     /// - Complexity: O(1), amortised. Never suspends, and blocks for no longer than a few instructions.
-    @discardableResult
+    @discardableResult @inlinable
     public func enqueue(_ element: Element) -> EnqueueResult {
         storage.enqueue(element)
     }
@@ -53,6 +54,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     /// Accepts no more elements; consumers get those that are left, and then the end.
     ///
     /// Calling it again does nothing. O(number of waiting consumers); never suspends.
+    @inlinable
     public func finish() {
         storage.finish()
     }
@@ -65,6 +67,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     ///
     /// Several tasks may iterate at once, each with an iterator of its own; each element goes to one of them. Leaving the
     /// loop takes nothing away from the others. The sequence does not keep the queue alive, only what is in it.
+    @inlinable
     public var elements: Elements { Elements(storage: storage) }
 
     /// Takes the first element, as soon as there is one.
@@ -77,6 +80,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     /// - Throws: `CancellationError` if the task is cancelled before it got an element; that element is then not lost
     ///   but goes to another consumer. If both happen at the same time either may win.
     /// - Complexity: O(1), amortised. Suspends if the queue is empty; never blocks a thread.
+    @inlinable
     public func dequeue() async throws(CancellationError) -> Element? {
         switch await storage.next() {
         case .element(let element): return element
@@ -90,6 +94,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     ///     if let id = queue.tryDequeue() { start(id) }
     ///
     /// While a consumer waits there is none, so this overtakes nobody. O(1), amortised; never suspends.
+    @inlinable
     public func tryDequeue() -> Element? {
         storage.tryDequeue()
     }
@@ -99,7 +104,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     ///     let dropped = queue.removeAll()
     ///
     /// O(n), but for O(1) of that are others held up; never suspends.
-    @discardableResult
+    @discardableResult @inlinable
     public func removeAll() -> [Element] {
         storage.removeAll()
     }
@@ -112,7 +117,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     /// throws, nothing is removed.
     ///
     /// - Complexity: O(n), during which others who use the queue are held up; never suspends.
-    @discardableResult
+    @discardableResult @inlinable
     public func removeAll<Failure: Error>(
         where shouldBeRemoved: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> [Element] {
@@ -122,8 +127,10 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     // MARK: Looking
 
     /// How many elements nobody has taken yet, for display: it may have changed before the caller looks at it. O(1).
+    @inlinable
     public var count: Int { storage.count }
 
     /// The elements that nobody has taken yet, in order, as they are at one moment. O(n); others are held up for O(1).
+    @inlinable
     public var snapshot: [Element] { storage.snapshot }
 }

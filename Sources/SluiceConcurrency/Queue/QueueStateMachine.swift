@@ -1,12 +1,13 @@
-internal import DequeModule
+public import DequeModule
 
 /// What a consumer that waits for an element gets in the end.
+@usableFromInline
 enum QueueDelivery<Element> {
     case element(Element)
     case finished
     case cancelled
 
-    var element: Element? {
+    @inlinable var element: Element? {
         if case .element(let element) = self { element } else { nil }
     }
 }
@@ -14,9 +15,11 @@ enum QueueDelivery<Element> {
 /// The elements that nobody has taken, and the consumers that wait for some. Only one of both is ever there.
 ///
 /// Events in, actions out; it resumes nobody.
+@usableFromInline
 struct QueueStateMachine<Element: Sendable, Consumer: Sendable>: Sendable {
-    typealias Line = WaitingLine<Consumer, QueueDelivery<Element>>
+    @usableFromInline typealias Line = WaitingLine<Consumer, QueueDelivery<Element>>
 
+    @usableFromInline
     enum EnqueueAction: Sendable {
         /// It is in the queue, or kept for a consumer that is about to suspend.
         case stored
@@ -24,17 +27,22 @@ struct QueueStateMachine<Element: Sendable, Consumer: Sendable>: Sendable {
         case refused
     }
 
+    @usableFromInline
     enum NextAction: Sendable {
         case deliver(QueueDelivery<Element>)
         /// The caller is in line, and suspends with this ticket.
         case suspend(Line.Ticket)
     }
 
-    private(set) var elements = Deque<Element>()
-    private(set) var consumers = Line()
-    private(set) var isFinished = false
+    @usableFromInline var elements = Deque<Element>()
+    @usableFromInline var consumers = Line()
+    @usableFromInline var isFinished = false
+
+    @inlinable
+    init() {}
 
     /// An element comes.
+    @inlinable
     mutating func enqueue(_ element: Element) -> EnqueueAction {
         if isFinished { return .refused }
         if consumers.isEmpty {
@@ -45,39 +53,46 @@ struct QueueStateMachine<Element: Sendable, Consumer: Sendable>: Sendable {
     }
 
     /// A consumer wants an element, and waits for it if need be.
+    @inlinable
     mutating func next() -> NextAction {
         if let element = elements.popFirst() { return .deliver(.element(element)) }
         return isFinished ? .deliver(.finished) : .suspend(consumers.join())
     }
 
     /// A consumer in line suspends; returns what it is resumed with if that is known by now.
+    @inlinable
     mutating func suspend(_ ticket: Line.Ticket, _ consumer: Consumer) -> QueueDelivery<Element>? {
         consumers.suspend(ticket, consumer)
     }
 
     /// A consumer in line was cancelled; returns it to be resumed with `.cancelled`.
+    @inlinable
     mutating func cancel(_ ticket: Line.Ticket) -> Consumer? {
         consumers.settle(ticket, .cancelled)
     }
 
     /// A consumer wants an element if there is one.
+    @inlinable
     mutating func tryNext() -> Element? {
         elements.popFirst()
     }
 
     /// No more elements come; returns the consumers to be resumed with `.finished`.
+    @inlinable
     mutating func finish() -> [Consumer] {
         isFinished = true
         return consumers.settleAll(.finished)
     }
 
     /// Everything goes that nobody has taken.
+    @inlinable
     mutating func removeAll() -> Deque<Element> {
         defer { elements = Deque() }
         return elements
     }
 
     /// What satisfies the predicate goes; if that throws, nothing does.
+    @inlinable
     mutating func removeAll<Failure: Error>(
         where shouldBeRemoved: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> (removed: [Element], old: Deque<Element>) {

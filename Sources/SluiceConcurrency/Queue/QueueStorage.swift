@@ -1,12 +1,17 @@
-internal import DequeModule
+public import DequeModule
 
 /// What a queue and its consumers share: a lock, the machine, and consumers that really suspend.
+@usableFromInline
 final class QueueStorage<Element: Sendable>: Sendable {
-    private typealias Consumer = UnsafeContinuation<QueueDelivery<Element>, Never>
-    private typealias Machine = QueueStateMachine<Element, Consumer>
+    @usableFromInline typealias Consumer = UnsafeContinuation<QueueDelivery<Element>, Never>
+    @usableFromInline typealias Machine = QueueStateMachine<Element, Consumer>
 
-    private let machine = Lock(Machine())
+    @usableFromInline let machine = Lock(Machine())
 
+    @inlinable
+    init() {}
+
+    @inlinable
     func enqueue(_ element: Element) -> AsyncQueue<Element>.EnqueueResult {
         switch machine.withLock({ $0.enqueue(element) }) {
         case .stored: break
@@ -16,6 +21,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
         return .enqueued
     }
 
+    @inlinable
     func next() async -> QueueDelivery<Element> {
         if Task.isCancelled { return .cancelled }
         let ticket: Machine.Line.Ticket
@@ -33,18 +39,22 @@ final class QueueStorage<Element: Sendable>: Sendable {
         }
     }
 
+    @inlinable
     func tryDequeue() -> Element? {
         machine.withLock { $0.tryNext() }
     }
 
+    @inlinable
     func finish() {
         for consumer in machine.withLock({ $0.finish() }) { consumer.resume(returning: .finished) }
     }
 
+    @inlinable
     func removeAll() -> [Element] {
         Array(machine.withLock { $0.removeAll() })
     }
 
+    @inlinable
     func removeAll<Failure: Error>(where shouldBeRemoved: (Element) throws(Failure) -> Bool) throws(Failure)
         -> [Element]
     {
@@ -52,7 +62,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
         try machine.withLock { (machine) throws(Failure) in try machine.removeAll(where: shouldBeRemoved) }.removed
     }
 
-    var count: Int { machine.withLock { $0.elements.count } }
+    @inlinable var count: Int { machine.withLock { $0.elements.count } }
 
-    var snapshot: [Element] { Array(machine.withLock { $0.elements }) }
+    @inlinable var snapshot: [Element] { Array(machine.withLock { $0.elements }) }
 }

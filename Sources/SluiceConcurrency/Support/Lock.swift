@@ -1,13 +1,13 @@
 #if SLUICE_PTHREAD_LOCK
 #if canImport(Darwin)
-import Darwin
+public import Darwin
 #elseif canImport(Glibc)
-import Glibc
+public import Glibc
 #elseif canImport(Musl)
-import Musl
+public import Musl
 #endif
 #else
-import Synchronization
+public import Synchronization
 #endif
 
 /// A value and the lock that protects it.
@@ -21,11 +21,13 @@ import Synchronization
 /// Nothing that is called under it may resume a continuation, cancel a task or destroy a user's value: the runtime calls
 /// cancellation handlers under a lock of its own, which `resume` takes too.
 #if SLUICE_PTHREAD_LOCK
+@usableFromInline
 struct Lock<State: Sendable>: ~Copyable, @unchecked Sendable {
     // `state` is only touched between locking and unlocking `mutex`; both pointers never change.
-    private let state: UnsafeMutablePointer<State>
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline let state: UnsafeMutablePointer<State>
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
+    @inlinable
     init(_ initial: State) {
         state = .allocate(capacity: 1)
         state.initialize(to: initial)
@@ -37,6 +39,7 @@ struct Lock<State: Sendable>: ~Copyable, @unchecked Sendable {
         pthread_mutexattr_destroy(&attributes)
     }
 
+    @inlinable
     deinit {
         pthread_mutex_destroy(mutex)
         mutex.deallocate()
@@ -44,6 +47,7 @@ struct Lock<State: Sendable>: ~Copyable, @unchecked Sendable {
         state.deallocate()
     }
 
+    @inlinable
     borrowing func withLock<Value: Sendable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -54,13 +58,16 @@ struct Lock<State: Sendable>: ~Copyable, @unchecked Sendable {
     }
 }
 #else
+@usableFromInline
 struct Lock<State: Sendable>: ~Copyable, Sendable {
-    private let mutex: Mutex<State>
+    @usableFromInline let mutex: Mutex<State>
 
+    @inlinable
     init(_ initial: State) {
         mutex = Mutex(initial)
     }
 
+    @inlinable
     borrowing func withLock<Value: Sendable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Value
     ) throws(Failure) -> Value {

@@ -12,51 +12,74 @@
 ///                          outcome kept, returned by suspend             waiter returned, to be resumed
 ///
 /// Whoever takes a waiter out of the line under the lock owns it and alone resumes it.
+@usableFromInline
 struct WaitingLine<Waiter, Outcome> {
     /// One wait of one waiter.
     ///
     /// Slots are used again, serial numbers are not: an old ticket matches nobody.
+    @usableFromInline
     struct Ticket: Hashable, Sendable {
-        fileprivate let slot: Int
-        fileprivate let serial: UInt64
+        @usableFromInline let slot: Int
+        @usableFromInline let serial: UInt64
+
+        @inlinable
+        init(slot: Int, serial: UInt64) {
+            self.slot = slot
+            self.serial = serial
+        }
     }
 
-    fileprivate enum State {
+    @usableFromInline
+    enum State {
         case vacant
         case inLine(Waiter?)
         case settled(Outcome)
     }
 
-    fileprivate struct Slot {
-        var serial: UInt64
-        var state: State
+    @usableFromInline
+    struct Slot {
+        @usableFromInline var serial: UInt64
+        @usableFromInline var state: State
         /// Neighbours in line, or for a vacant slot the next vacant one; `none` at either end.
-        var previous: Int
-        var next: Int
+        @usableFromInline var previous: Int
+        @usableFromInline var next: Int
         /// Whether `settleInterruptible` passes over it.
-        var isInterruptible: Bool
+        @usableFromInline var isInterruptible: Bool
+
+        @inlinable
+        init(serial: UInt64, state: State, previous: Int, next: Int, isInterruptible: Bool) {
+            self.serial = serial
+            self.state = state
+            self.previous = previous
+            self.next = next
+            self.isInterruptible = isInterruptible
+        }
     }
 
     /// A line with more slots than this gives its memory back when nobody is left.
-    private static var slotsKept: Int { 64 }
-    private static var none: Int { -1 }
+    @inlinable static var slotsKept: Int { 64 }
+    @inlinable static var none: Int { -1 }
 
-    private var slots: [Slot] = []
-    private var first = none
-    private var last = none
-    private var firstVacant = none
-    private var occupied = 0
-    private var serials: UInt64 = 0
+    @usableFromInline var slots: [Slot] = []
+    @usableFromInline var first = none
+    @usableFromInline var last = none
+    @usableFromInline var firstVacant = none
+    @usableFromInline var occupied = 0
+    @usableFromInline var serials: UInt64 = 0
 
     /// How many are in line.
-    private(set) var count = 0
+    @usableFromInline var count = 0
 
-    var isEmpty: Bool { count == 0 }
+    @inlinable
+    init() {}
+
+    @inlinable var isEmpty: Bool { count == 0 }
 
     /// How many slots there are, used or not.
-    var slotCount: Int { slots.count }
+    @inlinable var slotCount: Int { slots.count }
 
     /// Joins at the end; with a waiter, suspended from the start.
+    @inlinable
     mutating func join(_ waiter: Waiter? = nil, isInterruptible: Bool = true) -> Ticket {
         serials += 1
         let slot = Slot(
@@ -78,6 +101,7 @@ struct WaitingLine<Waiter, Outcome> {
     }
 
     /// Stores the waiter, to be resumed later; or returns what happened meanwhile, and then keeps nothing.
+    @inlinable
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Outcome? {
         precondition(isCurrent(ticket), "A waiter suspended with a ticket that is no longer in use.")
         switch slots[ticket.slot].state {
@@ -93,12 +117,14 @@ struct WaitingLine<Waiter, Outcome> {
     }
 
     /// Takes the first out of the line; returns the waiter to resume, or nil if it has not suspended yet.
+    @inlinable
     mutating func settleFirst(_ outcome: consuming Outcome) -> Waiter? {
         precondition(first != Self.none, "Nobody is in line.")
         return settle(at: first, outcome)
     }
 
     /// Takes all out of the line, in order; returns those to resume.
+    @inlinable
     mutating func settleAll(_ outcome: Outcome) -> [Waiter] {
         var waiters: [Waiter] = []
         waiters.reserveCapacity(count)
@@ -109,6 +135,7 @@ struct WaitingLine<Waiter, Outcome> {
     }
 
     /// Takes all out of the line that may be interrupted, in order; returns those to resume. O(n).
+    @inlinable
     mutating func settleInterruptible(_ outcome: Outcome) -> [Waiter] {
         var waiters: [Waiter] = []
         var index = first
@@ -121,7 +148,7 @@ struct WaitingLine<Waiter, Outcome> {
     }
 
     /// How many `settleInterruptible` would take out. O(n).
-    var interruptibleCount: Int {
+    @inlinable var interruptibleCount: Int {
         var found = 0
         var index = first
         while index != Self.none {
@@ -132,23 +159,27 @@ struct WaitingLine<Waiter, Outcome> {
     }
 
     /// Whether the ticket's waiter is still in line, suspended or not.
+    @inlinable
     func contains(_ ticket: Ticket) -> Bool {
         guard isCurrent(ticket), case .inLine = slots[ticket.slot].state else { return false }
         return true
     }
 
     /// Takes this one out of the line; returns the waiter to resume, or nil if it has not suspended yet or is gone.
+    @inlinable
     mutating func settle(_ ticket: Ticket, _ outcome: consuming Outcome) -> Waiter? {
         contains(ticket) ? settle(at: ticket.slot, outcome) : nil
     }
 
     // MARK: Machinery
 
-    private func isCurrent(_ ticket: Ticket) -> Bool {
+    @inlinable
+    func isCurrent(_ ticket: Ticket) -> Bool {
         ticket.slot < slots.count && slots[ticket.slot].serial == ticket.serial
     }
 
-    private mutating func settle(at index: Int, _ outcome: consuming Outcome) -> Waiter? {
+    @inlinable
+    mutating func settle(at index: Int, _ outcome: consuming Outcome) -> Waiter? {
         guard case .inLine(let waiter) = slots[index].state else { preconditionFailure("The slot is not in line.") }
         let (previous, next) = (slots[index].previous, slots[index].next)
         if previous == Self.none { first = next } else { slots[previous].next = next }
@@ -162,7 +193,8 @@ struct WaitingLine<Waiter, Outcome> {
         return waiter
     }
 
-    private mutating func vacate(_ index: Int) {
+    @inlinable
+    mutating func vacate(_ index: Int) {
         occupied -= 1
         if occupied == 0 {
             slots.removeAll(keepingCapacity: slots.count <= Self.slotsKept)
