@@ -1,0 +1,21 @@
+import Foundation
+
+/// Notes values in the order in which they come, from any task or thread.
+public final class Recorder<Value: Sendable>: @unchecked Sendable {
+    // `lock` protects `noted`.
+    private let lock = NSLock()
+    private var noted: [Value] = []
+
+    /// Creates a recorder with nothing noted.
+    public init() {}
+
+    /// Notes a value.
+    public func note(_ value: Value) {
+        lock.withLock { noted.append(value) }
+    }
+
+    /// What was noted so far.
+    public var values: [Value] {
+        lock.withLock { noted }
+    }
+}
