@@ -17,6 +17,8 @@ struct LimiterStateMachineTests {
         }
     }
 
+    struct Unexpected: Error {}
+
     let cell = PlainCell()
     var machine = LimiterStateMachine<String>(limit: 1)
 
@@ -77,7 +79,7 @@ struct LimiterStateMachineTests {
         try enter()
         let first = try #require(wait())
         _ = machine.suspend(first, "first")
-        guard case .wait = machine.enter(cell, uninterrupted: "stubborn") else { return Issue.record("entered") }
+        guard case .wait = machine.enter(cell, uninterrupted: "stubborn") else { throw Unexpected() }
         let last = try #require(wait())
         _ = machine.suspend(last, "last")
 
@@ -89,15 +91,17 @@ struct LimiterStateMachineTests {
 
     @Test
     mutating func `those who wait for idleness are told when the last has left`() throws {
-        #expect(machine.watch(cell, "too early"))
+        let isIdle = machine.watch(cell, "nobody")
+        #expect(isIdle)
         try enter()
-        #expect(!machine.watch(cell, "watcher"))
+        let isIdleNow = machine.watch(cell, "watcher")
+        #expect(!isIdleNow)
         #expect(cell.word.left() == nil, "nobody may leave without the lock now")
         let ticket = try #require(wait())
         _ = machine.suspend(ticket, "waiter")
 
         #expect(granted(machine.leave(cell)) == "waiter")
-        guard case .announceIdle(let watchers) = machine.leave(cell) else { return Issue.record("nobody was told") }
+        guard case .announceIdle(let watchers) = machine.leave(cell) else { throw Unexpected() }
 
         #expect(watchers == ["watcher"])
         #expect(cell.word == LimiterWord(running: 0, waiting: 0))
@@ -120,7 +124,7 @@ struct LimiterStateMachineTests {
     }
 
     private mutating func enter() throws {
-        guard case .run = machine.enter(cell) else { return Issue.record("There is no place.") }
+        guard case .run = machine.enter(cell) else { throw Unexpected() }
     }
 
     private mutating func wait() -> LimiterStateMachine<String>.Ticket? {
