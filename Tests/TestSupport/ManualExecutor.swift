@@ -44,7 +44,15 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
 
     /// Runs jobs, and those that they make ready, until every task is suspended or done.
     public func runUntilIdle() {
-        while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        while runOne() {}
+    }
+
+    /// Runs one job; returns false if there is none.
+    @discardableResult
+    public func runOne() -> Bool {
+        guard let job = next() else { return false }
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        return true
     }
 
     private func next() -> UnownedJob? {

@@ -14,6 +14,14 @@ public final class Recorder<Value: Sendable>: @unchecked Sendable {
         lock.withLock { noted.append(value) }
     }
 
+    /// Forgets everything that was noted.
+    public func forget() {
+        _ = lock.withLock {
+            defer { noted = [] }
+            return noted
+        }
+    }
+
     /// What was noted so far.
     public var values: [Value] {
         lock.withLock { noted }

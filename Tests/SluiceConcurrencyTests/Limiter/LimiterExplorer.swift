@@ -89,7 +89,9 @@ struct LimiterExplorer {
         case .ready:
             return begin(index)
         case .entering:
-            return advance(index) { site throws(ExploredSite.Pause) in try site.enter() } then: { explorer, action in
+            return advance(index) { site throws(ExploredSite.Pause) in
+                try site.enter()
+            } then: { explorer, action in
                 switch action {
                 case .run: explorer.entered(index, atOnce: true)
                 case .wait(let ticket):
@@ -113,7 +115,9 @@ struct LimiterExplorer {
             }
             return true
         case .cancellingItself(let ticket):
-            return advance(index) { site throws(ExploredSite.Pause) in try site.cancel(ticket) } then: { explorer, waiter in
+            return advance(index) { site throws(ExploredSite.Pause) in
+                try site.cancel(ticket)
+            } then: { explorer, waiter in
                 explorer.cancelled(index, waiter, wait: ticket, current: ticket)
                 explorer.state.tasks[index].phase = .suspending(ticket)
             }
@@ -132,11 +136,15 @@ struct LimiterExplorer {
             finish(index, entered: entered)
             return true
         case .leaving:
-            return advance(index) { site throws(ExploredSite.Pause) in try site.leave() } then: { explorer, action in
+            return advance(index) { site throws(ExploredSite.Pause) in
+                try site.leave()
+            } then: { explorer, action in
                 explorer.left(index, action)
             }
         case .cancelling(let victim, let ticket):
-            return advance(index) { site throws(ExploredSite.Pause) in try site.cancel(ticket) } then: { explorer, waiter in
+            return advance(index) { site throws(ExploredSite.Pause) in
+                try site.cancel(ticket)
+            } then: { explorer, waiter in
                 explorer.cancelled(victim, waiter, wait: ticket, current: explorer.state.tasks[victim].handler)
                 explorer.next(index)
             }

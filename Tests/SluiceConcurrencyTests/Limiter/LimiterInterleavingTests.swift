@@ -19,22 +19,25 @@ struct LimiterInterleavingTests {
         }
     }
 
-    @Test(arguments: [
-        // Release and cancellation meet at the first in line.
-        [[.acquire, .release], [.acquire, .release], [.cancel(2), .acquire, .release]],
-        // Two in line, and the first of them is cancelled while the place is given back.
-        [[.acquire, .release, .cancel(1)], [.acquire, .release], [.acquire, .release]],
-        // Everybody comes back for more.
-        [[.acquire, .release, .acquire], [.acquire, .release, .acquire], [.acquire, .release]],
-        // Two cancel the third at once, which comes back.
-        [[.acquire, .cancel(2), .release], [.cancel(1), .acquire, .release], [.acquire, .release, .acquire]],
-        // A late handler finds its task in another wait, which cannot be interrupted.
-        [[.acquire, .cancel(1), .release], [.acquire, .acquireUninterrupted, .release], [.acquire, .release]],
-        // Those who can be interrupted and those who cannot, mixed.
-        [[.acquireUninterrupted, .release], [.acquire, .release, .cancel(2)], [.acquireUninterrupted, .release]],
-        // Places that are never given back.
-        [[.acquire, .cancel(1)], [.acquire, .acquire], [.acquire, .cancel(2)]],
-    ] as [[[Operation]]])
+    @Test(
+        arguments: [
+            // Release and cancellation meet at the first in line.
+            [[.acquire, .release], [.acquire, .release], [.cancel(2), .acquire, .release]],
+            // Two in line, and the first of them is cancelled while the place is given back.
+            [[.acquire, .release, .cancel(1)], [.acquire, .release], [.acquire, .release]],
+            // Everybody comes back for more.
+            [[.acquire, .release, .acquire], [.acquire, .release, .acquire], [.acquire, .release]],
+            // Two cancel the third at once, which comes back.
+            [[.acquire, .cancel(2), .release], [.cancel(1), .acquire, .release], [.acquire, .release, .acquire]],
+            // A late handler finds its task in another wait, which cannot be interrupted.
+            [[.acquire, .cancel(1), .release], [.acquire, .acquireUninterrupted, .release], [.acquire, .release]],
+            // Those who can be interrupted and those who cannot, mixed.
+            [
+                [.acquireUninterrupted, .release], [.acquire, .release, .cancel(2)], [.acquireUninterrupted, .release],
+            ],
+            // Places that are never given back.
+            [[.acquire, .cancel(1)], [.acquire, .acquire], [.acquire, .cancel(2)]],
+        ] as [[[Operation]]])
     func `three tasks, up to three operations each`(programs: [[Operation]]) {
         for limit in 1...2 {
             var explorer = LimiterExplorer(limit: limit, programs: programs)

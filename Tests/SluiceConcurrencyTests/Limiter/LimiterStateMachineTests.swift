@@ -110,14 +110,15 @@ struct LimiterStateMachineTests {
     @Test
     mutating func `one hundred thousand cancelled waiters leave no trace`() throws {
         try enter()
-        let tickets = try (0..<100_000).map { number in
-            let ticket = try #require(wait())
-            _ = machine.suspend(ticket, "\(number)")
+        let tickets = (0..<100_000).compactMap { _ in
+            let ticket = wait()
+            if let ticket { _ = machine.suspend(ticket, "waiter") }
             return ticket
         }
 
-        for ticket in tickets { #expect(machine.cancel(ticket, cell) != nil) }
+        let cancelled = tickets.count { machine.cancel($0, cell) != nil }
 
+        #expect(cancelled == 100_000)
         #expect(machine.line.isEmpty)
         #expect(machine.line.slotCount == 0)
         #expect(cell.word == LimiterWord(running: 1, waiting: 0))
