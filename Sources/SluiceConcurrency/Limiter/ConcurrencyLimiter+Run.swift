@@ -1,0 +1,112 @@
+extension ConcurrencyLimiter {
+    /// Runs a body that may throw as soon as there is a place for it.
+    ///
+    ///     let image = try await limiter.run { try await network.download(url) }
+    ///
+    /// The body runs on the calling task and its isolation, and its result or error is returned as it is.
+    ///
+    /// - Throws: What the body throws; `CancellationError` without having run the body if the task is cancelled before
+    ///   its turn, or ``cancelWaiting()`` is called. Once it is its turn, the body runs.
+    /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
+    @inlinable
+    public func run<Result: ~Copyable>(_ body: () async throws -> Result) async throws -> Result {
+        guard await enterUnlessCancelled() else { throw CancellationError() }
+        defer { leave() }
+        return try await body()
+    }
+
+    /// Runs a body that cannot throw as soon as there is a place for it, also in a cancelled task.
+    ///
+    ///     let count = await limiter.run { await compute() }
+    ///
+    /// As there is no way to say that it did not run, it always does: after a group of tasks is cancelled, each body of
+    /// this kind that is still in line runs when its turn comes. Where that is not wanted, use
+    /// ``runUnlessCancelled(_:)``.
+    ///
+    /// The body runs on the calling task and its isolation.
+    ///
+    /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
+    @inlinable
+    public func run<Result: ~Copyable>(_ body: () async -> Result) async -> Result {
+        await enterUninterrupted()
+        defer { leave() }
+        return await body()
+    }
+
+    /// Runs a body as soon as there is a place for it, also in a cancelled task, and keeps the type of its error.
+    ///
+    ///     try await limiter.runUninterrupted { () async throws(StoreError) in try await store.close() }
+    ///
+    /// The body runs on the calling task and its isolation. It may look at `Task.isCancelled` itself.
+    ///
+    /// - Throws: Only what the body throws.
+    /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
+    @inlinable
+    public func runUninterrupted<Result: ~Copyable, Failure: Error>(
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        await enterUninterrupted()
+        defer { leave() }
+        return try await body()
+    }
+
+    /// Runs a body that cannot throw as soon as there is a place for it, unless the task is cancelled before.
+    ///
+    ///     let count = try await limiter.runUnlessCancelled { await compute() }
+    ///
+    /// The body runs on the calling task and its isolation.
+    ///
+    /// - Throws: `CancellationError` without having run the body if the task is cancelled before its turn, or
+    ///   ``cancelWaiting()`` is called. Once it is its turn, the body runs.
+    /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
+    @inlinable
+    public func runUnlessCancelled<Result: ~Copyable>(
+        _ body: () async -> Result
+    ) async throws(CancellationError) -> Result {
+        guard await enterUnlessCancelled() else { throw CancellationError() }
+        defer { leave() }
+        return await body()
+    }
+
+    /// Runs a body if there is a place for it right now; returns nil if there is none, or anyone else waits for one.
+    ///
+    ///     let preview = await limiter.runIfAvailable { await render(page) } ?? placeholder
+    ///
+    /// It never waits and never overtakes, and pays no attention to whether the task is cancelled. The body runs on the
+    /// calling task and its isolation.
+    ///
+    /// - Throws: Only what the body throws.
+    /// - Complexity: O(1). Does not suspend, unless the body does; never blocks a thread.
+    @inlinable
+    public func runIfAvailable<Result: ~Copyable, Failure: Error>(
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result? {
+        guard storage.enterAtOnce(limit: storage.limit) else { return nil }
+        defer { leave() }
+        return try await body()
+    }
+}
+
+// MARK: Places
+
+// These and the bodies above are inlined into the caller, because what they do with a place free takes less time than a
+// call of an asynchronous function of another module.
+extension ConcurrencyLimiter {
+    @inlinable
+    func enterUnlessCancelled() async -> Bool {
+        if Task.isCancelled { return false }
+        if storage.enterAtOnce(limit: storage.limit) { return true }
+        return await storage.enterSlowly()
+    }
+
+    @inlinable
+    func enterUninterrupted() async {
+        if storage.enterAtOnce(limit: storage.limit) { return }
+        await storage.enterSlowlyUninterrupted()
+    }
+
+    @inlinable
+    func leave() {
+        if !storage.leaveAtOnce() { storage.leaveSlowly() }
+    }
+}

@@ -1,0 +1,218 @@
+/// Waiters in the order in which they came: O(1) to join, to leave at the front, and to leave from the middle.
+///
+/// A doubly linked list whose nodes lie in one array and are linked by index. So it costs no allocation for each waiter,
+/// it is a value (which lets tests copy and compare it), and whoever leaves leaves no trace.
+///
+/// A waiter joins before it suspends: between the two it is in line without a continuation, and what happens to it then
+/// is kept for it until it asks.
+///
+///     join() -> ticket ──► in line, not suspended ──► suspend(ticket, waiter) ──► in line, suspended
+///                                    │ settle                                         │ settle
+///                                    ▼                                                ▼
+///                          outcome kept, returned by suspend             waiter returned, to be resumed
+///
+/// Whoever takes a waiter out of the line under the lock owns it and alone resumes it.
+@usableFromInline
+struct WaitingLine<Waiter, Outcome> {
+    /// One wait of one waiter.
+    ///
+    /// Slots are used again, serial numbers are not: an old ticket matches nobody.
+    @usableFromInline
+    struct Ticket: Hashable, Sendable {
+        @usableFromInline let slot: Int
+        @usableFromInline let serial: UInt64
+
+        @inlinable
+        init(slot: Int, serial: UInt64) {
+            self.slot = slot
+            self.serial = serial
+        }
+    }
+
+    @usableFromInline
+    enum State {
+        case vacant
+        case inLine(Waiter?)
+        case settled(Outcome)
+    }
+
+    @usableFromInline
+    struct Slot {
+        @usableFromInline var serial: UInt64
+        @usableFromInline var state: State
+        /// Neighbours in line, or for a vacant slot the next vacant one; `none` at either end.
+        @usableFromInline var previous: Int
+        @usableFromInline var next: Int
+        /// Whether `settleInterruptible` passes over it.
+        @usableFromInline var isInterruptible: Bool
+
+        @inlinable
+        init(serial: UInt64, state: State, previous: Int, next: Int, isInterruptible: Bool) {
+            self.serial = serial
+            self.state = state
+            self.previous = previous
+            self.next = next
+            self.isInterruptible = isInterruptible
+        }
+    }
+
+    /// A line with more slots than this gives its memory back when nobody is left.
+    @inlinable static var slotsKept: Int { 64 }
+    @inlinable static var none: Int { -1 }
+
+    @usableFromInline var slots: [Slot] = []
+    @usableFromInline var first = none
+    @usableFromInline var last = none
+    @usableFromInline var firstVacant = none
+    @usableFromInline var occupied = 0
+    @usableFromInline var serials: UInt64 = 0
+
+    /// How many are in line.
+    @usableFromInline var count = 0
+
+    @inlinable
+    init() {}
+
+    @inlinable var isEmpty: Bool { count == 0 }
+
+    /// How many slots there are, used or not.
+    @inlinable var slotCount: Int { slots.count }
+
+    /// Joins at the end; with a waiter, suspended from the start.
+    @inlinable
+    mutating func join(_ waiter: Waiter? = nil, isInterruptible: Bool = true) -> Ticket {
+        serials += 1
+        let slot = Slot(
+            serial: serials, state: .inLine(waiter), previous: last, next: Self.none, isInterruptible: isInterruptible)
+        let index: Int
+        if firstVacant == Self.none {
+            index = slots.count
+            slots.append(slot)
+        } else {
+            index = firstVacant
+            firstVacant = slots[index].next
+            slots[index] = slot
+        }
+        if last == Self.none { first = index } else { slots[last].next = index }
+        last = index
+        count += 1
+        occupied += 1
+        return Ticket(slot: index, serial: serials)
+    }
+
+    /// Stores the waiter, to be resumed later; or returns what happened meanwhile, and then keeps nothing.
+    @inlinable
+    mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Outcome? {
+        precondition(isCurrent(ticket), "A waiter suspended with a ticket that is no longer in use.")
+        switch slots[ticket.slot].state {
+        case .inLine:
+            slots[ticket.slot].state = .inLine(waiter)
+            return nil
+        case .settled(let outcome):
+            vacate(ticket.slot)
+            return outcome
+        case .vacant:
+            preconditionFailure("A waiter suspended in a vacant slot.")
+        }
+    }
+
+    /// Takes the first out of the line; returns the waiter to resume, or nil if it has not suspended yet.
+    @inlinable
+    mutating func settleFirst(_ outcome: consuming Outcome) -> Waiter? {
+        precondition(first != Self.none, "Nobody is in line.")
+        return settle(at: first, outcome)
+    }
+
+    /// Takes all out of the line, in order; returns those to resume.
+    @inlinable
+    mutating func settleAll(_ outcome: Outcome) -> [Waiter] {
+        var waiters: [Waiter] = []
+        waiters.reserveCapacity(count)
+        while first != Self.none {
+            if let waiter = settle(at: first, outcome) { waiters.append(waiter) }
+        }
+        return waiters
+    }
+
+    /// Takes all out of the line that may be interrupted, in order; returns those to resume. O(n).
+    @inlinable
+    mutating func settleInterruptible(_ outcome: Outcome) -> [Waiter] {
+        var waiters: [Waiter] = []
+        var index = first
+        while index != Self.none {
+            let next = slots[index].next
+            if slots[index].isInterruptible, let waiter = settle(at: index, outcome) { waiters.append(waiter) }
+            index = next
+        }
+        return waiters
+    }
+
+    /// How many `settleInterruptible` would take out. O(n).
+    @inlinable var interruptibleCount: Int {
+        var found = 0
+        var index = first
+        while index != Self.none {
+            if slots[index].isInterruptible { found += 1 }
+            index = slots[index].next
+        }
+        return found
+    }
+
+    /// Whether the ticket's waiter is still in line, suspended or not.
+    @inlinable
+    func contains(_ ticket: Ticket) -> Bool {
+        guard isCurrent(ticket), case .inLine = slots[ticket.slot].state else { return false }
+        return true
+    }
+
+    /// Takes this one out of the line; returns the waiter to resume, or nil if it has not suspended yet or is gone.
+    @inlinable
+    mutating func settle(_ ticket: Ticket, _ outcome: consuming Outcome) -> Waiter? {
+        contains(ticket) ? settle(at: ticket.slot, outcome) : nil
+    }
+
+    // MARK: Machinery
+
+    @inlinable
+    func isCurrent(_ ticket: Ticket) -> Bool {
+        ticket.slot < slots.count && slots[ticket.slot].serial == ticket.serial
+    }
+
+    @inlinable
+    mutating func settle(at index: Int, _ outcome: consuming Outcome) -> Waiter? {
+        guard case .inLine(let waiter) = slots[index].state else { preconditionFailure("The slot is not in line.") }
+        let (previous, next) = (slots[index].previous, slots[index].next)
+        if previous == Self.none { first = next } else { slots[previous].next = next }
+        if next == Self.none { last = previous } else { slots[next].previous = previous }
+        count -= 1
+        if waiter == nil {
+            slots[index].state = .settled(outcome)
+        } else {
+            vacate(index)
+        }
+        return waiter
+    }
+
+    @inlinable
+    mutating func vacate(_ index: Int) {
+        occupied -= 1
+        if occupied == 0 {
+            slots.removeAll(keepingCapacity: slots.count <= Self.slotsKept)
+            firstVacant = Self.none
+        } else {
+            slots[index].state = .vacant
+            slots[index].serial = 0
+            slots[index].next = firstVacant
+            firstVacant = index
+        }
+    }
+}
+
+extension WaitingLine: Sendable where Waiter: Sendable, Outcome: Sendable {}
+extension WaitingLine.State: Sendable where Waiter: Sendable, Outcome: Sendable {}
+extension WaitingLine.Slot: Sendable where Waiter: Sendable, Outcome: Sendable {}
+
+// The explorer of interleavings recognises a state that it has seen.
+extension WaitingLine: Hashable, Equatable where Waiter: Hashable, Outcome: Hashable {}
+extension WaitingLine.State: Hashable, Equatable where Waiter: Hashable, Outcome: Hashable {}
+extension WaitingLine.Slot: Hashable, Equatable where Waiter: Hashable, Outcome: Hashable {}

@@ -1,0 +1,198 @@
+import SluiceConcurrency
+import Testing
+
+/// What the compiler must accept at the call site, and where bodies run.
+@Suite("ConcurrencyLimiter.run")
+struct LimiterRunTests {
+    struct StoreError: Error, Equatable { var code: Int }
+
+    /// Neither `Sendable` nor tied to an actor.
+    final class Notebook {
+        var lines: [String] = []
+    }
+
+    struct Ticket: ~Copyable { let number: Int }
+
+    let limiter = ConcurrencyLimiter(concurrency: 2)
+
+    @Test
+    func `a body that throws selects the throwing form, one that cannot the other`() async throws {
+        func download(_ name: String) async throws -> String { name }
+        func compute() async -> Int { 7 }
+
+        let image = try await limiter.run { try await download("image") }
+        let count = await limiter.run { await compute() }
+        let sum = await limiter.run {
+            var sum = 0
+            for number in 1...3 { sum += number }
+            return sum + (await compute())
+        }
+        let lines = try await limiter.run {
+            let text = try await download("a\nb")
+            return text.split(separator: "\n").count
+        }
+        let reference = try await limiter.run(download2)
+        let plain = await limiter.run(compute)
+
+        #expect((image, count, sum, lines) == ("image", 7, 13, 2))
+        #expect((reference, plain) == (1, 7))
+    }
+
+    private func download2() async throws -> Int { 1 }
+
+    @Test
+    func `both forms work in task groups and async let`() async throws {
+        let limiter = limiter
+        func compute() async -> Int { 1 }
+        func load() async throws -> Int { 2 }
+
+        async let one = limiter.run { await compute() }
+        async let two = limiter.run { try await load() }
+        let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<3 { group.addTask { await limiter.run { 10 } } }
+            for _ in 0..<3 { group.addTask { try await limiter.run { try await load() * 10 } } }
+            return try await group.reduce(0, +)
+        }
+
+        #expect(try await one + two == 3)
+        #expect(sum == 90)
+    }
+
+    @Test
+    func `the error of a body comes back as it is, and its place is free again`() async {
+        let single = ConcurrencyLimiter(concurrency: 1)
+
+        await #expect(throws: StoreError(code: 3)) { try await single.run { throw StoreError(code: 3) } }
+
+        #expect(single.running == 0)
+        #expect(await single.run { true })
+    }
+
+    @Test
+    func `an uninterrupted body keeps the type of its error`() async {
+        func close(_ code: Int) async throws(StoreError) -> Int {
+            if code == 0 { 0 } else { throw StoreError(code: code) }
+        }
+
+        do throws(StoreError) {
+            let fine = try await limiter.runUninterrupted { () async throws(StoreError) in try await close(0) }
+            #expect(fine == 0)
+            _ = try await limiter.runUninterrupted { () async throws(StoreError) in try await close(4) }
+            Issue.record("It did not throw.")
+        } catch {
+            #expect(error.code == 4)
+        }
+        let cannotThrow = await limiter.runUninterrupted { 5 }
+        #expect(cannotThrow == 5)
+    }
+
+    @Test
+    func `runUnlessCancelled throws nothing but CancellationError`() async {
+        do throws(CancellationError) {
+            let value = try await limiter.runUnlessCancelled { 5 }
+            #expect(value == 5)
+        } catch {
+            Issue.record("Nobody cancelled.")
+        }
+    }
+
+    @Test
+    func `runIfAvailable keeps the type of the error`() async {
+        do throws(StoreError) {
+            let none: Int? = try await limiter.runIfAvailable { () async throws(StoreError) in throw StoreError(code: 1)
+            }
+            Issue.record("It returned \(String(describing: none)).")
+        } catch {
+            #expect(error.code == 1)
+        }
+        #expect(await limiter.runIfAvailable { 2 } == 2)
+    }
+
+    @Test
+    func `bodies and results need not be Sendable, and results not copyable`() async throws {
+        let notebook = Notebook()
+
+        await limiter.run { notebook.lines.append("one") }
+        let same = try await limiter.run { () async throws in
+            notebook.lines.append("two")
+            return notebook
+        }
+        let ticket = await limiter.run { Ticket(number: 9) }
+        let maybe = await limiter.runIfAvailable { Ticket(number: 10) }
+
+        same.lines.append("three")
+        #expect(notebook.lines == ["one", "two", "three"])
+        #expect(ticket.number == 9)
+        switch consume maybe {
+        case .some(let ticket): #expect(ticket.number == 10)
+        case .none: Issue.record("There was a place.")
+        }
+    }
+
+    // MARK: Isolation
+
+    actor Album {
+        var pictures = 0
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+
+        func add() async throws {
+            await limiter.run {
+                preconditionIsolated("A body must run on the actor of the caller.")
+                pictures += 1
+                await Task.yield()
+                preconditionIsolated("A body must come back to the actor of the caller.")
+            }
+            try await limiter.run {
+                try Task.checkCancellation()
+                preconditionIsolated("A body must run on the actor of the caller.")
+                pictures += 1
+            }
+            try await limiter.runUnlessCancelled { pictures += 1 }
+            await limiter.runUninterrupted { pictures += 1 }
+            _ = await limiter.runIfAvailable { pictures += 1 }
+        }
+    }
+
+    @Test
+    func `a body runs on the actor of the caller, with and without waiting`() async throws {
+        let album = Album()
+
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try await album.add() } }
+            try await group.waitForAll()
+        }
+
+        #expect(await album.pictures >= 80)
+    }
+
+    @MainActor
+    final class Window {
+        var redraws = 0
+    }
+
+    @Test @MainActor
+    func `a body runs on the main actor if its caller does, with and without waiting`() async throws {
+        let single = ConcurrencyLimiter(concurrency: 1)
+        let window = Window()
+
+        let tasks = (0..<10).map { _ in
+            Task {
+                await single.run {
+                    MainActor.preconditionIsolated("A body must run on the actor of the caller.")
+                    window.redraws += 1
+                    await Task.yield()
+                }
+            }
+        }
+        for task in tasks { await task.value }
+
+        #expect(window.redraws == 10)
+    }
+
+    @Test
+    func `a body runs on no actor if its caller does`() async {
+        await Task { @concurrent in
+            await limiter.run { #expect(#isolation == nil) }
+        }.value
+    }
+}

@@ -1,0 +1,216 @@
+import Testing
+import TestSupport
+
+@testable import SluiceConcurrency
+
+/// Order, cancellation and the end of waiting, step by step on a manual executor.
+@Suite("ConcurrencyLimiter: waiting")
+struct LimiterWaitingTests {
+    let executor = ManualExecutor()
+    let limiter = ConcurrencyLimiter(concurrency: 1)
+    let recorder = Recorder<String>()
+
+    /// Starts a task that runs on the limiter until the gate opens, and lets it come that far.
+    private func hold() -> (task: Task<Void, Never>, signal: Signal) {
+        let (condition, signal) = Condition.makeCondition()
+        let task = executor.spawn { [limiter] in await limiter.run { _ = await condition.wait() } }
+        executor.runUntilIdle()
+        return (task, signal)
+    }
+
+    /// Starts a task that notes its name on the limiter, or that it was cancelled, and lets it come as far as it can.
+    @discardableResult
+    private func note(_ name: String) -> Task<Void, Never> {
+        let task = executor.spawn { [limiter, recorder] in
+            do {
+                try await limiter.run { () async throws in recorder.note(name) }
+            } catch {
+                recorder.note("\(name) \(error is CancellationError ? "cancelled" : "failed")")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @Test
+    func `tasks are let in in the order in which they came`() {
+        let holder = hold()
+        for name in ["a", "b", "c"] { note(name) }
+        #expect(limiter.running == 1)
+        #expect(limiter.waiting == 3)
+
+        holder.signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a", "b", "c"])
+        #expect(limiter.running == 0)
+        #expect(limiter.waiting == 0)
+    }
+
+    @Test
+    func `a cancelled head of the line lets the next in`() {
+        let holder = hold()
+        let first = note("a")
+        note("b")
+
+        first.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a cancelled"])
+        #expect(limiter.waiting == 1)
+        holder.signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a cancelled", "b"])
+        #expect(limiter.running == 0)
+    }
+
+    @Test
+    func `a task that is cancelled before it comes does not run, though there is a place`() {
+        let task = executor.spawn { [limiter, recorder] in
+            do { try await limiter.run { () async throws in recorder.note("ran") } } catch { recorder.note("\(error)") }
+            do { try await limiter.runUnlessCancelled { recorder.note("ran") } } catch { recorder.note("\(error)") }
+        }
+
+        task.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["CancellationError()", "CancellationError()"])
+        #expect(limiter.running == 0)
+    }
+
+    @Test
+    func `once a place is granted the body runs, though the task is cancelled before it gets there`() {
+        let holder = hold()
+        let next = note("granted")
+
+        holder.signal.signal()
+        while limiter.waiting > 0 { executor.runOne() }  // the place is handed over, its new holder has not run
+        next.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["granted"])
+    }
+
+    @Test
+    func `bodies that cannot throw run in cancelled tasks, when it is their turn`() {
+        let holder = hold()
+        let task = executor.spawn { [limiter, recorder] in
+            await limiter.run { recorder.note("run, cancelled: \(Task.isCancelled)") }
+            await limiter.runUninterrupted { recorder.note("runUninterrupted") }
+            _ = await limiter.runIfAvailable { recorder.note("runIfAvailable") }
+        }
+        executor.runUntilIdle()
+
+        task.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        holder.signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["run, cancelled: true", "runUninterrupted", "runIfAvailable"])
+    }
+
+    @Test
+    func `runIfAvailable returns nil if there is no place`() async {
+        let holder = hold()
+
+        let result = await limiter.runIfAvailable { 1 }
+
+        #expect(result == nil)
+        holder.signal.signal()
+        executor.runUntilIdle()
+        #expect(await limiter.runIfAvailable { 1 } == 1)
+    }
+
+    @Test
+    func `runIfAvailable does not overtake a task that was granted a place and has not run yet`() async {
+        let holder = hold()
+        note("waiter")
+
+        holder.signal.signal()
+        while limiter.waiting > 0 { executor.runOne() }
+        let result = await limiter.runIfAvailable { 1 }
+
+        #expect(result == nil)
+        executor.runUntilIdle()
+        #expect(recorder.values == ["waiter"])
+    }
+
+    @Test
+    func `cancelWaiting lets go those who can give up, and only those`() {
+        let holder = hold()
+        note("a")
+        let stubborn = executor.spawn { [limiter, recorder] in await limiter.run { recorder.note("stubborn") } }
+        executor.runUntilIdle()
+        note("b")
+
+        limiter.cancelWaiting()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a cancelled", "b cancelled"])
+        #expect(limiter.waiting == 1)
+        note("later")
+        holder.signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a cancelled", "b cancelled", "stubborn", "later"])
+        #expect(!stubborn.isCancelled)
+    }
+
+    @Test
+    func `waitUntilIdle returns when the last has left, also in a cancelled task`() async {
+        await limiter.waitUntilIdle()
+        let holder = hold()
+        note("a")
+        let idle = executor.spawn { [limiter, recorder] in
+            await limiter.waitUntilIdle()
+            recorder.note("idle")
+        }
+        executor.runUntilIdle()
+
+        idle.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        holder.signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a", "idle"])
+        #expect(await limiter.runIfAvailable { true } == true)
+    }
+
+    @Test
+    func `a waiting task keeps the limiter alive`() {
+        weak var limiter: ConcurrencyLimiter?
+        let (condition, signal) = Condition.makeCondition()
+        do {
+            let made = ConcurrencyLimiter(concurrency: 1)
+            limiter = made
+            for name in ["a", "b"] {
+                _ = executor.spawn { [recorder] in
+                    await made.run {
+                        await condition.wait()
+                        recorder.note(name)
+                    }
+                }
+            }
+        }
+        executor.runUntilIdle()
+        #expect(limiter?.waiting == 1)
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a", "b"])
+        #expect(limiter == nil)
+    }
+
+    @Test
+    func `a limit below one is refused with a sentence`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = ConcurrencyLimiter(concurrency: 0)
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #if DEBUG
+        #expect(message.contains("needs a concurrency of at least 1, not 0"))
+        #endif
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// Runs tasks on the thread of the test, one step after the other, so that a test says what has happened and when.
+///
+///     let executor = ManualExecutor()
+///     let waiter = executor.spawn { await condition.wait() }
+///     executor.runUntilIdle()             // the waiter is suspended now, for certain
+///     signal.signal()
+///     executor.runUntilIdle()
+///     #expect(await waiter.value == .signalled)
+///
+/// Without a seed jobs run in the order in which they become ready. With one the next is chosen at random, the same way
+/// each time the same seed is given.
+public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
+    // `lock` protects `jobs` and `random`.
+    private let lock = NSLock()
+    private var jobs: [UnownedJob] = []
+    private var random: SeededRandom?
+
+    /// Creates an executor with nothing to do.
+    public init(seed: UInt64? = nil) {
+        random = seed.map(SeededRandom.init(seed:))
+    }
+
+    /// Takes a job; it waits for `runUntilIdle()`.
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        lock.withLock { jobs.append(job) }
+    }
+
+    /// Makes a task that only runs in `runUntilIdle()`.
+    public func spawn<Success: Sendable>(
+        _ body: sending @escaping @isolated(any) () async -> Success
+    ) -> Task<Success, Never> {
+        Task(executorPreference: self, operation: body)
+    }
+
+    /// Makes a task, which may fail, that only runs in `runUntilIdle()`.
+    public func spawnThrowing<Success: Sendable>(
+        _ body: sending @escaping @isolated(any) () async throws -> Success
+    ) -> Task<Success, any Error> {
+        Task(executorPreference: self, operation: body)
+    }
+
+    /// Runs jobs, and those that they make ready, until every task is suspended or done.
+    public func runUntilIdle() {
+        while runOne() {}
+    }
+
+    /// Runs one job; returns false if there is none.
+    @discardableResult
+    public func runOne() -> Bool {
+        guard let job = next() else { return false }
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        return true
+    }
+
+    private func next() -> UnownedJob? {
+        lock.withLock {
+            if jobs.isEmpty { return nil }
+            let index = random == nil ? 0 : Int.random(in: jobs.indices, using: &random!)
+            return jobs.remove(at: index)
+        }
+    }
+}
