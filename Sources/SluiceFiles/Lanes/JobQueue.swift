@@ -6,30 +6,32 @@ internal import DequeModule
 /// front or half of the numbers are such.
 ///
 /// All operations are amortised O(1).
-struct JobQueue<Element> {
+package struct JobQueue<Element> {
     private var order = Deque<UInt64>()
     private var elements: [UInt64: Element] = [:]
 
-    var count: Int { elements.count }
-    var isEmpty: Bool { elements.isEmpty }
+    package var count: Int { elements.count }
+    package var isEmpty: Bool { elements.isEmpty }
+
+    package init() {}
 
     /// The numbers kept, those of jobs that left among them: for a test of the bound.
-    var places: Int { order.count }
+    package var places: Int { order.count }
 
-    mutating func append(_ element: Element, id: UInt64) {
+    package mutating func append(_ element: Element, id: UInt64) {
         order.append(id)
         let old = elements.updateValue(element, forKey: id)
         precondition(old == nil, "A job was submitted twice.")
     }
 
-    mutating func removeFirst() -> Element? {
+    package mutating func removeFirst() -> Element? {
         while let id = order.popFirst() {
             if let element = elements.removeValue(forKey: id) { return element }
         }
         return nil
     }
 
-    mutating func remove(id: UInt64) -> Element? {
+    package mutating func remove(id: UInt64) -> Element? {
         guard let element = elements.removeValue(forKey: id) else { return nil }
         if order.count > 2 * elements.count + 16 {
             order.removeAll { elements[$0] == nil }

@@ -35,9 +35,9 @@ extension AsyncFileStream where Mode == WriteMode {
     public borrowing func write(_ bytes: RawSpan) async throws {
         // The span borrows its owner until this function returns, and this function returns only once the job has ended
         // or will never begin.
-        let borrowed = bytes.withUnsafeBytes { BorrowedBytes(bytes: $0) }
+        let borrowed = bytes.withUnsafeBytes { BorrowedBytes(pieces: [$0]) }
         try await file.io.run { [file] _ in
-            try file.io.kernel.write(file.descriptor, borrowed.bytes, file.path)
+            try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
         }
     }
 
@@ -72,9 +72,9 @@ extension AsyncFileStream where Mode == WriteMode {
 }
 
 /// Bytes that a suspended caller keeps alive.
-private struct BorrowedBytes: @unchecked Sendable {
+struct BorrowedBytes: @unchecked Sendable {
     // Immutable, and read by one job while the owner's borrow lasts.
-    let bytes: UnsafeRawBufferPointer
+    let pieces: [UnsafeRawBufferPointer]
 }
 
 extension [Data] {
