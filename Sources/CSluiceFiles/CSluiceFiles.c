@@ -153,6 +153,12 @@ struct start {
 static void *run(void *argument) {
     struct start start = *(struct start *)argument;
     free(argument);
+    // What debuggers, perf and /proc show.
+#ifdef __APPLE__
+    pthread_setname_np("sluice-files");
+#else
+    pthread_setname_np(pthread_self(), "sluice-files");
+#endif
     start.body(start.context);
     return NULL;
 }

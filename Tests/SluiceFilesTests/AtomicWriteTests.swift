@@ -30,8 +30,8 @@ import Testing
             let url = folder.appending(path: "file")
             try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
             #expect(log.all == ["create", "lock", "truncate", "write", "fsync", "rename", "close"])
-            #expect(same(try contents(of: url), pattern(10)))
-            #expect(try names(in: folder) == ["file"])
+            #expect(same(contents(of: url), pattern(10)))
+            #expect(names(in: folder) == ["file"])
         }
     }
 
@@ -56,8 +56,8 @@ import Testing
             let error = await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, using: io) }
             #expect(error?.systemError == number)
             #expect(error?.path.hasPrefix(folder.path) == true)
-            #expect(same(try contents(of: url), pattern(50)))
-            #expect(try names(in: folder) == ["file"])
+            #expect(same(contents(of: url), pattern(50)))
+            #expect(names(in: folder) == ["file"])
         }
     }
 
@@ -68,9 +68,9 @@ import Testing
             try pattern(50).write(to: url)
             let options = FileWriteOptions(temporaryName: "file.part")
             await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, options: options, using: io) }
-            #expect(same(try contents(of: url), pattern(50)))
+            #expect(same(contents(of: url), pattern(50)))
             // A temporary that could not be locked is somebody else's.
-            #expect(try names(in: folder) == (call == .lock ? ["file", "file.part"] : ["file"]))
+            #expect(names(in: folder) == (call == .lock ? ["file", "file.part"] : ["file"]))
         }
     }
 
@@ -88,7 +88,7 @@ import Testing
             let error = await expectFileError(.noSpace) { try await pattern(9000).asyncWrite(to: url, using: io) }
             #expect(error?.bytesWritten == 3000)
             #expect(error?.description.contains("after 3000 bytes") == true)
-            #expect(try names(in: folder) == [])
+            #expect(names(in: folder) == [])
         }
     }
 
@@ -106,7 +106,7 @@ import Testing
         try await withIO(calls: calls) { io, folder in
             let url = folder.appending(path: "file")
             try await pattern(1000).asyncWrite(to: url, using: io)
-            #expect(same(try contents(of: url), pattern(1000)))
+            #expect(same(contents(of: url), pattern(1000)))
         }
     }
 
@@ -117,7 +117,7 @@ import Testing
                 try await pattern(10).asyncWrite(to: url, options: .init(durability: .fullAndDirectory), using: io)
             }
             #expect(error?.operation == "sync the folder")
-            #expect(same(try contents(of: url), pattern(10)))
+            #expect(same(contents(of: url), pattern(10)))
         }
     }
 
@@ -137,10 +137,10 @@ import Testing
             try pattern(50).write(to: url)
             #expect(chmod(url.path, 0o4751) == 0)
             try await pattern(10).asyncWrite(to: url, options: .init(permissions: 0o600), using: io)
-            #expect(try mode(of: url) == 0o4751)
+            #expect(mode(of: url) == 0o4751)
             let new = folder.appending(path: "new")
             try await pattern(10).asyncWrite(to: new, options: .init(permissions: 0o600), using: io)
-            #expect(try mode(of: new) == 0o600)
+            #expect(mode(of: new) == 0o600)
         }
     }
 
@@ -163,7 +163,7 @@ import Testing
                 return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
             #expect(winners == 1)
-            #expect(try names(in: folder) == ["file"])
+            #expect(names(in: folder) == ["file"])
         }
     }
 
@@ -174,14 +174,14 @@ import Testing
             try pattern(50).write(to: target)
             #expect(symlink(target.path, link.path) == 0)
             try await pattern(10).asyncWrite(to: link, using: io)
-            #expect(same(try contents(of: link), pattern(10)))
-            #expect(same(try contents(of: target), pattern(50)))
+            #expect(same(contents(of: link), pattern(10)))
+            #expect(same(contents(of: target), pattern(50)))
 
             let fifo = folder.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
             await expectFileError(.notRegularFile) { try await pattern(10).asyncWrite(to: fifo, using: io) }
             await expectFileError(.isDirectory) { try await pattern(10).asyncWrite(to: folder, using: io) }
-            #expect(try names(in: folder) == ["fifo", "link", "target"])
+            #expect(names(in: folder) == ["fifo", "link", "target"])
         }
     }
 
@@ -193,7 +193,7 @@ import Testing
             await expectFileError(.invalidPath) {
                 try await pattern(10).asyncWrite(to: url, options: options, using: io)
             }
-            #expect(try names(in: folder) == [])
+            #expect(names(in: folder) == [])
         }
     }
 
@@ -207,7 +207,7 @@ import Testing
                 try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
             }
             #expect(error?.remedy != nil)
-            #expect(same(try contents(of: part), pattern(5)), "the holder's bytes are untouched")
+            #expect(same(contents(of: part), pattern(5)), "the holder's bytes are untouched")
             try await holder.discard()
         }
     }

@@ -45,7 +45,7 @@ import Testing
             try await stream.write(regions)
             #expect(io.metrics.jobsFinished == 5, "each write is one job")
             try await stream.close()
-            #expect(same(try contents(of: url), expected))
+            #expect(same(contents(of: url), expected))
         }
     }
 
@@ -56,7 +56,7 @@ import Testing
             try await url.withFileForWriting(using: io) { stream in
                 try await stream.write([whole[0..<3], whole[3..<2000], whole[2000..<2010], whole[2010...]])
             }
-            #expect(same(try contents(of: url), whole))
+            #expect(same(contents(of: url), whole))
         }
     }
 
@@ -76,7 +76,7 @@ import Testing
             let url = folder.appending(path: "file")
             let chunks = (0..<20).map { pattern(600 + $0, seed: UInt8($0)) }
             try await url.withFileForWriting(using: io) { try await $0.write(chunks) }
-            #expect(same(try contents(of: url), chunks.reduce(into: Data()) { $0 += $1 }))
+            #expect(same(contents(of: url), chunks.reduce(into: Data()) { $0 += $1 }))
         }
     }
 
@@ -110,12 +110,12 @@ import Testing
             try await url.withFileForWriting(.createNew, permissions: 0o640, using: io) {
                 try await $0.write(pattern(10))
             }
-            #expect(try mode(of: url) == 0o640)
+            #expect(mode(of: url) == 0o640)
             try await url.withFileForWriting(.append, using: io) { try await $0.write(pattern(5)) }
-            #expect(same(try contents(of: url), pattern(10) + pattern(5)))
+            #expect(same(contents(of: url), pattern(10) + pattern(5)))
             await expectFileError(.exists) { try await url.withFileForWriting(.createNew, using: io) { _ in } }
             try await url.withFileForWriting(using: io) { try await $0.write(pattern(3)) }
-            #expect(same(try contents(of: url), pattern(3)))
+            #expect(same(contents(of: url), pattern(3)))
             await expectFileError(.isDirectory) { try await folder.withFileForReading(using: io) { _ in } }
             await expectFileError(.isDirectory) { try await folder.withFileForWriting(using: io) { _ in } }
         }
@@ -140,7 +140,7 @@ import Testing
                     "close",
                 ])
             try await stream.close()
-            #expect(same(try contents(of: url), pattern(4) + Data([0, 0])))
+            #expect(same(contents(of: url), pattern(4) + Data([0, 0])))
         }
     }
 

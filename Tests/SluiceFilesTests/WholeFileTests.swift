@@ -10,7 +10,7 @@ import Testing
             let url = folder.appending(path: "file")
             try await pattern(size).asyncWrite(to: url, options: .init(durability: .none), using: io)
             #expect(same(try await Data(asyncContentsOf: url, using: io), pattern(size)))
-            #expect(same(try contents(of: url), pattern(size)))
+            #expect(same(contents(of: url), pattern(size)))
             #expect(io.metrics.jobsFinished == 2, "each is one job")
         }
     }

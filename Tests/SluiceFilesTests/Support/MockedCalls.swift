@@ -136,3 +136,9 @@ final class ThreadGate: Sendable {
         return calls
     }
 }
+
+/// What the system calls the thread that runs this.
+func nameOfThisThread() -> String {
+    let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+    return name?.trimmingCharacters(in: .newlines) ?? "unknown"
+}
