@@ -1,1 +1,85 @@
 #pragma once
+
+// The system calls of SluiceFiles, one C function each.
+//
+// Every function returns what the kernel returns, zero or more, or else *minus* the error number. `errno` is thus read
+// beside the call that set it: Swift code between the two (a retain, an allocation) may change it. Differences between
+// Linux and Apple platforms end here.
+//
+// The headers below are part of the interface: Swift sees ENOENT, O_CLOEXEC, pthread_cond_t ... through this module.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/// What stat(2) tells, with the same field names and widths on every platform.
+struct csluice_status {
+    uint64_t device;
+    uint64_t inode;
+    uint32_t mode;
+    uint32_t links;
+    int64_t size;
+    int64_t modified_seconds;
+    int64_t modified_nanoseconds;
+};
+
+/// What a directory says about an entry's kind, without a stat.
+enum csluice_kind {
+    csluice_kind_unknown = 0,
+    csluice_kind_directory = 1,
+    csluice_kind_other = 2,
+};
+
+// Descriptors
+int csluice_open(const char *path, int flags, mode_t mode);
+int csluice_openat(int folder, const char *name, int flags, mode_t mode);
+int csluice_close(int descriptor);
+ssize_t csluice_read(int descriptor, void *into, size_t count);
+ssize_t csluice_write(int descriptor, const void *from, size_t count);
+ssize_t csluice_writev(int descriptor, const struct iovec *pieces, int count);
+int csluice_poll(int descriptor, short events, int milliseconds);
+int csluice_ftruncate(int descriptor, int64_t size);
+int csluice_fchmod(int descriptor, mode_t mode);
+int csluice_flock(int descriptor, int operation);
+int csluice_fstat(int descriptor, struct csluice_status *status);
+
+// Durability
+int csluice_fsync(int descriptor);
+/// The data and what is needed to read it back: fdatasync(2); fsync(2) on Apple platforms.
+int csluice_sync_data(int descriptor);
+/// Down to the medium: fsync(2); F_FULLFSYNC on Apple platforms, where fsync stops at the drive's cache.
+int csluice_sync_full(int descriptor);
+
+// Paths
+int csluice_stat(const char *path, struct csluice_status *status);
+int csluice_lstat(const char *path, struct csluice_status *status);
+int csluice_rename(const char *source, const char *destination);
+/// renameat2(2) with RENAME_NOREPLACE; renamex_np(2) with RENAME_EXCL on Apple platforms; -ENOSYS where there is neither.
+int csluice_rename_noreplace(const char *source, const char *destination);
+int csluice_link(const char *source, const char *destination);
+int csluice_unlink(const char *path);
+int csluice_rmdir(const char *path);
+int csluice_mkdir(const char *path, mode_t mode);
+int csluice_unlinkat(int folder, const char *name, int flags);
+/// Calls `each` for at most `limit` entries of the folder, from its start, "." and ".." left out. Returns their number.
+int csluice_list(int folder, int limit, void (*each)(void *context, const char *name, int kind), void *context);
+
+// Threads
+/// Starts a detached thread that blocks every signal but those of faults, so that a write to a closed pipe is EPIPE here
+/// and the program's handlers run on its own threads.
+int csluice_thread_start(void (*body)(void *context), void *context, size_t stack);
+
+// Errors
+/// The text of an error number, thread-safe.
+void csluice_error_text(int number, char *into, size_t capacity);

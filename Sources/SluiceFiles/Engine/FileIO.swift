@@ -1,0 +1,130 @@
+internal import CSluiceFiles
+internal import Synchronization
+
+/// The engine that runs file operations, so that no thread of Swift's cooperative pool ever blocks.
+///
+///     let data = try await Data(asyncContentsOf: url)                        // FileIO.shared
+///
+///     let slowDisk = FileIO(configuration: .init(threads: 2))                // one of its own for a slow disk
+///     let more = try await Data(asyncContentsOf: other, using: slowDisk)
+///
+/// Each logical operation (open, read to the end, close) is one job on a bounded pool of threads that may block.
+///
+/// - Cancellation: a job that has not begun leaves the queue at once and throws `CancellationError`. One that has begun is
+///   awaited, since the kernel owns its buffer; if it succeeds, its result counts and the cancellation does not. Closing,
+///   discarding and removing temporary files run to their end in any case.
+/// - Failure: a ``FileError`` with operation, path, cause and remedy.
+/// - Exhaustion: jobs wait for a free thread in order of arrival. Operations that block for as long as somebody else
+///   likes (a FIFO without a writer, standard input) hold one thread each: give them a `FileIO` of their own.
+/// - Teardown: when the last reference goes, the threads finish what was submitted and end; nothing waits for them.
+///   ``shutdown()`` is the same, but returns when they have ended.
+public final class FileIO: Sendable {
+    let kernel: Kernel
+    private let pool: WorkerPool
+
+    /// The engine that everything uses unless told otherwise. It lives as long as the process; do not shut it down.
+    public static let shared = FileIO()
+
+    /// Makes an engine. No thread starts before the first operation.
+    public convenience init(configuration: Configuration = .init()) {
+        self.init(configuration: configuration, calls: .system)
+    }
+
+    /// Makes an engine over other system calls, to test how programs behave when the kernel says no.
+    package init(configuration: Configuration = .init(), calls: SystemCalls) {
+        kernel = Kernel(calls: calls)
+        pool = WorkerPool(threads: configuration.threads, stackSize: configuration.stackSize)
+    }
+
+    deinit { pool.close() }
+
+    /// Ends the engine: what was submitted is finished, what comes later throws a ``FileError`` with code `.shutDown`.
+    ///
+    /// Streams that are still open are closed as ever, when their owners close or drop them. Returns when all threads have
+    /// ended, also when the calling task is cancelled. Calling it again is allowed.
+    public func shutdown() async {
+        pool.close()
+        await pool.waitUntilClosed()
+    }
+
+    // MARK: Lanes
+
+    /// The one place that chooses where work runs.
+    private var lane: any FileLane { pool }
+
+    /// Runs one operation on a lane and waits for it.
+    ///
+    /// - Parameter mustRun: Whether it begins even when the task is cancelled or the engine shut down.
+    func run<R: Sendable>(
+        mustRun: Bool = false, _ body: @escaping @Sendable (borrowing Cancellation) throws -> R
+    ) async throws -> R {
+        if !mustRun { try Task.checkCancellation() }
+        let job = AwaitedJob(mustRun: mustRun, body)
+        let lane = lane
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                job.begin(continuation)
+                lane.submit(job)
+            }
+        } onCancel: {
+            job.isCancelled.store(true, ordering: .sequentiallyConsistent)
+            lane.withdraw(job)
+        }
+    }
+
+    /// Runs work that nobody waits for and that must not be left out.
+    func runDetached(_ body: @escaping @Sendable () -> Void) {
+        lane.submit(DetachedJob(body))
+    }
+}
+
+// MARK: - Configuration and metrics
+
+extension FileIO {
+    /// How an engine is made.
+    public struct Configuration: Sendable {
+        /// The most threads that it starts, and thus the most operations that run at once.
+        ///
+        /// By default the number of processors, at least 4, at most 16.
+        public var threads: Int
+
+        /// The stack of each thread in bytes.
+        public var stackSize: Int
+
+        /// Makes a configuration.
+        public init(threads: Int = Configuration.defaultThreads, stackSize: Int = 512 << 10) {
+            precondition(threads > 0, "A FileIO needs at least one thread.")
+            self.threads = threads
+            self.stackSize = stackSize
+        }
+
+        /// The number of processors, at least 4, at most 16.
+        public static var defaultThreads: Int {
+            min(max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 4), 16)
+        }
+    }
+
+    /// What an engine is doing.
+    public struct Metrics: Sendable, Hashable {
+        /// The descriptors that it opened and has not closed.
+        public var openFiles: Int
+        /// The operations that wait for a thread.
+        public var jobsWaiting: Int
+        /// The operations that are running.
+        public var jobsRunning: Int
+        /// The operations that have ended, well or not.
+        public var jobsFinished: Int
+        /// The operations that were cancelled before they began.
+        public var jobsWithdrawn: Int
+        /// The threads that exist now.
+        public var threads: Int
+    }
+
+    /// A snapshot of the counters. Never blocks for longer than a lock takes.
+    public var metrics: Metrics {
+        let lane = pool.metrics
+        return Metrics(
+            openFiles: kernel.openFiles.load(ordering: .relaxed), jobsWaiting: lane.waiting, jobsRunning: lane.running,
+            jobsFinished: lane.finished, jobsWithdrawn: lane.withdrawn, threads: lane.threads)
+    }
+}

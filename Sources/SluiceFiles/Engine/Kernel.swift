@@ -1,0 +1,152 @@
+internal import CSluiceFiles
+internal import Synchronization
+
+/// The system calls as operations: interrupted ones tried again, failed ones thrown, descriptors counted.
+///
+/// Everything here may block the thread and runs only in jobs.
+final class Kernel: Sendable {
+    let calls: SystemCalls
+
+    /// The descriptors that this engine opened and has not closed.
+    let openFiles = Atomic(0)
+
+    /// Names for temporary files: one random number per engine and a counter. O_EXCL settles what remains.
+    private let seed = UInt64.random(in: .min ... .max)
+    private let counter = Atomic<UInt64>(0)
+
+    init(calls: SystemCalls) { self.calls = calls }
+
+    /// A name that nothing in any folder has, most likely.
+    func uniqueName(prefix: String) -> String {
+        let count = counter.wrappingAdd(1, ordering: .relaxed).newValue
+        return "\(prefix)\(String(seed, radix: 36))-\(String(count, radix: 36))"
+    }
+
+    // MARK: Results
+
+    /// Calls again while a signal interrupts, which happens where a handler was installed without SA_RESTART.
+    func retrying<R: FixedWidthInteger>(_ call: () -> R) -> R {
+        while true {
+            let result = call()
+            if result != R(-EINTR) { return result }
+        }
+    }
+
+    /// Throws what a call's negative result says.
+    func check<R: SignedInteger & FixedWidthInteger>(
+        _ result: R, _ operation: @autoclosure () -> String, _ path: @autoclosure () -> String
+    ) throws(FileError) {
+        if result < 0 { throw FileError(operation: operation(), path: path(), systemError: CInt(-result)) }
+    }
+
+    // MARK: Open and close
+
+    /// Opens, never inherited by child processes. See open(2).
+    func open(
+        _ path: String, _ flags: CInt, permissions: UInt32 = 0, for operation: String = "open"
+    ) throws(FileError) -> CInt {
+        let result = path.withCString { path in retrying { calls.open(path, flags | O_CLOEXEC, permissions) } }
+        try check(result, operation, path)
+        openFiles.add(1, ordering: .relaxed)
+        return result
+    }
+
+    /// Opens a folder below another, itself and not what a link points to. Returns minus the error number on failure.
+    func openFolder(_ name: UnsafePointer<CChar>, in folder: CInt) -> CInt {
+        let result = retrying {
+            calls.openAt(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        }
+        if result >= 0 { openFiles.add(1, ordering: .relaxed) }
+        return result
+    }
+
+    /// Closes. Never tried again: after EINTR too the descriptor is gone, and its number may be another file's already.
+    /// See close(2), "Dealing with error returns from close()".
+    func close(_ descriptor: CInt, _ path: String) throws(FileError) {
+        let result = calls.close(descriptor)
+        openFiles.subtract(1, ordering: .relaxed)
+        if result != -EINTR { try check(result, "close", path) }
+    }
+
+    /// Closes on the way out of a failure, which has an error of its own to report.
+    func closeQuietly(_ descriptor: CInt) {
+        _ = calls.close(descriptor)
+        openFiles.subtract(1, ordering: .relaxed)
+    }
+
+    // MARK: Status
+
+    func status(ofDescriptor descriptor: CInt, _ path: String) throws(FileError) -> RawStatus {
+        var status = RawStatus()
+        try check(calls.statusOfDescriptor(descriptor, &status), "look at", path)
+        return status
+    }
+
+    /// The status of a path, or nil if nothing is there.
+    func status(of path: String, followingLinks: Bool = true) throws(FileError) -> RawStatus? {
+        var status = RawStatus()
+        let result = path.withCString { path in retrying { calls.status(path, followingLinks, &status) } }
+        if result == -ENOENT || result == -ENOTDIR { return nil }
+        try check(result, "look at", path)
+        return status
+    }
+
+    // MARK: Durability
+
+    /// Syncs the file itself as far as the level asks. See fsync(2).
+    func sync(_ descriptor: CInt, _ durability: Durability, _ path: String) throws(FileError) {
+        switch durability {
+        case .none: break
+        case .data: try check(retrying { calls.syncData(descriptor) }, "sync", path)
+        case .full, .fullAndDirectory: try check(retrying { calls.sync(descriptor) }, "sync", path)
+        }
+    }
+
+    /// Makes the names in the folder of `path` durable. A file system that has no such operation (EINVAL) is left alone.
+    func syncFolder(of path: String) throws(FileError) {
+        let folder = Path.folder(of: path)
+        let descriptor = try open(folder, O_RDONLY | O_DIRECTORY, for: "open to sync")
+        let result = retrying { calls.syncFolder(descriptor) }
+        closeQuietly(descriptor)
+        if result != -EINVAL { try check(result, "sync the folder", folder) }
+    }
+
+    // MARK: Names
+
+    /// Renames; with `.fail`, never over an existing file. See rename(2), renameat2(2).
+    func rename(_ source: String, to destination: String, existing: ExistingFile) throws(FileError) {
+        let result = source.withCString { from in
+            destination.withCString { to in
+                switch existing {
+                case .replace: retrying { calls.rename(from, to) }
+                case .fail: renameWithoutReplacing(from, to)
+                }
+            }
+        }
+        guard result < 0 else { return }
+        var error = FileError(operation: "rename to '\(destination)'", path: source, systemError: -result)
+        if result == -EEXIST { error.path = destination; error.operation = "rename '\(source)' to" }
+        throw error
+    }
+
+    private func renameWithoutReplacing(_ from: SystemCalls.Path, _ to: SystemCalls.Path) -> CInt {
+        let result = retrying { calls.renameWithoutReplacing(from, to) }
+        guard result == -EINVAL || result == -ENOSYS else { return result }
+        // An old kernel, or a file system without the flag (NFS, some FUSE). link(2) never replaces and is atomic too;
+        // a crash between the two calls leaves both names of one whole file.
+        let linked = retrying { calls.link(from, to) }
+        guard linked == 0 else { return linked }
+        let unlinked = retrying { calls.unlink(from) }
+        if unlinked < 0 { _ = calls.unlink(to) }
+        return unlinked
+    }
+
+    /// Removes a name of a file. See unlink(2).
+    func unlink(_ path: String) throws(FileError) {
+        try check(path.withCString { path in retrying { calls.unlink(path) } }, "remove", path)
+    }
+
+    func unlinkQuietly(_ path: String) {
+        _ = path.withCString { path in retrying { calls.unlink(path) } }
+    }
+}

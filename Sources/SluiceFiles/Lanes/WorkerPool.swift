@@ -1,0 +1,164 @@
+internal import Synchronization
+
+/// A bounded number of threads that may block, started as they are needed.
+///
+/// A job waits while all threads are busy: as many FIFOs without a writer as there are threads stop the lane, until the
+/// readiness lane takes those. Memory does not grow with the queue: a waiting job is a suspended task, which exists anyway.
+final class WorkerPool: FileLane {
+    private let limit: Int
+    private let stackSize: Int
+    private let storage = ConditionLock(State())
+
+    private struct State {
+        var queue = JobQueue<Job>()
+        var metrics = LaneMetrics()
+        var idle = 0
+        /// Idle threads that a signal is on its way to.
+        var woken = 0
+        var isClosed = false
+        var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+    }
+
+    init(threads: Int, stackSize: Int) {
+        precondition(threads > 0, "A FileIO needs at least one thread.")
+        limit = threads
+        self.stackSize = stackSize
+    }
+
+    deinit { close() }
+
+    var metrics: LaneMetrics {
+        storage.withLock { state in
+            var metrics = state.metrics
+            metrics.waiting = state.queue.count
+            return metrics
+        }
+    }
+
+    // MARK: Jobs
+
+    func submit(_ job: Job) {
+        enum Next { case nothing, wake, start, refuse }
+        let next: Next = storage.withLock { state in
+            if state.isClosed && !job.mustRun { return .refuse }
+            state.queue.append(job, id: job.id)
+            if state.idle > state.woken {
+                state.woken += 1
+                return .wake
+            }
+            guard state.metrics.threads < limit else { return .nothing }
+            state.metrics.threads += 1
+            return .start
+        }
+        switch next {
+        case .nothing: break
+        case .wake: storage.wakeOne()
+        case .start: startThread()
+        case .refuse: job.refuse(FileError(code: .shutDown, operation: "begin", path: "file operation"))
+        }
+        // The task may have been cancelled before the job was there to be withdrawn.
+        if job.isCancelled.load(ordering: .sequentiallyConsistent) { withdraw(job) }
+    }
+
+    func withdraw(_ job: Job) {
+        if job.mustRun { return }
+        let removed = storage.withLock { state -> Job? in
+            guard let removed = state.queue.remove(id: job.id) else { return nil }
+            state.metrics.withdrawn += 1
+            return removed
+        }
+        removed?.refuse(CancellationError())
+    }
+
+    // MARK: Threads
+
+    private func startThread() {
+        let result = DetachedThread.start(stackSize: stackSize) { [storage] in Self.work(storage) }
+        guard result != 0 else { return }
+        // The system has no thread to give. Others of ours will come round to the queue; without any, nobody would.
+        let stranded = storage.withLock { state -> [Job] in
+            state.metrics.threads -= 1
+            guard state.metrics.threads == 0 else { return [] }
+            var jobs: [Job] = []
+            while let job = state.queue.removeFirst() { jobs.append(job) }
+            return jobs
+        }
+        for job in stranded {
+            if job.mustRun {
+                job.perform()
+                job.deliver()
+            } else {
+                job.refuse(
+                    FileError(
+                        code: .exhausted, operation: "start a thread for", path: "file operation", systemError: -result,
+                        remedy: "The system gives no more threads: raise its limit (ulimit -u)."))
+            }
+        }
+    }
+
+    private static func work(_ storage: ConditionLock<State>) {
+        while let job = next(storage) {
+            job.perform()
+            storage.withLock { state in
+                state.metrics.running -= 1
+                state.metrics.finished += 1
+            }
+            job.deliver()
+        }
+    }
+
+    /// The next job, or nil when the pool is closed and empty: then this thread counts as ended.
+    private static func next(_ storage: ConditionLock<State>) -> Job? {
+        enum Next { case job(Job), end([CheckedContinuation<Void, Never>]) }
+        var isIdle = false
+        let next: Next = storage.wait { state in
+            if isIdle {
+                isIdle = false
+                state.idle -= 1
+                state.woken = max(0, state.woken - 1)
+            }
+            if let job = state.queue.removeFirst() {
+                state.metrics.running += 1
+                return .job(job)
+            }
+            if state.isClosed {
+                state.metrics.threads -= 1
+                return .end(state.metrics.threads == 0 ? state.waitingForEnd.takeAll() : [])
+            }
+            isIdle = true
+            state.idle += 1
+            return nil
+        }
+        switch next {
+        case .job(let job): return job
+        case .end(let waiting):
+            for continuation in waiting { continuation.resume() }
+            return nil
+        }
+    }
+
+    // MARK: The end
+
+    func close() {
+        storage.withLock { $0.isClosed = true }
+        storage.wakeAll()
+    }
+
+    func waitUntilClosed() async {
+        await withCheckedContinuation { continuation in
+            let isOver = storage.withLock { state in
+                if state.metrics.threads == 0 && state.queue.isEmpty { return true }
+                state.waitingForEnd.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+}
+
+extension Array {
+    fileprivate mutating func takeAll() -> Self {
+        defer { self = [] }
+        return self
+    }
+}

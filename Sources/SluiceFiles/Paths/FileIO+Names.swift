@@ -1,0 +1,112 @@
+internal import CSluiceFiles
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension FileIO {
+    /// Renames a file or folder, atomically.
+    ///
+    ///     try await io.rename(part, to: song, existing: .fail)
+    ///
+    /// With `.fail` it uses renameat2(2) with RENAME_NOREPLACE, or link(2) and unlink(2) where kernel or file system lack
+    /// that; both leave whatever is at the destination alone, however many try at once. The change of names is not synced.
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Failure: a ``FileError``; both paths are as they were.
+    ///
+    /// - Parameters:
+    ///   - source: A file URL.
+    ///   - destination: A file URL on the same file system.
+    ///   - existing: Whether a file at the destination is replaced, or is an error.
+    public func rename(_ source: URL, to destination: URL, existing: ExistingFile = .replace) async throws {
+        let from = try Path.of(source, for: "rename")
+        let to = try Path.of(destination, for: "rename to")
+        try await run { [kernel] _ in try kernel.rename(from, to: to, existing: existing) }
+    }
+
+    /// Removes a file, a symbolic link (not what it points to) or an empty folder.
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if nothing is there, ``FileError/Code/notEmpty`` for a folder
+    ///   with entries (see ``removeTree(_:)``). See unlink(2), rmdir(2).
+    public func remove(_ url: URL) async throws {
+        let path = try Path.of(url, for: "remove")
+        try await run { [kernel] _ in try kernel.remove(path) }
+    }
+
+    /// Makes a folder. One that exists is fine.
+    ///
+    ///     try await io.makeDirectory(at: music, permissions: 0o750)
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Failure: a ``FileError`` that names the file in the way, if there is one. Folders made until then stay. See mkdir(2).
+    ///
+    /// - Parameters:
+    ///   - url: A file URL.
+    ///   - withIntermediates: Whether missing folders on the way to it are made too.
+    ///   - permissions: The mode of each folder that is made, less the process's umask.
+    public func makeDirectory(
+        at url: URL, withIntermediates: Bool = true, permissions: FilePermissions = .newDirectory
+    ) async throws {
+        let path = try Path.of(url, for: "make folder")
+        try await run { [kernel] _ in
+            if withIntermediates {
+                try kernel.makeDirectories(path, permissions.rawValue)
+            } else {
+                try kernel.makeDirectory(path, permissions.rawValue)
+            }
+        }
+    }
+}
+
+extension Kernel {
+    func remove(_ path: String) throws(FileError) {
+        let unlinked = path.withCString { path in retrying { calls.unlink(path) } }
+        // Linux says EISDIR for a folder, POSIX says EPERM.
+        guard unlinked == -EISDIR || unlinked == -EPERM else { return try check(unlinked, "remove", path) }
+        let removed = path.withCString { path in retrying { calls.removeDirectory(path) } }
+        // It was a file after all, and the first answer is the true one.
+        try check(removed == -ENOTDIR ? unlinked : removed, "remove", path)
+    }
+
+    func makeDirectory(_ path: String, _ permissions: UInt32) throws(FileError) {
+        let made = path.withCString { path in retrying { calls.makeDirectory(path, permissions) } }
+        if made == -EEXIST, try status(of: path)?.isDirectory == true { return }
+        try check(made, "make folder", path)
+    }
+
+    /// Makes a folder and those on the way to it: down from the deepest that exists, which is found from the end, since
+    /// most often only the last is missing.
+    func makeDirectories(_ path: String, _ permissions: UInt32) throws(FileError) {
+        var missing: [String] = []
+        var current = path
+        while true {
+            do {
+                try makeDirectory(current, permissions)
+            } catch  where error.code == .notFound && Path.folder(of: current) != current {
+                missing.append(current)
+                current = Path.folder(of: current)
+                continue
+            } catch  where error.code == .notDirectory {
+                var named = error
+                named.path = try file(inTheWayOf: current) ?? current
+                throw named
+            }
+            guard let next = missing.popLast() else { return }
+            current = next
+        }
+    }
+
+    /// The file that stands where a folder of this path should.
+    private func file(inTheWayOf path: String) throws(FileError) -> String? {
+        var current = path
+        while Path.folder(of: current) != current {
+            if let status = try status(of: current) { return status.isDirectory ? nil : current }
+            current = Path.folder(of: current)
+        }
+        return nil
+    }
+}

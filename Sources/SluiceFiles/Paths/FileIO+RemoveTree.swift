@@ -1,0 +1,163 @@
+internal import CSluiceFiles
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension FileIO {
+    /// Removes a folder with all that is in it, or a single file.
+    ///
+    /// Symbolic links are removed, never followed, also when somebody swaps a folder for a link meanwhile. Any depth and any
+    /// names, those that are not UTF-8 among them. One job, which holds a thread until it is done.
+    ///
+    /// - Cancellation: leaves the queue at once, or stops between two entries, with `CancellationError`; what was removed
+    ///   is gone.
+    /// - Failure: a ``FileError`` for the first entry that cannot be removed; ``FileError/Code/notFound`` if nothing is
+    ///   there. See openat(2), unlinkat(2).
+    public func removeTree(_ url: URL) async throws {
+        let path = try Path.of(url, for: "remove")
+        try await run { [kernel] cancellation in try kernel.removeTree(path, cancellation) }
+    }
+}
+
+extension Kernel {
+    /// The folders that are open at once, however deep the tree. Those above are opened again through "..".
+    static var mostOpenFolders: Int { 16 }
+
+    /// The entries that are read from a folder at once; then it is read again from its start.
+    static var entriesPerListing: Int { 1024 }
+
+    func removeTree(_ path: String, _ cancellation: borrowing Cancellation) throws {
+        if let root = try openTree(path) {
+            try empty(root, path, cancellation)
+        }
+        try remove(path)
+    }
+
+    /// Opens a folder itself; nil for anything else, links to folders among them.
+    private func openTree(_ path: String) throws(FileError) -> CInt? {
+        do throws(FileError) {
+            return try open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "remove")
+        } catch {
+            if error.systemError == ENOTDIR || error.systemError == ELOOP { return nil }
+            throw error
+        }
+    }
+
+    private func empty(_ root: CInt, _ path: String, _ cancellation: borrowing Cancellation) throws {
+        var walk = RemovalWalk(kernel: self, path: path)
+        try walk.enter(root, name: nil)
+        while try walk.step() { try cancellation.check() }
+    }
+}
+
+/// The way from the root of the tree to the folder being emptied, as a list and not as a recursion: a deep tree would
+/// overflow a thread's stack.
+private struct RemovalWalk: ~Copyable {
+    private struct Folder {
+        /// nil while it is closed to save descriptors.
+        var descriptor: CInt?
+        var name: [CChar]?
+        var status: RawStatus
+        var entries: [RawEntry] = []
+    }
+
+    let kernel: Kernel
+    let path: String
+    private var folders: [Folder] = []
+
+    init(kernel: Kernel, path: String) {
+        self.kernel = kernel
+        self.path = path
+    }
+
+    deinit {
+        for folder in folders {
+            if let descriptor = folder.descriptor { kernel.closeQuietly(descriptor) }
+        }
+    }
+
+    /// Goes down into a folder; owns its descriptor from here on.
+    mutating func enter(_ descriptor: CInt, name: [CChar]?) throws(FileError) {
+        folders.append(Folder(descriptor: descriptor, name: name, status: RawStatus()))
+        folders[folders.count - 1].status = try kernel.status(ofDescriptor: descriptor, path)
+        let far = folders.count - 1 - Kernel.mostOpenFolders
+        if far >= 0, let old = folders[far].descriptor.take() { kernel.closeQuietly(old) }
+    }
+
+    /// Removes one entry, enters a folder or leaves one. Returns whether there is more to do.
+    mutating func step() throws(FileError) -> Bool {
+        let last = folders.count - 1
+        let descriptor = folders[last].descriptor!
+        guard let entry = folders[last].entries.popLast() else {
+            let found = kernel.retrying {
+                kernel.calls.list(descriptor, Kernel.entriesPerListing, &folders[last].entries)
+            }
+            try check(found)
+            return found > 0 ? true : try leave()
+        }
+        if entry.isDirectory != true {
+            let result = entry.name.withUnsafeBufferPointer { unlink($0.baseAddress!, in: descriptor, flags: 0) }
+            if result == 0 || result == -ENOENT { return true }
+            // Linux says EISDIR for a folder, POSIX says EPERM.
+            guard result == -EISDIR || (result == -EPERM && entry.isDirectory == nil) else {
+                try check(result, entry.name)
+                return true
+            }
+        }
+        let child = entry.name.withUnsafeBufferPointer { kernel.openFolder($0.baseAddress!, in: descriptor) }
+        switch child {
+        case -ENOENT: return true
+        case -ENOTDIR, -ELOOP:
+            // Somebody swapped it for a file or a link since it was listed.
+            let result = entry.name.withUnsafeBufferPointer { unlink($0.baseAddress!, in: descriptor, flags: 0) }
+            if result != -ENOENT { try check(result, entry.name) }
+        default:
+            try check(child, entry.name)
+            try enter(child, name: entry.name)
+        }
+        return true
+    }
+
+    /// Goes up, and removes the folder that was emptied. Returns false from the root, which is left to its path.
+    private mutating func leave() throws(FileError) -> Bool {
+        let child = folders.removeLast()
+        defer { kernel.closeQuietly(child.descriptor!) }
+        guard let name = child.name else { return false }
+        let above = folders.count - 1
+        if folders[above].descriptor == nil {
+            let reopened = kernel.openFolder("..", in: child.descriptor!)
+            try check(reopened, name)
+            folders[above].descriptor = reopened
+            let status = try kernel.status(ofDescriptor: reopened, path)
+            guard status.isSameFile(as: folders[above].status) else {
+                throw FileError(
+                    code: .busy, operation: "remove", path: path,
+                    remedy: "Somebody moved a folder of the tree meanwhile: try again.")
+            }
+        }
+        let result = name.withUnsafeBufferPointer {
+            unlink($0.baseAddress!, in: folders[above].descriptor!, flags: AT_REMOVEDIR)
+        }
+        // Not empty: somebody put a file there meanwhile, and the listing of the folder above comes round to it again.
+        if result != -ENOENT, result != -ENOTEMPTY { try check(result, name) }
+        return true
+    }
+
+    private func unlink(_ name: UnsafePointer<CChar>, in folder: CInt, flags: CInt) -> CInt {
+        kernel.retrying { kernel.calls.unlinkAt(folder, name, flags) }
+    }
+
+    /// Throws with the path of the entry, put together only now.
+    private func check(_ result: CInt, _ name: [CChar]? = nil) throws(FileError) {
+        guard result < 0 else { return }
+        var full = path
+        for name in folders.map(\.name) + [name] {
+            guard let name else { continue }
+            full = Path.join(full, String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        }
+        throw FileError(operation: "remove", path: full, systemError: -result)
+    }
+}

@@ -1,0 +1,40 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// Paths as the kernel takes them.
+enum Path {
+    /// The path of a file URL, without a slash at its end.
+    static func of(_ url: URL, for operation: String) throws(FileError) -> String {
+        guard url.isFileURL else {
+            throw FileError(
+                code: .invalidPath, operation: operation, path: url.absoluteString,
+                remedy: "Make the URL with `URL(filePath:)`.")
+        }
+        var path = url.path(percentEncoded: false)
+        while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw FileError(
+                code: .invalidPath, operation: operation, path: path,
+                remedy: "A path is not empty and has no zero byte.")
+        }
+        return path
+    }
+
+    /// The folder that holds the last name of a path.
+    static func folder(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    static func name(of path: String) -> Substring {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path[...] }
+        return path[path.utf8.index(after: slash)...]
+    }
+
+    static func join(_ folder: String, _ name: some StringProtocol) -> String {
+        folder.utf8.last == UInt8(ascii: "/") ? folder + name : "\(folder)/\(name)"
+    }
+}

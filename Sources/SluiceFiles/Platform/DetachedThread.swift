@@ -1,0 +1,20 @@
+internal import CSluiceFiles
+
+/// A thread of our own: neither Dispatch's nor the cooperative pool's, both of which are sized for work that never blocks.
+enum DetachedThread {
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// Starts a thread that runs `body` and ends. Returns 0 or minus the error number of pthread_create(3).
+    ///
+    /// `body` is @Sendable: a closure that inherited the main actor would trap on the new thread.
+    static func start(stackSize: Int, _ body: @escaping @Sendable () -> Void) -> CInt {
+        let context = Unmanaged.passRetained(Body(body))
+        let result = csluice_thread_start(
+            { Unmanaged<Body>.fromOpaque($0!).takeRetainedValue().run() }, context.toOpaque(), stackSize)
+        if result != 0 { context.release() }
+        return result
+    }
+}

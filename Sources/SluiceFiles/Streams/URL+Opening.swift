@@ -1,0 +1,155 @@
+internal import CSluiceFiles
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// How a file is opened for writing.
+public enum WriteOpening: Sendable, Hashable {
+    /// What is there is cut off; a missing file is created.
+    case truncate
+    /// Every write goes to the end, wherever that is by then; a missing file is created.
+    case append
+    /// The file is created, and is an error if it exists.
+    case createNew
+}
+
+/// A lock on a whole file, kept until the stream is closed or its process ends. See flock(2).
+public enum FileLock: Sendable, Hashable {
+    /// One holder at a time. It is advisory: it keeps out only those who ask for it.
+    case exclusive
+}
+
+// MARK: - Scopes
+
+extension URL {
+    /// Opens the file for reading, hands it to `body`, and closes it on every path.
+    ///
+    ///     let header = try await url.withFileForReading { try await $0.read(upToCount: 512) }
+    ///
+    /// - Cancellation: as in the operations; the file is closed also when the task is cancelled.
+    /// - Failure: a ``FileError`` from opening or closing, or what `body` throws.
+    public func withFileForReading<R>(
+        using io: FileIO = .shared, _ body: (borrowing AsyncFileStream<ReadMode>) async throws -> R
+    ) async throws -> R {
+        let stream = try await openForReading(using: io)
+        let result: R
+        do {
+            result = try await body(stream)
+        } catch {
+            try? await stream.close()
+            throw error
+        }
+        try await stream.close()
+        return result
+    }
+
+    /// Opens the file for writing, hands it to `body`, and closes it on every path.
+    ///
+    ///     try await url.withFileForWriting(.append) { try await $0.write(line) }
+    ///
+    /// - Cancellation: as in the operations; the file is closed also when the task is cancelled.
+    /// - Failure: a ``FileError`` from opening or closing, or what `body` throws. What `body` wrote stays.
+    public func withFileForWriting<R>(
+        _ opening: WriteOpening = .truncate, permissions: FilePermissions = .newFile, lock: FileLock? = nil,
+        using io: FileIO = .shared, _ body: (borrowing AsyncFileStream<WriteMode>) async throws -> R
+    ) async throws -> R {
+        let stream = try await openForWriting(opening, permissions: permissions, lock: lock, using: io)
+        let result: R
+        do {
+            result = try await body(stream)
+        } catch {
+            try? await stream.close()
+            throw error
+        }
+        try await stream.close()
+        return result
+    }
+}
+
+// MARK: - Streams
+
+extension URL {
+    /// Opens the file for reading.
+    ///
+    ///     let stream = try await url.openForReading()
+    ///     let data = try await stream.readToEnd()
+    ///     try await stream.close()
+    ///
+    /// A FIFO waits for its writer, and holds a thread of `io` meanwhile. See open(2).
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun it is awaited, and a stream that was
+    ///   opened is returned.
+    /// - Failure: a ``FileError``; a folder is ``FileError/Code/isDirectory``.
+    public func openForReading(using io: FileIO = .shared) async throws -> AsyncFileStream<ReadMode> {
+        let path = try Path.of(self, for: "open")
+        let file = try await io.run { _ in
+            OpenFile(try io.kernel.openToRead(path), io)
+        }
+        return AsyncFileStream(file)
+    }
+
+    /// Opens the file for writing.
+    ///
+    ///     let part = try await url.openForWriting(lock: .exclusive)
+    ///
+    /// With `lock: .exclusive`, a second opener gets ``FileError/Code/locked`` at once, in this process or another, and
+    /// what the file holds is cut off only once the lock is held. A file that a killed process left is taken over. See
+    /// open(2), flock(2).
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun it is awaited, and a stream that was
+    ///   opened is returned.
+    /// - Failure: a ``FileError``.
+    ///
+    /// - Parameters:
+    ///   - opening: Whether the file is cut off, appended to, or must be new.
+    ///   - permissions: The mode of a file that is created, less the process's umask.
+    ///   - lock: A lock to take, none by default.
+    ///   - io: The engine to run on.
+    public func openForWriting(
+        _ opening: WriteOpening = .truncate, permissions: FilePermissions = .newFile, lock: FileLock? = nil,
+        using io: FileIO = .shared
+    ) async throws -> AsyncFileStream<WriteMode> {
+        let path = try Path.of(self, for: "open")
+        let file = try await io.run { _ in
+            OpenFile(try io.kernel.openToWrite(path, opening, permissions.rawValue, lock), io)
+        }
+        return AsyncFileStream(file)
+    }
+}
+
+extension Kernel {
+    fileprivate func openToRead(_ path: String) throws(FileError) -> OpenedFile {
+        let opened = try withStatus(try open(path, O_RDONLY), path)
+        if opened.status.isDirectory {
+            closeQuietly(opened.descriptor)
+            throw FileError(operation: "open", path: path, systemError: EISDIR)
+        }
+        return opened
+    }
+
+    fileprivate func openToWrite(
+        _ path: String, _ opening: WriteOpening, _ permissions: UInt32, _ lock: FileLock?
+    ) throws(FileError) -> OpenedFile {
+        var flags = O_WRONLY | O_CREAT
+        switch opening {
+        case .truncate: flags |= lock == nil ? O_TRUNC : 0
+        case .append: flags |= O_APPEND
+        case .createNew: flags |= O_EXCL
+        }
+        guard lock != nil else { return try withStatus(try open(path, flags, permissions: permissions), path) }
+        return try openLocked(
+            path, flags: flags, permissions: permissions, truncating: opening == .truncate, for: "open")
+    }
+
+    private func withStatus(_ descriptor: CInt, _ path: String) throws(FileError) -> OpenedFile {
+        do {
+            return OpenedFile(descriptor: descriptor, path: path, status: try status(ofDescriptor: descriptor, path))
+        } catch {
+            closeQuietly(descriptor)
+            throw error
+        }
+    }
+}

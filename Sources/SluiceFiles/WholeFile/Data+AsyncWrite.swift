@@ -1,0 +1,36 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension Data {
+    /// Writes a whole file atomically: the path gives the old file or the new one, never a part.
+    ///
+    ///     try await data.asyncWrite(to: url)
+    ///     try await data.asyncWrite(to: url, options: .init(durability: .none, existing: .fail))
+    ///
+    /// One job on a thread of `io`, in this order: create a temporary file in the same folder, write, sync by level, rename,
+    /// sync the folder by level. If any step fails, the temporary file is removed and the destination is as it was; only a
+    /// failed sync of the folder comes after the new file is in place. A file that is replaced hands on its mode. A symbolic
+    /// link is replaced itself; a device, FIFO or socket is refused. See rename(2), fsync(2).
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`, and nothing was touched. Once begun, it goes on to
+    ///   its end.
+    /// - Failure: a ``FileError``; `bytesWritten` counts into the temporary file, of which nothing remains.
+    ///
+    /// - Parameters:
+    ///   - url: A file URL; its folder exists.
+    ///   - options: Durability, what happens to an existing file, the temporary name, permissions.
+    ///   - io: The engine to run on.
+    public func asyncWrite(
+        to url: URL, options: FileWriteOptions = .init(), using io: FileIO = .shared
+    ) async throws {
+        let path = try Path.of(url, for: "write")
+        try await io.run { [self, kernel = io.kernel] _ in
+            try withUnsafeBytes { bytes in
+                try kernel.replaceFile(path, with: bytes, options)
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+internal import CSluiceFiles
+
+// Atomic replacement. The order is the promise:
+//
+//      1 temporary file     in the destination's folder, hence on its file system
+//      2 write
+//      3 sync               by level: the bytes are on the device before a name leads to them
+//      4 close              reports delayed write errors (NFS, quotas) while the destination is still untouched
+//      5 rename
+//      6 sync the folder    by level
+//
+// A chosen temporary name is locked until the rename, and then step 4 comes after step 5: closing gives the lock up.
+extension Kernel {
+    func replaceFile(
+        _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions
+    ) throws(FileError) {
+        let replaced = try statusOfReplaced(path, options.existing)
+        let folder = Path.folder(of: path)
+        let temporary: OpenedFile
+        let isLocked: Bool
+        if let name = options.temporaryName {
+            try checkTemporaryName(name, for: path)
+            temporary = try openLocked(
+                Path.join(folder, name), flags: O_WRONLY | O_CREAT | O_NOFOLLOW,
+                permissions: options.permissions.rawValue, truncating: true, for: "create temporary file")
+            isLocked = true
+        } else {
+            temporary = try createTemporary(in: folder, permissions: options.permissions.rawValue)
+            isLocked = false
+        }
+
+        var descriptor: CInt? = temporary.descriptor
+        do {
+            if let replaced {
+                try check(
+                    retrying { calls.changeMode(temporary.descriptor, replaced.permissions) }, "set the mode of",
+                    temporary.path)
+            }
+            try write(temporary.descriptor, bytes, temporary.path)
+            try sync(temporary.descriptor, options.durability, temporary.path)
+            if !isLocked {
+                descriptor = nil
+                try close(temporary.descriptor, temporary.path)
+            }
+            try rename(temporary.path, to: path, existing: options.existing)
+        } catch {
+            // In this order: with the lock still held, the name is ours.
+            unlinkQuietly(temporary.path)
+            if let descriptor { closeQuietly(descriptor) }
+            throw error
+        }
+        if let descriptor { try close(descriptor, path) }
+        if options.durability == .fullAndDirectory { try syncFolder(of: path) }
+    }
+
+    private func checkTemporaryName(_ name: String, for path: String) throws(FileError) {
+        let isName = !name.isEmpty && name != "." && name != ".." && !name.utf8.contains { $0 == 0 || $0 == 0x2F }
+        guard isName, name != Path.name(of: path) else {
+            throw FileError(
+                code: .invalidPath, operation: "create temporary file", path: name,
+                remedy: "A temporary name is one name without slashes, and not that of the destination.")
+        }
+    }
+
+    /// The file that is about to be replaced, nil if there is none whose mode matters; throws when it must not be.
+    private func statusOfReplaced(_ path: String, _ existing: ExistingFile) throws(FileError) -> RawStatus? {
+        guard let status = try status(of: path, followingLinks: false) else { return nil }
+        if existing == .fail { throw FileError(operation: "write", path: path, systemError: EEXIST) }
+        if status.isDirectory { throw FileError(operation: "write", path: path, systemError: EISDIR) }
+        if status.isSymbolicLink { return nil }
+        guard status.isRegularFile else {
+            throw FileError(
+                code: .notRegularFile, operation: "replace", path: path,
+                remedy: "Open it for writing instead: a device, FIFO or socket is not replaced by a file.")
+        }
+        return status
+    }
+
+    /// A new hidden file with a unique name.
+    private func createTemporary(in folder: String, permissions: UInt32) throws(FileError) -> OpenedFile {
+        var attempt = 1
+        while true {
+            let path = Path.join(folder, uniqueName(prefix: ".sluice-"))
+            do {
+                let descriptor = try open(
+                    path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions,
+                    for: "create temporary file")
+                return OpenedFile(descriptor: descriptor, path: path, status: RawStatus())
+            } catch  where error.code == .exists && attempt < 100 {
+                attempt += 1  // One name of 2^64 is taken: the next.
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `Atomic writes` {
+    @Test(arguments: [
+        (Durability.none, ["create", "write", "close", "rename"]),
+        (.data, ["create", "write", "fdatasync", "close", "rename"]),
+        (.full, ["create", "write", "fsync", "close", "rename"]),
+        (
+            .fullAndDirectory,
+            ["create", "write", "fsync", "close", "rename", "open folder", "fsync folder", "close"]
+        ),
+    ])
+    func `the order of the calls is the promise of each level`(durability: Durability, order: [String]) async throws {
+        let log = CallLog()
+        try await withIO(calls: .recorded(in: log)) { io, folder in
+            let url = folder.appending(path: "file")
+            try await pattern(10).asyncWrite(to: url, options: .init(durability: durability), using: io)
+            #expect(log.all == order)
+            #expect(io.metrics.jobsFinished == 1)
+        }
+    }
+
+    @Test func `with a chosen temporary name the lock is held until the rename is done`() async throws {
+        let log = CallLog()
+        try await withIO(calls: .recorded(in: log)) { io, folder in
+            try pattern(99).write(to: folder.appending(path: "file.part"))
+            let url = folder.appending(path: "file")
+            try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
+            #expect(log.all == ["create", "lock", "truncate", "write", "fsync", "rename", "close"])
+            #expect(same(contents(of: url), pattern(10)))
+            #expect(names(in: folder) == ["file"])
+        }
+    }
+
+    static let failures: [(Call, CInt, FileError.Code)] = [
+        (.open, EACCES, .permissionDenied), (.open, EMFILE, .tooManyOpenFiles), (.open, ENOSPC, .noSpace),
+        (.open, EROFS, .readOnly), (.write, ENOSPC, .noSpace), (.write, EDQUOT, .quotaExceeded),
+        (.write, EIO, .inputOutput),
+        (.write, EFBIG, .fileTooLarge), (.sync, EIO, .inputOutput), (.sync, ENOSPC, .noSpace),
+        (.close, EIO, .inputOutput),
+        (.close, EDQUOT, .quotaExceeded), (.close, ENOSPC, .noSpace), (.changeMode, EPERM, .permissionDenied),
+        (.rename, EACCES, .permissionDenied), (.rename, EXDEV, .differentFileSystems), (.rename, ENOSPC, .noSpace),
+        (.rename, EIO, .inputOutput), (.status, EACCES, .permissionDenied),
+    ]
+
+    @Test(arguments: failures)
+    func `whatever fails, the destination is untouched and nothing is left beside it`(
+        call: Call, number: CInt, code: FileError.Code
+    ) async throws {
+        try await withIO(calls: .failing(call, with: number)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(50).write(to: url)
+            let error = await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, using: io) }
+            #expect(error?.systemError == number)
+            #expect(error?.path.hasPrefix(folder.path) == true)
+            #expect(same(contents(of: url), pattern(50)))
+            #expect(names(in: folder) == ["file"])
+        }
+    }
+
+    @Test(arguments: failures.filter { $0.0 != .close } + [(.lock, ENOLCK, .exhausted), (.lock, EWOULDBLOCK, .locked)])
+    func `the same holds with a chosen temporary name`(call: Call, number: CInt, code: FileError.Code) async throws {
+        try await withIO(calls: .failing(call, with: number)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(50).write(to: url)
+            let options = FileWriteOptions(temporaryName: "file.part")
+            await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, options: options, using: io) }
+            #expect(same(contents(of: url), pattern(50)))
+            // A temporary that could not be locked is somebody else's.
+            #expect(names(in: folder) == (call == .lock ? ["file", "file.part"] : ["file"]))
+        }
+    }
+
+    @Test func `a device that fills up midway says how many bytes went out and leaves nothing`() async throws {
+        let written = Mutex(0)
+        var calls = SystemCalls.system
+        calls.write = { descriptor, bytes in
+            if written.withLock({ $0 }) >= 3000 { return -Int(ENOSPC) }
+            let result = SystemCalls.system.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes.prefix(1000)))
+            written.withLock { $0 += result }
+            return result
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            let error = await expectFileError(.noSpace) { try await pattern(9000).asyncWrite(to: url, using: io) }
+            #expect(error?.bytesWritten == 3000)
+            #expect(error?.description.contains("after 3000 bytes") == true)
+            #expect(names(in: folder) == [])
+        }
+    }
+
+    @Test func `short and interrupted writes are gone on with`() async throws {
+        let count = Mutex(0)
+        var calls = SystemCalls.system
+        calls.write = { descriptor, bytes in
+            if count.withLock({
+                $0 += 1; return $0
+            }) % 2 == 0 {
+                return -Int(EINTR)
+            }
+            return SystemCalls.system.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes.prefix(7)))
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try await pattern(1000).asyncWrite(to: url, using: io)
+            #expect(same(contents(of: url), pattern(1000)))
+        }
+    }
+
+    @Test func `a failed sync of the folder comes after the new file is in place`() async throws {
+        try await withIO(calls: .failing(.syncFolder, with: EIO)) { io, folder in
+            let url = folder.appending(path: "file")
+            let error = await expectFileError(.inputOutput) {
+                try await pattern(10).asyncWrite(to: url, options: .init(durability: .fullAndDirectory), using: io)
+            }
+            #expect(error?.operation == "sync the folder")
+            #expect(same(contents(of: url), pattern(10)))
+        }
+    }
+
+    @Test func `a close that is interrupted is not tried again and is no error`() async throws {
+        let log = CallLog()
+        var calls = SystemCalls.recorded(in: log)
+        calls.fail(.close, with: EINTR)
+        try await withIO(calls: calls) { io, folder in
+            try await pattern(10).asyncWrite(to: folder.appending(path: "file"), using: io)
+            #expect(log.count("close") == 1)
+        }
+    }
+
+    @Test func `a file that is replaced hands on its mode`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(50).write(to: url)
+            #expect(chmod(url.path, 0o4751) == 0)
+            try await pattern(10).asyncWrite(to: url, options: .init(permissions: 0o600), using: io)
+            #expect(mode(of: url) == 0o4751)
+            let new = folder.appending(path: "new")
+            try await pattern(10).asyncWrite(to: new, options: .init(permissions: 0o600), using: io)
+            #expect(mode(of: new) == 0o600)
+        }
+    }
+
+    @Test func `of many that must not replace, one succeeds`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for index in 0..<16 {
+                    group.addTask {
+                        do {
+                            let options = FileWriteOptions(durability: .none, existing: .fail)
+                            try await pattern(100, seed: UInt8(index)).asyncWrite(to: url, options: options, using: io)
+                            return true
+                        } catch let error as FileError where error.code == .exists {
+                            #expect(error.path == url.path)
+                            return false
+                        }
+                    }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(winners == 1)
+            #expect(names(in: folder) == ["file"])
+        }
+    }
+
+    @Test func `a symbolic link is replaced itself, a FIFO and a folder are refused`() async throws {
+        try await withIO { io, folder in
+            let target = folder.appending(path: "target")
+            let link = folder.appending(path: "link")
+            try pattern(50).write(to: target)
+            #expect(symlink(target.path, link.path) == 0)
+            try await pattern(10).asyncWrite(to: link, using: io)
+            #expect(same(contents(of: link), pattern(10)))
+            #expect(same(contents(of: target), pattern(50)))
+
+            let fifo = folder.appending(path: "fifo")
+            #expect(mkfifo(fifo.path, 0o600) == 0)
+            await expectFileError(.notRegularFile) { try await pattern(10).asyncWrite(to: fifo, using: io) }
+            await expectFileError(.isDirectory) { try await pattern(10).asyncWrite(to: folder, using: io) }
+            #expect(names(in: folder) == ["fifo", "link", "target"])
+        }
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", "file"])
+    func `a temporary name is one name and not that of the destination`(name: String) async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            let options = FileWriteOptions(temporaryName: name)
+            await expectFileError(.invalidPath) {
+                try await pattern(10).asyncWrite(to: url, options: options, using: io)
+            }
+            #expect(names(in: folder) == [])
+        }
+    }
+
+    @Test func `while one writes under a temporary name, a second is told that it is locked`() async throws {
+        try await withIO { io, folder in
+            let part = folder.appending(path: "file.part")
+            let holder = try await part.openForWriting(lock: .exclusive, using: io)
+            try await holder.write(pattern(5))
+            let url = folder.appending(path: "file")
+            let error = await expectFileError(.locked) {
+                try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
+            }
+            #expect(error?.remedy != nil)
+            #expect(same(contents(of: part), pattern(5)), "the holder's bytes are untouched")
+            try await holder.discard()
+        }
+    }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `Names and folders` {
+    @Test func `renaming replaces, or leaves what is there`() async throws {
+        try await withIO { io, folder in
+            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+            try pattern(1).write(to: a)
+            try pattern(2).write(to: b)
+            let error = await expectFileError(.exists) { try await io.rename(a, to: b, existing: .fail) }
+            #expect(error?.path == b.path)
+            #expect(same(contents(of: b), pattern(2)))
+            try await io.rename(a, to: b)
+            #expect(same(contents(of: b), pattern(1)))
+            try await io.rename(b, to: a, existing: .fail)
+            #expect(names(in: folder) == ["a"])
+            await expectFileError(.notFound) { try await io.rename(b, to: a) }
+        }
+    }
+
+    @Test(arguments: [EINVAL, ENOSYS])
+    func `without renameat2 a link and an unlink do the same`(number: CInt) async throws {
+        let log = CallLog()
+        var calls = SystemCalls.recorded(in: log)
+        calls.fail(.renameWithoutReplacing, with: number)
+        try await withIO(calls: calls) { io, folder in
+            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+            try pattern(1).write(to: a)
+            try await io.rename(a, to: b, existing: .fail)
+            #expect(log.all == ["link", "unlink"])
+            #expect(names(in: folder) == ["b"])
+            try pattern(2).write(to: a)
+            await expectFileError(.exists) { try await io.rename(a, to: b, existing: .fail) }
+            #expect(same(contents(of: b), pattern(1)))
+            #expect(names(in: folder) == ["a", "b"])
+        }
+    }
+
+    @Test func `removing takes files, links and empty folders, and says what else it found`() async throws {
+        try await withIO { io, folder in
+            let (file, link) = (folder.appending(path: "file"), folder.appending(path: "link"))
+            let inner = folder.appending(path: "inner/")
+            try pattern(1).write(to: file)
+            #expect(symlink(file.path, link.path) == 0)
+            try await io.remove(link)
+            #expect(names(in: folder) == ["file"])
+            try await io.makeDirectory(at: inner)
+            try pattern(1).write(to: inner.appending(path: "x"))
+            await expectFileError(.notEmpty) { try await io.remove(inner) }
+            try await io.remove(inner.appending(path: "x"))
+            try await io.remove(inner)
+            try await io.remove(file)
+            await expectFileError(.notFound) { try await io.remove(file) }
+            #expect(names(in: folder) == [])
+        }
+    }
+
+    @Test func `making a folder makes those on the way, and names the file in the way`() async throws {
+        try await withIO { io, folder in
+            let deep = folder.appending(path: "a/b/c/d")
+            await expectFileError(.notFound) { try await io.makeDirectory(at: deep, withIntermediates: false) }
+            try await io.makeDirectory(at: deep, permissions: 0o750)
+            #expect(mode(of: deep) == 0o750)
+            try await io.makeDirectory(at: deep)
+            try await io.makeDirectory(at: deep, withIntermediates: false)
+            let file = folder.appending(path: "a/file")
+            try pattern(1).write(to: file)
+            var error = await expectFileError(.exists) { try await io.makeDirectory(at: file) }
+            #expect(error?.path == file.path)
+            error = await expectFileError(.notDirectory) {
+                try await io.makeDirectory(at: file.appending(path: "x/y/z"))
+            }
+            #expect(error?.path == file.path)
+        }
+    }
+
+    @Test func `many make one deep folder at once and all succeed`() async throws {
+        try await withIO(threads: 8) { io, folder in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<32 {
+                    group.addTask {
+                        try await io.makeDirectory(at: folder.appending(path: "a/b/c/d/e/f/\(index % 4)"))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(names(in: folder.appending(path: "a/b/c/d/e/f")) == ["0", "1", "2", "3"])
+        }
+    }
+
+    @Test func `status tells kind, size, mode and time, or that nothing is there`() async throws {
+        try await withIO { io, folder in
+            let (file, link) = (folder.appending(path: "file"), folder.appending(path: "link"))
+            try pattern(1234).write(to: file)
+            #expect(chmod(file.path, 0o640) == 0)
+            let status = try await io.status(of: file)
+            #expect(status?.kind == .file && status?.size == 1234 && status?.permissions == 0o640)
+            #expect(abs(status?.modificationTime.timeIntervalSinceNow ?? .infinity) < 600)
+            #expect(try await io.status(of: folder)?.kind == .directory)
+            #expect(try await io.status(of: URL(filePath: "/dev/null"))?.kind == .other)
+            #expect(symlink(file.path, link.path) == 0)
+            #expect(try await io.status(of: link)?.kind == .file)
+            #expect(try await io.status(of: link, followingLinks: false)?.kind == .symbolicLink)
+            try await io.remove(file)
+            #expect(try await io.status(of: file) == nil)
+            #expect(try await io.status(of: link) == nil)
+            #expect(try await io.status(of: URL(filePath: "/dev/null/below")) == nil)
+            #expect(symlink(link.path, file.path) == 0)
+            await expectFileError(.tooManyLinks) { try await io.status(of: file) }
+            await expectFileError(.nameTooLong) {
+                try await io.status(of: folder.appending(path: String(repeating: "x", count: 256)))
+            }
+        }
+    }
+
+    // MARK: Trees
+
+    @Test func `a tree goes with all that is in it, and what links point to stays`() async throws {
+        try await withIO { io, folder in
+            let outside = folder.appending(path: "outside")
+            try await io.makeDirectory(at: outside)
+            try pattern(1).write(to: outside.appending(path: "kept"))
+            let tree = folder.appending(path: "tree")
+            try await io.makeDirectory(at: tree.appending(path: "a/b"))
+            #expect(symlink(outside.path, tree.appending(path: "a/link").path) == 0)
+            #expect(mkfifo(tree.appending(path: "a/fifo").path, 0o600) == 0)
+            // Not UTF-8, and more entries than one listing takes.
+            let odd = Array(tree.path.utf8).map { CChar(bitPattern: $0) } + "/a/b/".utf8.map { CChar(bitPattern: $0) }
+            let descriptor = creat(odd + [-1, -2, 0x20, 0x0A, 0], 0o600)
+            #expect(descriptor >= 0)
+            close(descriptor)
+            for index in 0..<2500 { close(creat(tree.appending(path: "a/b/\(index)").path, 0o600)) }
+            try await io.removeTree(tree)
+            #expect(names(in: folder) == ["outside"])
+            #expect(names(in: outside) == ["kept"])
+
+            let link = folder.appending(path: "link")
+            #expect(symlink(outside.path, link.path) == 0)
+            try await io.removeTree(link)
+            try await io.removeTree(outside.appending(path: "kept"))
+            #expect(names(in: folder) == ["outside"])
+            await expectFileError(.notFound) { try await io.removeTree(tree) }
+        }
+    }
+
+    @Test func `a tree deeper than any path, stack or number of descriptors goes too`() async throws {
+        let most = Mutex(0)
+        let open = Mutex(0)
+        var calls = SystemCalls.system
+        calls.openAt = { folder, name, flags in
+            let result = SystemCalls.system.openAt(folder, name, flags)
+            let now = open.withLock {
+                $0 += 1; return $0
+            }
+            most.withLock { $0 = max($0, now) }
+            return result
+        }
+        calls.close = { descriptor in
+            open.withLock { $0 -= 1 }
+            return SystemCalls.system.close(descriptor)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let tree = folder.appending(path: "deep")
+            try await io.makeDirectory(at: tree)
+            var descriptor = Glibc.open(tree.path, O_RDONLY | O_DIRECTORY)
+            for _ in 0..<3000 {
+                mkdirat(descriptor, "deeper", 0o700)
+                let next = openat(descriptor, "deeper", O_RDONLY | O_DIRECTORY)
+                close(descriptor)
+                descriptor = next
+            }
+            #expect(descriptor >= 0)
+            close(descriptor)
+            try await io.removeTree(tree)
+            #expect(names(in: folder) == [])
+            #expect(most.withLock { $0 } <= 20)
+        }
+    }
+
+    @Test func `what cannot be removed is named`() async throws {
+        var calls = SystemCalls.system
+        calls.unlinkAt = { folder, name, flags in
+            String(cString: name) == "stuck" ? -EPERM : SystemCalls.system.unlinkAt(folder, name, flags)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let tree = folder.appending(path: "tree")
+            try await io.makeDirectory(at: tree.appending(path: "a/b"))
+            try pattern(1).write(to: tree.appending(path: "a/b/stuck"))
+            let error = await expectFileError(.permissionDenied) { try await io.removeTree(tree) }
+            #expect(error?.path == tree.appending(path: "a/b/stuck").path)
+        }
+    }
+
+    @Test func `a folder swapped for a link while it is being removed is not followed`() async throws {
+        let paths = Mutex<(inner: String, outside: String)?>(nil)
+        var calls = SystemCalls.system
+        calls.openAt = { folder, name, flags in
+            if let names = paths.withLock({ $0.take() }) {
+                _ = rmdir(names.inner)
+                _ = symlink(names.outside, names.inner)
+            }
+            return SystemCalls.system.openAt(folder, name, flags)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let (tree, outside) = (folder.appending(path: "tree"), folder.appending(path: "outside"))
+            try await io.makeDirectory(at: tree.appending(path: "inner"))
+            try await io.makeDirectory(at: outside)
+            try pattern(1).write(to: outside.appending(path: "kept"))
+            paths.withLock { $0 = (tree.appending(path: "inner").path, outside.path) }
+            try await io.removeTree(tree)
+            #expect(names(in: folder) == ["outside"])
+            #expect(names(in: outside) == ["kept"])
+        }
+    }
+
+    // MARK: Temporary folders
+
+    @Test func `a temporary folder is gone after success, failure and cancellation`() async throws {
+        struct Mine: Error {}
+        try await withIO { io, folder in
+            let name = try await io.withTemporaryDirectory(prefix: "mine", in: folder) { temporary in
+                try pattern(1).write(to: temporary.appending(path: "x"))
+                #expect(mode(of: temporary) == 0o700)
+                return temporary.lastPathComponent
+            }
+            #expect(name.hasPrefix("mine-"))
+            #expect(names(in: folder) == [])
+            await #expect(throws: Mine.self) { try await io.withTemporaryDirectory(in: folder) { _ in throw Mine() } }
+            #expect(names(in: folder) == [])
+            let task = Task {
+                try await io.withTemporaryDirectory(in: folder) { temporary in
+                    try pattern(1).write(to: temporary.appending(path: "x"))
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    try Task.checkCancellation()
+                }
+            }
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(names(in: folder) == [])
+            try await io.withTemporaryDirectory(in: folder) { try FileManager.default.removeItem(at: $0) }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+@Suite struct `The queue of jobs` {
+    @Test func `it agrees with a plain list over random operations, and keeps few empty places`() {
+        var random = SplitMix(state: 42)
+        for _ in 0..<200 {
+            var queue = JobQueue<String>()
+            var model: [(id: UInt64, element: String)] = []
+            var next: UInt64 = 0
+            for _ in 0..<300 {
+                switch random.next() % 4 {
+                case 0, 1:
+                    queue.append("\(next)", id: next)
+                    model.append((next, "\(next)"))
+                    next += 1
+                case 2:
+                    #expect(queue.removeFirst() == (model.isEmpty ? nil : model.removeFirst().element))
+                default:
+                    let id = next == 0 ? 0 : random.next() % next
+                    let index = model.firstIndex { $0.id == id }
+                    #expect(queue.remove(id: id) == index.map { model.remove(at: $0).element })
+                }
+                #expect(queue.count == model.count && queue.isEmpty == model.isEmpty)
+                #expect(queue.places <= 2 * model.count + 17)
+            }
+        }
+    }
+}
+
+private struct SplitMix {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `The worker pool` {
+    @Test func `threads start with the first job and stay below their limit`() async throws {
+        try await withIO(threads: 3) { io, folder in
+            #expect(io.metrics.threads == 0)
+            _ = try await io.status(of: folder)
+            #expect(io.metrics.threads == 1)
+            await withTaskGroup { group in
+                for _ in 0..<200 { group.addTask { _ = try? await io.status(of: folder) } }
+            }
+            #expect((1...3).contains(io.metrics.threads))
+            #expect(io.metrics.jobsFinished == 201)
+        }
+    }
+
+    @Test func `sixty-four stuck files hold the pool's threads and none of the cooperative ones`() async throws {
+        let gate = ThreadGate()
+        try await withIO(threads: 4, calls: gate.beforeOpen()) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(5).write(to: url)
+            let stuck = (0..<64).map { _ in Task { try await Data(asyncContentsOf: url, using: io) } }
+            await gate.waitForThreads(4)
+            while io.metrics.jobsWaiting < 60 { await Task.yield() }
+            // Everybody else goes on: as many tasks as would fill the cooperative pool many times over.
+            let beats = await withTaskGroup(of: Int.self) { group in
+                for _ in 0..<64 {
+                    group.addTask {
+                        for _ in 0..<100 { await Task.yield() }
+                        return 100
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+            #expect(beats == 6400)
+            // Another engine has threads of its own.
+            try await withIO { other, _ in
+                let read = try await Data(asyncContentsOf: url, using: other)
+                #expect(read == pattern(5))
+            }
+            #expect(io.metrics.jobsRunning == 4)
+            #expect(io.metrics.jobsFinished == 0)
+            gate.open()
+            for task in stuck { #expect(try await task.value == pattern(5)) }
+        }
+    }
+
+    @Test func `work from the main actor runs on a worker`() async throws {
+        let threads = Mutex<Set<String>>([])
+        var calls = SystemCalls.system
+        calls.open = { path, flags, mode in
+            threads.withLock { _ = $0.insert(nameOfThisThread()) }
+            return SystemCalls.system.open(path, flags, mode)
+        }
+        try await withIO(calls: calls) { io, folder in
+            try await Task { @MainActor in
+                let url = folder.appending(path: "file")
+                try await pattern(5).asyncWrite(to: url, using: io)
+                #expect(try await Data(asyncContentsOf: url, using: io) == pattern(5))
+                MainActor.assertIsolated()
+            }.value
+            #expect(threads.withLock { $0 } == ["sluice-files"])
+        }
+    }
+
+    @Test func `a shutdown finishes what was submitted and refuses what comes later`() async throws {
+        let gate = ThreadGate()
+        try await withIO(threads: 1, calls: gate.beforeOpen()) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(5).write(to: url)
+            let submitted = (0..<3).map { _ in Task { try await Data(asyncContentsOf: url, using: io) } }
+            await gate.waitForThreads(1)
+            while io.metrics.jobsWaiting < 2 { await Task.yield() }
+            let ending = Task { await io.shutdown() }
+            gate.open()
+            await ending.value
+            for task in submitted { #expect(try await task.value == pattern(5)) }
+            await expectFileError(.shutDown) { try await Data(asyncContentsOf: url, using: io) }
+            await io.shutdown()
+        }
+    }
+
+    @Test func `a stream that outlives the shutdown is still closed`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            let closed = try await url.openForWriting(using: io)
+            let dropped = try await url.openForWriting(using: io)
+            await io.shutdown()
+            do {
+                try await closed.write(pattern(1))
+                Issue.record("nothing was thrown")
+            } catch let error as FileError {
+                #expect(error.code == .shutDown)
+            }
+            try await closed.close()
+            _ = consume dropped
+        }
+    }
+
+    @Test func `an engine that is let go ends its threads and closes what was open`() async throws {
+        let closes = AsyncStream.makeStream(of: Void.self)
+        var calls = SystemCalls.system
+        calls.close = { descriptor in
+            defer { closes.continuation.yield() }
+            return SystemCalls.system.close(descriptor)
+        }
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            weak var weakly: FileIO?
+            do {
+                let io = FileIO(configuration: .init(threads: 2), calls: calls)
+                weakly = io
+                _ = try await folder.appending(path: "file").openForWriting(using: io)
+            }
+            var closed = closes.stream.makeAsyncIterator()
+            await closed.next()
+            #expect(weakly == nil)
+        }
+    }
+}

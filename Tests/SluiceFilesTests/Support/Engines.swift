@@ -1,0 +1,63 @@
+import Foundation
+import SluiceFiles
+import Testing
+
+/// Gives `body` an engine and a folder of its own, and expects afterwards that nothing is left open, waiting or running.
+func withIO(
+    threads: Int = 4, calls: SystemCalls = .system, in parent: URL? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: (FileIO, URL) async throws -> Void
+) async throws {
+    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", in: parent) { folder in
+        let io = FileIO(configuration: .init(threads: threads), calls: calls)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(io, folder))
+        } catch {
+            result = .failure(error)
+        }
+        await io.shutdown()
+        let metrics = io.metrics
+        #expect(metrics.openFiles == 0, "descriptors", sourceLocation: sourceLocation)
+        #expect(metrics.jobsWaiting == 0, "waiting", sourceLocation: sourceLocation)
+        #expect(metrics.jobsRunning == 0, "running", sourceLocation: sourceLocation)
+        #expect(metrics.threads == 0, "threads", sourceLocation: sourceLocation)
+        try result.get()
+    }
+}
+
+/// The names in a folder.
+func names(in folder: URL) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? ["no such folder"]
+}
+
+/// The bytes of a file by other means than those under test.
+func contents(of url: URL) -> Data { (try? Data(contentsOf: url)) ?? Data("cannot be read".utf8) }
+
+func mode(of url: URL) -> Int? {
+    (try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
+}
+
+/// Bytes that differ from place to place.
+func pattern(_ count: Int, seed: UInt8 = 0) -> Data {
+    Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) ^ seed })
+}
+
+/// Expects a `FileError` with this code and gives it back.
+@discardableResult
+func expectFileError<R>(
+    _ code: FileError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> R
+) async -> FileError? {
+    do {
+        _ = try await body()
+        Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+    } catch let error as FileError {
+        #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+        return error
+    } catch {
+        Issue.record("not a FileError: \(error)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+/// Whether both are the same bytes. `#expect(a == b)` would put together a difference first, for minutes if they are large.
+func same(_ a: Data, _ b: Data) -> Bool { a == b }

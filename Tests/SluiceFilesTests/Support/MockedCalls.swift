@@ -1,0 +1,144 @@
+import Dispatch
+import Foundation
+import SluiceFiles
+import Synchronization
+
+/// What was called, in order.
+final class CallLog: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+    func count(_ line: String) -> Int { all.count { $0 == line } }
+}
+
+/// The calls that a table of failures can name.
+enum Call: String, CaseIterable, Sendable {
+    case open, write, sync, syncData, syncFolder, rename, renameWithoutReplacing, close, changeMode, status, lock
+}
+
+extension SystemCalls {
+    /// The kernel, with one call failing whenever it is made.
+    static func failing(_ call: Call, with number: CInt) -> SystemCalls {
+        var calls = SystemCalls.system
+        calls.fail(call, with: number)
+        return calls
+    }
+
+    mutating func fail(_ call: Call, with number: CInt) {
+        switch call {
+        case .open: open = { _, _, _ in -number }
+        case .write:
+            write = { _, _ in -Int(number) }
+            writeVector = { _, _ in -Int(number) }
+        case .sync: sync = { _ in -number }
+        case .syncData: syncData = { _ in -number }
+        case .syncFolder: syncFolder = { _ in -number }
+        case .rename: rename = { _, _ in -number }
+        case .renameWithoutReplacing: renameWithoutReplacing = { _, _ in -number }
+        case .close:
+            close = { [real = close] descriptor in
+                _ = real(descriptor)  // The kernel frees the number whatever it reports.
+                return -number
+            }
+        case .changeMode: changeMode = { _, _ in -number }
+        case .status: status = { _, _, _ in -number }
+        case .lock: lock = { _, _ in -number }
+        }
+    }
+
+    /// The kernel, with what changes files written to a log.
+    static func recorded(in log: CallLog) -> SystemCalls {
+        let real = SystemCalls.system
+        var calls = real
+        calls.open = { path, flags, mode in
+            log.add(flags & O_DIRECTORY != 0 ? "open folder" : flags & O_CREAT != 0 ? "create" : "open")
+            return real.open(path, flags, mode)
+        }
+        calls.close = {
+            log.add("close"); return real.close($0)
+        }
+        calls.write = {
+            log.add("write"); return real.write($0, $1)
+        }
+        calls.writeVector = {
+            log.add("writev \($1.count)"); return real.writeVector($0, $1)
+        }
+        calls.changeMode = {
+            log.add("chmod"); return real.changeMode($0, $1)
+        }
+        calls.sync = {
+            log.add("fsync"); return real.sync($0)
+        }
+        calls.syncData = {
+            log.add("fdatasync"); return real.syncData($0)
+        }
+        calls.syncFolder = {
+            log.add("fsync folder"); return real.syncFolder($0)
+        }
+        calls.rename = {
+            log.add("rename"); return real.rename($0, $1)
+        }
+        calls.renameWithoutReplacing = {
+            log.add("rename noreplace"); return real.renameWithoutReplacing($0, $1)
+        }
+        calls.link = {
+            log.add("link"); return real.link($0, $1)
+        }
+        calls.unlink = {
+            log.add("unlink"); return real.unlink($0)
+        }
+        calls.lock = {
+            log.add("lock"); return real.lock($0, $1)
+        }
+        calls.truncate = {
+            log.add("truncate"); return real.truncate($0, $1)
+        }
+        return calls
+    }
+}
+
+/// Holds threads of a lane inside a mocked call until the test lets them go.
+final class ThreadGate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let isOpen = Mutex(false)
+    private let arrivals = AsyncStream.makeStream(of: Void.self)
+
+    /// Called on the lane's thread.
+    func pass() {
+        arrivals.continuation.yield()
+        if isOpen.withLock({ $0 }) { return }
+        semaphore.wait()
+        semaphore.signal()
+    }
+
+    /// Waits until `count` threads are inside.
+    func waitForThreads(_ count: Int) async {
+        var seen = 0
+        for await _ in arrivals.stream {
+            seen += 1
+            if seen == count { return }
+        }
+    }
+
+    func open() {
+        isOpen.withLock { $0 = true }
+        semaphore.signal()
+    }
+
+    /// The kernel, with every open stopping here first.
+    func beforeOpen() -> SystemCalls {
+        var calls = SystemCalls.system
+        calls.open = { path, flags, mode in
+            self.pass()
+            return SystemCalls.system.open(path, flags, mode)
+        }
+        return calls
+    }
+}
+
+/// What the system calls the thread that runs this.
+func nameOfThisThread() -> String {
+    let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+    return name?.trimmingCharacters(in: .newlines) ?? "unknown"
+}
