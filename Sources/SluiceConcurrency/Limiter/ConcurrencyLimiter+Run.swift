@@ -10,7 +10,7 @@ extension ConcurrencyLimiter {
     /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
     @inlinable
     public func run<Result: ~Copyable>(_ body: () async throws -> Result) async throws -> Result {
-        guard await enterUnlessCancelled() else { throw CancellationError() }
+        if try !enterUnlessCancelled(), await !storage.enterSlowly() { throw CancellationError() }
         defer { leave() }
         return try await body()
     }
@@ -28,7 +28,7 @@ extension ConcurrencyLimiter {
     /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
     @inlinable
     public func run<Result: ~Copyable>(_ body: () async -> Result) async -> Result {
-        await enterUninterrupted()
+        if !enter() { await storage.enterSlowlyUninterrupted() }
         defer { leave() }
         return await body()
     }
@@ -45,7 +45,7 @@ extension ConcurrencyLimiter {
     public func runUninterrupted<Result: ~Copyable, Failure: Error>(
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        await enterUninterrupted()
+        if !enter() { await storage.enterSlowlyUninterrupted() }
         defer { leave() }
         return try await body()
     }
@@ -63,7 +63,7 @@ extension ConcurrencyLimiter {
     public func runUnlessCancelled<Result: ~Copyable>(
         _ body: () async -> Result
     ) async throws(CancellationError) -> Result {
-        guard await enterUnlessCancelled() else { throw CancellationError() }
+        if try !enterUnlessCancelled(), await !storage.enterSlowly() { throw CancellationError() }
         defer { leave() }
         return await body()
     }
@@ -81,7 +81,7 @@ extension ConcurrencyLimiter {
     public func runIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result? {
-        guard storage.enterAtOnce(limit: storage.limit) else { return nil }
+        guard enter() else { return nil }
         defer { leave() }
         return try await body()
     }
@@ -90,19 +90,20 @@ extension ConcurrencyLimiter {
 // MARK: Places
 
 // These and the bodies above are inlined into the caller, because what they do with a place free takes less time than a
-// call of an asynchronous function of another module.
+// call of an asynchronous function of another module. They do not suspend: after each `await` the runtime makes sure that
+// it is on the caller's actor, which on the main actor costs as much as entering.
 extension ConcurrencyLimiter {
+    /// Enters if there is a place and nobody waits.
     @inlinable
-    func enterUnlessCancelled() async -> Bool {
-        if Task.isCancelled { return false }
-        if storage.enterAtOnce(limit: storage.limit) { return true }
-        return await storage.enterSlowly()
+    func enter() -> Bool {
+        storage.enterAtOnce(limit: storage.limit)
     }
 
+    /// Enters if there is a place and nobody waits.
     @inlinable
-    func enterUninterrupted() async {
-        if storage.enterAtOnce(limit: storage.limit) { return }
-        await storage.enterSlowlyUninterrupted()
+    func enterUnlessCancelled() throws(CancellationError) -> Bool {
+        if Task.isCancelled { throw CancellationError() }
+        return enter()
     }
 
     @inlinable

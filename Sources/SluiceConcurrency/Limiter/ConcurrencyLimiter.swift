@@ -8,8 +8,8 @@
 ///
 /// | | in a cancelled task | throws |
 /// |---|---|---|
-/// | ``run(_:)-(()asyncthrows->Result)`` with a body that throws | gives up waiting | `CancellationError`, or what the body throws |
-/// | ``run(_:)-(()async->Result)`` with a body that cannot throw | still waits its turn, and runs | nothing |
+/// | `run` with a body that may throw | gives up waiting | `CancellationError`, or what the body throws |
+/// | `run` with a body that cannot throw | still waits its turn, and runs | nothing |
 /// | ``runUninterrupted(_:)`` | still waits its turn, and runs | what the body throws, typed |
 /// | ``runUnlessCancelled(_:)`` | gives up waiting | `CancellationError` |
 /// | ``runIfAvailable(_:)`` | never waits | what the body throws, typed |

@@ -46,11 +46,11 @@ struct LimiterInterleavingTests {
         }
     }
 
-    /// About 2,000 triples; set `SLUICE_EXPLORE=all` where there is time for it.
+    /// Thousands of triples, for minutes: set `SLUICE_EXPLORE=all`, and build for release.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["SLUICE_EXPLORE"] == "all"), arguments: 1...2)
     func `three tasks, any three operations each`(limit: Int) {
         let programs = Self.programs(of: [.acquire, .release, .cancel(1), .cancel(2)])
-            .filter { $0.contains(.acquire) && ($0.contains(.release) || $0.contains { $0 != .acquire }) }
+            .filter { $0.contains(.acquire) }
         var states = 0
         for first in programs.indices {
             for second in programs.indices[first...] {

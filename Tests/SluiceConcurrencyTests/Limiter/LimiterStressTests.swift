@@ -45,6 +45,22 @@ struct LimiterStressTests {
         #expect(limiter.waiting == 0)
     }
 
+    @Test
+    func `as many as the limit do run at once`() async {
+        let limiter = ConcurrencyLimiter(concurrency: 3)
+        let gate = Gate()
+
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { await limiter.run { await gate.pass() } } }
+            await gate.arrivals(3)
+            #expect(limiter.running == 3)
+            #expect(await limiter.runIfAvailable { true } == nil)
+            await gate.open()
+        }
+
+        #expect(limiter.running == 0)
+    }
+
     /// Trap: racing release and cancel resume a waiter twice, or resume nobody and lose the place.
     @Test
     func `cancel racing release loses no place`() async {
