@@ -144,6 +144,42 @@ import Testing
         }
     }
 
+    @Test func `a temporary that is taken over hands on no more than the mode asked for`() async throws {
+        try await withIO { io, folder in
+            let stale = folder.appending(path: "file.part")
+            try pattern(50).write(to: stale)
+            #expect(chmod(stale.path, 0o666) == 0)
+            let url = folder.appending(path: "file")
+            let options = FileWriteOptions(temporaryName: "file.part", permissions: 0o600)
+            try await pattern(10).asyncWrite(to: url, options: options, using: io)
+            #expect(mode(of: url) == 0o600)
+        }
+    }
+
+    @Test func `no descriptor is inherited by a child process`() async throws {
+        let flags = Mutex<[CInt]>([])
+        var calls = SystemCalls.system
+        calls.open = { path, given, mode in
+            flags.withLock { $0.append(given) }
+            return SystemCalls.system.open(path, given, mode)
+        }
+        calls.openAt = { folder, name, given in
+            flags.withLock { $0.append(given) }
+            return SystemCalls.system.openAt(folder, name, given)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "a/file")
+            try await io.makeDirectory(at: folder.appending(path: "a"))
+            try await pattern(1).asyncWrite(to: url, options: .init(durability: .fullAndDirectory), using: io)
+            _ = try await Data(asyncContentsOf: url, using: io)
+            try await url.withFileForWriting(lock: .exclusive, using: io) { _ in }
+            try await url.withFileForReading(using: io) { _ in }
+            try await io.removeTree(folder.appending(path: "a"))
+            #expect(flags.withLock { $0.count } >= 6)
+            #expect(flags.withLock { $0.allSatisfy { $0 & O_CLOEXEC != 0 } })
+        }
+    }
+
     @Test func `of many that must not replace, one succeeds`() async throws {
         try await withIO { io, folder in
             let url = folder.appending(path: "file")

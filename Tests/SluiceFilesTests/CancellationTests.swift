@@ -134,8 +134,8 @@ import Testing
                     group.addTask {
                         let task = Task {
                             switch index % 3 {
-                            case 0: try await url.withFileForReading(using: io) { try await $0.readToEnd().count }
-                            case 1: try await Data(asyncContentsOf: url, using: io).count
+                            case 0: _ = try await url.withFileForReading(using: io) { try await $0.readToEnd().count }
+                            case 1: _ = try await Data(asyncContentsOf: url, using: io).count
                             default:
                                 try await pattern(10).asyncWrite(
                                     to: folder.appending(path: "\(index)"), options: .init(durability: .none), using: io

@@ -44,6 +44,19 @@ import Testing
         }
     }
 
+    @Test func `a part that is also the finished file is not cut off`() async throws {
+        try await withIO { io, folder in
+            // What a crash between link and unlink leaves.
+            let part = folder.appending(path: "song.part")
+            let song = folder.appending(path: "song")
+            try pattern(100).write(to: song)
+            #expect(link(song.path, part.path) == 0)
+            try await part.withFileForWriting(lock: .exclusive, using: io) { try await $0.write(pattern(5)) }
+            #expect(same(contents(of: song), pattern(100)))
+            #expect(same(contents(of: part), pattern(5)))
+        }
+    }
+
     @Test func `a file that is always renamed away is given up`() async throws {
         var calls = SystemCalls.system
         calls.status = { _, _, status in

@@ -20,7 +20,9 @@ extension Kernel {
     ///     look at the path   not inode 7:
     ///                        close, open again
     ///
-    /// Without the look, this process would write into the finished file "song". See flock(2).
+    /// Without the look, this process would write into the finished file "song". The same danger lies in a second name: a
+    /// crash between link and unlink (see `renameWithoutReplacing`) leaves "song" and "song.part" as one file. A file that
+    /// is to be cut off and has other names is left to them, and made anew under this one. See flock(2).
     func openLocked(
         _ path: String, flags: CInt, permissions: UInt32, truncating: Bool, for operation: String
     ) throws(FileError) -> OpenedFile {
@@ -37,10 +39,13 @@ extension Kernel {
                 if let found = try status(of: path, followingLinks: flags & O_NOFOLLOW == 0),
                     found.isSameFile(as: opened)
                 {
-                    if truncating, opened.size > 0 {
-                        try check(retrying { calls.truncate(descriptor, 0) }, "empty", path)
+                    if !truncating || opened.links < 2 {
+                        if truncating, opened.size > 0 {
+                            try check(retrying { calls.truncate(descriptor, 0) }, "empty", path)
+                        }
+                        return OpenedFile(descriptor: descriptor, path: path, status: opened)
                     }
-                    return OpenedFile(descriptor: descriptor, path: path, status: opened)
+                    try unlink(path)
                 }
             } catch {
                 closeQuietly(descriptor)

@@ -111,6 +111,8 @@ package struct RawStatus: Sendable, Hashable {
     package var device: UInt64 = 0
     package var inode: UInt64 = 0
     package var mode: UInt32 = 0
+    /// The names that the file has.
+    package var links: UInt32 = 1
     package var size: Int64 = 0
     package var modifiedSeconds: Int64 = 0
     package var modifiedNanoseconds: Int64 = 0
@@ -121,6 +123,7 @@ package struct RawStatus: Sendable, Hashable {
         device = status.device
         inode = status.inode
         mode = status.mode
+        links = status.links
         size = status.size
         modifiedSeconds = status.modified_seconds
         modifiedNanoseconds = status.modified_nanoseconds

@@ -96,8 +96,11 @@ extension URL {
     ///     let part = try await url.openForWriting(lock: .exclusive)
     ///
     /// With `lock: .exclusive`, a second opener gets ``FileError/Code/locked`` at once, in this process or another, and
-    /// what the file holds is cut off only once the lock is held. A file that a killed process left is taken over. See
-    /// open(2), flock(2).
+    /// what the file holds is cut off only once the lock is held. A file that a killed process left is taken over. One that
+    /// is to be cut off and has further names (hard links) is left to these, and made anew under this one.
+    ///
+    /// Without a lock a FIFO can be opened too; it waits for its reader, and holds a thread of `io` meanwhile. See open(2),
+    /// flock(2).
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun it is awaited, and a stream that was
     ///   opened is returned.

@@ -57,7 +57,8 @@ public struct FileWriteOptions: Sendable, Hashable {
     /// The name of the temporary file in the destination's folder; nil for a unique, hidden one.
     ///
     /// A chosen name is locked while it is written: a second writer gets ``FileError/Code/locked``, and what a killed
-    /// process left under that name is overwritten instead of being left to lie there.
+    /// process left under that name is overwritten instead of being left to lie there (a unique name stays: `.sluice-…`).
+    /// Choose one only in folders where nobody else can put a file of theirs under it.
     public var temporaryName: String?
 
     /// The mode of the file if it is new, less the process's umask. A file that is replaced hands on its own.

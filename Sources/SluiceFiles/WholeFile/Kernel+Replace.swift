@@ -31,10 +31,9 @@ extension Kernel {
 
         var descriptor: CInt? = temporary.descriptor
         do {
-            if let replaced {
+            if let mode = replaced?.permissions ?? staleMode(of: temporary, options, isLocked) {
                 try check(
-                    retrying { calls.changeMode(temporary.descriptor, replaced.permissions) }, "set the mode of",
-                    temporary.path)
+                    retrying { calls.changeMode(temporary.descriptor, mode) }, "set the mode of", temporary.path)
             }
             try write(temporary.descriptor, bytes, temporary.path)
             try sync(temporary.descriptor, options.durability, temporary.path)
@@ -51,6 +50,12 @@ extension Kernel {
         }
         if let descriptor { try close(descriptor, path) }
         if options.durability == .fullAndDirectory { try syncFolder(of: path) }
+    }
+
+    /// The mode to give a temporary that was taken over: never more than what was asked for now.
+    private func staleMode(of temporary: OpenedFile, _ options: FileWriteOptions, _ isLocked: Bool) -> UInt32? {
+        let wanted = temporary.status.permissions & options.permissions.rawValue
+        return isLocked && wanted != temporary.status.permissions ? wanted : nil
     }
 
     private func checkTemporaryName(_ name: String, for path: String) throws(FileError) {

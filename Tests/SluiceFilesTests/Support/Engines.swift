@@ -37,10 +37,20 @@ func mode(of url: URL) -> Int? {
     (try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
 }
 
-/// Bytes that differ from place to place.
+/// Bytes that differ from place to place, others for each seed. At most a little over 1 MB.
 func pattern(_ count: Int, seed: UInt8 = 0) -> Data {
-    Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) ^ seed })
+    Data(patternBytes[(Int(seed) * 257)...].prefix(count))
 }
+
+private let patternBytes: [UInt8] = {
+    var bytes = [UInt8](repeating: 0, count: 1_100_000)
+    var state: UInt32 = 1
+    for index in bytes.indices {
+        state = state &* 1_664_525 &+ 1_013_904_223
+        bytes[index] = UInt8(truncatingIfNeeded: state >> 24)
+    }
+    return bytes
+}()
 
 /// Expects a `FileError` with this code and gives it back.
 @discardableResult
