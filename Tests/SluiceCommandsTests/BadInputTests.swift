@@ -22,8 +22,11 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(arguments: ["get", "--frob", "{origin}/a"], status: .usage, mentions: ["--frob", "get --help"]),
         .init(arguments: ["get", "-j", "0", "{origin}/a"], status: .usage, mentions: ["-j 0", "between 1 and"]),
         .init(arguments: ["get", "-j", "many", "{origin}/a"], status: .usage, mentions: ["many", "-j"]),
-        .init(arguments: ["get", "--retries=-1", "{origin}/a"], status: .usage, mentions: ["--retries -1", "between"]),
-        .init(arguments: ["get", "--timeout", "0", "{origin}/a"], status: .usage, mentions: ["--timeout 0", "more than 0"]),
+        .init(
+            arguments: ["get", "--retries=-1", "{origin}/a"], status: .usage, mentions: ["--retries -1", "between"]),
+        .init(
+            arguments: ["get", "--timeout", "0", "{origin}/a"], status: .usage,
+            mentions: ["--timeout 0", "more than 0"]),
         .init(arguments: ["get", "--timeout", "nan", "{origin}/a"], status: .usage, mentions: ["--timeout nan"]),
         .init(
             arguments: ["get", "--overwrite", "--no-clobber", "{origin}/a"], status: .usage,
@@ -43,17 +46,19 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(arguments: ["get", "-o", "../x", "{origin}/a"], status: .usage, mentions: ["-o ../x", "-d"]),
         .init(arguments: ["get", "-o", "a/b", "{origin}/a"], status: .usage, mentions: ["-o a/b", "-d"]),
         .init(arguments: ["get", "-o", "", "{origin}/a"], status: .usage, mentions: ["-o", "file name"]),
-        .init(arguments: ["get", "-o", "x", "{origin}/a", "{origin}/b"], status: .usage, mentions: ["-o x", "2 URLs"]),
+        .init(
+            arguments: ["get", "-o", "x", "{origin}/a", "{origin}/b"], status: .usage, mentions: ["-o x", "2 URLs"]),
         .init(arguments: ["get", "{origin}/a/x", "{origin}/b/x"], status: .usage, mentions: ["/a/x", "/b/x", "out="]),
         // Lists.
-        .init(arguments: ["get", "-i", "{folder}/none"], status: .localFile, mentions: ["-i", "/none", "o such file"]),
+        .init(
+            arguments: ["get", "-i", "{folder}/none"], status: .localFile, mentions: ["-i", "/none", "o such file"]),
         .init(arguments: ["get", "-i", "{folder}"], status: .localFile, mentions: ["-i", "irectory"]),
         .init(
             arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list", "no URL"],
             files: ["list": "\n# nothing\n"]),
         .init(
-            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list:2: out=../x", "dir="],
-            files: ["list": "{origin}/a\n  out=../x\n"]),
+            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list:1: out=../x", "dir="],
+            files: ["list": "http://a.example/x\n  out=../x\n"]),
         .init(
             arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list:3", "list:1", "out="],
             files: ["list": "http://a.example/x\n\nhttp://b.example/x\n"]),
@@ -118,7 +123,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             for (name, content) in input.files {
                 try Data(content.utf8).write(to: folder.appending(path: name))
             }
-        } inspect: { folder in
+        } inspect: { folder throws in
             for (name, content) in input.files {
                 #expect(try Data(contentsOf: folder.appending(path: name)) == Data(content.utf8))
             }

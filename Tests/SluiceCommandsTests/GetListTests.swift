@@ -5,7 +5,8 @@ import Testing
 @Suite struct `List files` {
     @Test func `a list is URLs with indented options`() {
         let list = GetList(
-            "# mine\nhttps://a.example/1\n  out=one.mp3\n\tdir=music \n\nhttps://a.example/2?x=1#y\r\n", name: "list.txt")
+            "# mine\nhttps://a.example/1\n  out=one.mp3\n\tdir=music \n\nhttps://a.example/2?x=1#y\r\n",
+            name: "list.txt")
         #expect(list.problems == [])
         #expect(
             list.entries == [
@@ -32,18 +33,20 @@ import Testing
 }
 
 @Suite struct `Numbers for people` {
-    @Test(arguments: [
-        (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1049, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"),
-        (64_000_000, "64.0 MB"), (1_234_567_890, "1.2 GB"), (Int64.max, "9.2 EB"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1049, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"),
+            (64_000_000, "64.0 MB"), (1_234_567_890, "1.2 GB"), (Int64.max, "9.2 EB"),
+        ] as [(Int64, String)])
     func `bytes have one decimal and a unit`(count: Int64, text: String) {
         #expect(Format.bytes(count) == text)
     }
 
-    @Test(arguments: [
-        (.zero, "0:00"), (.seconds(7.9), "0:07"), (.seconds(754), "12:34"), (.seconds(3723), "1:02:03"),
-        (.seconds(-5), "0:00"),
-    ] as [(Duration, String)])
+    @Test(
+        arguments: [
+            (.zero, "0:00"), (.seconds(7.9), "0:07"), (.seconds(754), "12:34"), (.seconds(3723), "1:02:03"),
+            (.seconds(-5), "0:00"),
+        ] as [(Duration, String)])
     func `a time is a clock's`(duration: Duration, text: String) {
         #expect(Format.clock(duration) == text)
     }

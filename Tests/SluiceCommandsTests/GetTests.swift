@@ -4,8 +4,10 @@ import Testing
 
 @Suite struct `sluice get` {
     @Test func `fetches URLs into a folder that it makes`() async throws {
-        let run = try await Scenario.run(["get", "-d", "{folder}/new/deep", "{origin}/a", "{origin}/b%20c", "{origin}/large"])
-        { _ in } inspect: { folder in
+        let run = try await Scenario.run([
+            "get", "-d", "{folder}/new/deep", "{origin}/a", "{origin}/b%20c", "{origin}/large",
+        ]) { _ in
+        } inspect: { folder throws in
             let deep = folder.appending(path: "new/deep")
             #expect(try Data(contentsOf: deep.appending(path: "a")) == Data(Scenario.body))
             #expect(try Data(contentsOf: deep.appending(path: "b c")) == Data(Scenario.body))
@@ -43,7 +45,7 @@ import Testing
         for (option, content) in [("--overwrite", Scenario.body), ("--no-clobber", Array("old".utf8))] {
             let run = try await Scenario.run(["get", option, "-d", "{folder}", "{origin}/a"]) { folder in
                 try Data("old".utf8).write(to: folder.appending(path: "a"))
-            } inspect: { folder in
+            } inspect: { folder throws in
                 #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(content))
             }
             #expect(run.status == .success && run.names == ["a"])
@@ -99,7 +101,8 @@ import Testing
 @Suite struct `sluice demo` {
     @Test func `downloads everything and compares every byte`() async {
         let console = RecordedConsole()
-        #expect(await SluiceProgram.run(["demo", "-j", "32", "--progress", "none"], console: console.console) == .success)
+        #expect(
+            await SluiceProgram.run(["demo", "-j", "32", "--progress", "none"], console: console.console) == .success)
         #expect(console.output.contains("300 of 300 downloaded, 300 compared equal"))
         #expect(console.output.contains("Retries  30 "))
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SluiceCommands
 
-@Suite struct `Interruption` {
+@Suite struct `Interrupting a command` {
     @Test func `the first signal cancels the work, the second ends the process`() async {
         // Given work that ends only when the gate opens, cancelled or not
         let gate = Gate()
@@ -57,7 +57,7 @@ import Testing
                     announcedLength: 900_000, steps: [.send(Array(repeating: 1, count: 400_000)), .stall])
             } during: { origin in
                 let process = Process()
-                process.executableURL = try #require(Self.program)
+                process.executableURL = Self.program
                 process.arguments = ["get", "-j", "1", "-d", folder.path] + ["/whole", "/a", "/b"].map(origin.url)
                 let errors = Pipe()
                 process.standardError = errors

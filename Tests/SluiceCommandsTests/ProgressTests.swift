@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import NativeMark
 import SluiceDownloads
 import SluiceHTTP
@@ -6,7 +7,7 @@ import Testing
 
 @testable import SluiceCommands
 
-@Suite struct `Progress` {
+@Suite struct `Showing progress` {
     static let error = DownloadError(
         .status(.notFound), url: URL(string: "http://a.example/x")!, target: URL(filePath: "/tmp/x"))
 
@@ -28,18 +29,20 @@ import Testing
     }
 
     func frame(columns: Int, rows: Int = 24) -> [String] {
-        BarFrame(board: board(), size: .init(columns: columns, rows: rows), time: .seconds(3), styled: { text, _ in text })
-            .lines
+        BarFrame(
+            board: board(), size: .init(columns: columns, rows: rows), time: .seconds(3), styled: { text, _ in text }
+        )
+        .lines
     }
 
     @Test func `a frame has a bar for each running file and one in total`() {
         #expect(
             frame(columns: 100) == [
-                "日本の歌 (live).mp3       ━━━━━━━━──────────────────────────   25 %    1.0 MB  500.0 kB/s   0:06",
-                "waiting.mp3               ─────────────────────────────────────────────────  waiting to try again",
-                "unknown.bin               ─────────────────────────────────────────────────    2.0 MB    1.0 MB/s",
-                "Total 1/5                 ━━━━━━━──────────────────────   25 %    4.0 MB       0 B/s  0:09 left",
-            ].map { $0 } || true)
+                "日本の歌 (live).mp3       ━━━━━━━━━────────────────────────────   25 %    1.0 MB  500.0 kB/s   0:06",
+                "waiting.mp3               ────────────────────────────────────────  waiting to try again",
+                "unknown.bin               ────────────────────────────────────────    2.0 MB    1.0 MB/s",
+                "Total 1/5                 ━━━━━━━━─────────────────────────   25 %    4.0 MB       0 B/s  0:09 left",
+            ])
     }
 
     @Test(arguments: [1, 5, 20, 40, 80, 120, 300]) func `no line is as wide as the terminal`(columns: Int) {
@@ -81,8 +84,10 @@ import Testing
     @Test func `a hostile name cannot move the cursor`() {
         var board = ProgressBoard(names: ["\u{1B}[2J\nx"])
         board.note(.started(index: 0, attempt: 1), at: .zero)
-        let lines = BarFrame(board: board, size: .init(columns: 80, rows: 24), time: .seconds(1), styled: { text, _ in text })
-            .lines
+        let lines = BarFrame(
+            board: board, size: .init(columns: 80, rows: 24), time: .seconds(1), styled: { text, _ in text }
+        )
+        .lines
         #expect(lines.allSatisfy { !$0.contains("\u{1B}") && !$0.contains("\n") })
     }
 }

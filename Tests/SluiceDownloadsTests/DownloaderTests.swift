@@ -29,7 +29,7 @@ private final class InstantClock: Clock {
     }
 }
 
-@Suite struct `Downloader` {
+@Suite struct `The downloader` {
     /// A downloader against an origin that answers as told, and an empty folder.
     private func downloading(
         from handler: @escaping LoopbackOrigin.Handler, existing: ExistingTarget = .fail, retries: Int = 3,
@@ -56,7 +56,9 @@ private final class InstantClock: Clock {
 
     @Test(arguments: [0, 1, 1000, 262_144, 262_145, 3_000_000])
     func `a file of any size arrives whole, and nothing is left beside it`(size: Int) async throws {
-        try await downloading { _ in OriginResponse(body: bytes(size)) } _: { downloader, origin, folder in
+        try await downloading { _ in
+            OriginResponse(body: bytes(size))
+        } _: { downloader, origin, folder in
             let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: folder)])
             #expect(summary.isComplete && summary.done == 1 && summary.bytes == Int64(size))
             #expect(try Data(contentsOf: folder.appending(path: "a.bin")) == Data(bytes(size)))
@@ -187,7 +189,9 @@ private final class InstantClock: Clock {
     }
 
     @Test func `a partial file of a killed process is written anew`() async throws {
-        try await downloading { _ in OriginResponse(body: bytes(600_000)) } _: { downloader, origin, folder in
+        try await downloading { _ in
+            OriginResponse(body: bytes(600_000))
+        } _: { downloader, origin, folder in
             try Data(repeating: 9, count: 1_000_000).write(to: folder.appending(path: "a.part"))
             let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             #expect(summary.done == 1)
@@ -198,7 +202,9 @@ private final class InstantClock: Clock {
 
     @Test(arguments: [100, 600_000])
     func `a partial file that somebody else is writing is left to them`(size: Int) async throws {
-        try await downloading { _ in OriginResponse(body: bytes(size)) } _: { downloader, origin, folder in
+        try await downloading { _ in
+            OriginResponse(body: bytes(size))
+        } _: { downloader, origin, folder in
             let other = try await folder.appending(path: "a.part").openForWriting(.truncate, lock: .exclusive)
             try await other.write(Data("theirs".utf8))
             let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
@@ -261,7 +267,8 @@ private final class InstantClock: Clock {
             transport: OddTransport(), configuration: .init(retries: .never), clock: InstantClock())
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
             let summary = await downloader.run([DownloadRequest(URL(string: "http://a.example/x")!, to: folder)])
-            #expect("\(try #require(summary.failures[0]))".contains("Odd"))
+            let error = try #require(summary.failures[0])
+            #expect("\(error)".contains("Odd"))
         }
     }
 
@@ -282,7 +289,7 @@ private final class InstantClock: Clock {
     }
 }
 
-@Suite struct `Downloader and a failing disk` {
+@Suite struct `The downloader on a failing disk` {
     /// ENOSPC from the n-th write on, EIO from fdatasync, EACCES from rename: each leaves the folder as it was.
     @Test(arguments: ["write", "sync", "rename"], [100, 900_000])
     func `a file operation that fails leaves nothing and says which file`(call: String, size: Int) async throws {

@@ -27,44 +27,48 @@ struct DemoCatalogue: Sendable {
 
     // MARK: Songs
 
+    private static let sampleRate = 8000
+
     /// A little tune: 16-bit mono at 8 kHz, in a RIFF WAVE file ("Multimedia Programming Interface and Data
     /// Specifications 1.0", 1991). Most last one to four seconds, some a minute and a half.
     private static func song(_ number: Int) -> [UInt8] {
-        let rate = 8000
         let seconds = number % 40 == 1 ? 90 : 1 + number % 4
-        let samples = rate * seconds
+        let bytes = sampleRate * seconds * 2
         var file: [UInt8] = []
-        file.reserveCapacity(44 + samples * 2)
+        file.reserveCapacity(44 + bytes)
         file += Array("RIFF".utf8)
-        file.append(littleEndian: UInt32(36 + samples * 2))
+        file.append(littleEndian: UInt32(36 + bytes))
         file += Array("WAVEfmt ".utf8)
         file.append(littleEndian: UInt32(16))
         file.append(littleEndian: UInt16(1))  // PCM
         file.append(littleEndian: UInt16(1))  // channels
-        file.append(littleEndian: UInt32(rate))
-        file.append(littleEndian: UInt32(rate * 2))
+        file.append(littleEndian: UInt32(sampleRate))
+        file.append(littleEndian: UInt32(sampleRate * 2))
         file.append(littleEndian: UInt16(2))  // bytes a frame
         file.append(littleEndian: UInt16(16))  // bits a sample
         file += Array("data".utf8)
-        file.append(littleEndian: UInt32(samples * 2))
-        // A pentatonic scale from A3 to A5, in hertz; the tune is a walk over it.
-        let scale = [220, 262, 294, 330, 392, 440, 523, 587, 659, 784, 880]
-        let noteLength = rate / 4
+        file.append(littleEndian: UInt32(bytes))
+        // A walk over the scale, four notes a second.
         var random = DemoRandom(seed: UInt64(number))
-        var step = number % scale.count
-        var phase = 0
-        for sample in 0..<samples {
-            if sample % noteLength == 0 {
-                step = min(max(step + Int(random.next() % 5) - 2, 0), scale.count - 1)
-            }
-            phase = (phase + scale[step]) % rate
-            // A triangle wave that fades within its note.
-            let position = phase * 4 * 6000 / rate
-            let wave = position < 12000 ? position - 6000 : 18000 - position
-            let fade = noteLength - sample % noteLength
-            file.append(littleEndian: UInt16(bitPattern: Int16(wave * fade / noteLength)))
+        var step = number % notes.count
+        for _ in 0..<seconds * 4 {
+            step = min(max(step + Int(random.next() % 5) - 2, 0), notes.count - 1)
+            file += notes[step]
         }
         return file
+    }
+
+    /// A quarter of a second of each tone of a pentatonic scale from A3 to A5: triangle waves that fade.
+    private static let notes: [[UInt8]] = [220, 262, 294, 330, 392, 440, 523, 587, 659, 784, 880].map { hertz in
+        let length = sampleRate / 4
+        var note: [UInt8] = []
+        note.reserveCapacity(length * 2)
+        for sample in 0..<length {
+            let position = sample * hertz % sampleRate * 24_000 / sampleRate
+            let wave = position < 12_000 ? position - 6_000 : 18_000 - position
+            note.append(littleEndian: UInt16(bitPattern: Int16(wave * (length - sample) / length)))
+        }
+        return note
     }
 
     // MARK: Pictures

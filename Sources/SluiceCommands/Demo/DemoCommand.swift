@@ -18,13 +18,17 @@ struct DemoCommand: ConsoleCommand {
 
     @Option(
         name: [.customShort("d"), .customLong("directory")],
-        help: .init("Keep the files in this folder. By default they go to a temporary one and are removed.", valueName: "dir"))
+        help: .init(
+            "Keep the files in this folder. By default they go to a temporary one and are removed.", valueName: "dir"))
     var directory: String?
 
-    @Option(name: [.customShort("j"), .customLong("jobs")], help: .init("How many downloads run at once.", valueName: "n"))
+    @Option(
+        name: [.customShort("j"), .customLong("jobs")], help: .init("How many downloads run at once.", valueName: "n"))
     var jobs = 8
 
-    @Option(help: .init("How to show progress: auto, bar, lines, json or none; see 'sluice get --help'.", valueName: "style"))
+    @Option(
+        help: .init(
+            "How to show progress: auto, bar, lines, json or none; see 'sluice get --help'.", valueName: "style"))
     var progress = ProgressStyle.auto
 
     @Option(help: .hidden)

@@ -43,7 +43,9 @@ struct DemoRun: Sendable {
 
     private func run(in folder: URL) async throws -> ExitStatus {
         let server = DemoServer(catalogue: catalogue, corrupted: corrupted)
-        return try await LoopbackOrigin.serve { server.answer($0) } during: { origin in
+        return try await LoopbackOrigin.serve {
+            server.answer($0)
+        } during: { origin in
             let requests = try catalogue.items.map { item in
                 DownloadRequest(try URL(fetchable: origin.url("/files/\(item.name)")), to: folder, name: item.name)
             }
@@ -67,8 +69,7 @@ struct DemoRun: Sendable {
     private func download(
         _ requests: [DownloadRequest], _ reporter: any ProgressReporter
     ) async throws -> DownloadSummary {
-        let configuration = HTTPTransport.Configuration(
-            connectionsPerHost: jobs, userAgent: "sluice/\(SluiceVersion.current) (demo)")
+        let configuration = HTTPTransport.Configuration(userAgent: "sluice/\(SluiceVersion.current) (demo)")
         return try await HTTPTransport.withTransport(configuration: configuration) { transport in
             let downloader = Downloader(
                 transport: transport, limiter: ConcurrencyLimiter(concurrency: jobs),

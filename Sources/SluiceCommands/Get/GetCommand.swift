@@ -45,7 +45,8 @@ struct GetCommand: ConsoleCommand {
         help: .init("The file's name, for a single URL. By default the URL's last part.", valueName: "name"))
     var output: String?
 
-    @Option(name: [.customShort("j"), .customLong("jobs")], help: .init("How many downloads run at once.", valueName: "n"))
+    @Option(
+        name: [.customShort("j"), .customLong("jobs")], help: .init("How many downloads run at once.", valueName: "n"))
     var jobs = 8
 
     @Option(help: .init("How often a download is tried again.", valueName: "n"))
@@ -71,7 +72,8 @@ struct GetCommand: ConsoleCommand {
     @Option(help: .init("Seconds that a server may take to accept a connection.", valueName: "s"))
     var connectTimeout = 15.0
 
-    @Option(help: .init("Seconds that a server may send nothing before the download counts as stalled.", valueName: "s"))
+    @Option(
+        help: .init("Seconds that a server may send nothing before the download counts as stalled.", valueName: "s"))
     var timeout = 60.0
 
     @Option(

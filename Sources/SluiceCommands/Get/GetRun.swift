@@ -31,7 +31,7 @@ struct GetRun: Sendable {
         _ requests: [DownloadRequest], _ reporter: any ProgressReporter
     ) async -> Result<DownloadSummary, CommandFailure> {
         let configuration = HTTPTransport.Configuration(
-            connectTimeout: options.connectTimeout, stallTimeout: options.timeout, connectionsPerHost: options.jobs,
+            connectTimeout: options.connectTimeout, stallTimeout: options.timeout,
             userAgent: "sluice/\(SluiceVersion.current)")
         do {
             let summary = try await HTTPTransport.withTransport(configuration: configuration) { transport in

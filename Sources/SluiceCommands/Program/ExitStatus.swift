@@ -29,7 +29,9 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case store = 10
 
     /// Which status wins when several things went wrong: the one that needs a person most.
-    static let precedence: [ExitStatus] = [.store, .localFile, .content, .authentication, .tls, .http, .network, .other]
+    static let precedence: [ExitStatus] = [
+        .store, .localFile, .content, .authentication, .tls, .http, .network, .other,
+    ]
 
     /// The status of a run with these failures.
     static func worst(of statuses: some Sequence<ExitStatus>) -> ExitStatus {

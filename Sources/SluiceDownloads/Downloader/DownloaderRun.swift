@@ -111,7 +111,9 @@ final class DownloaderRun: Sendable {
         guard existing != .replace else { return nil }
         do {
             // A symbolic link that leads nowhere occupies its name, too.
-            guard try await downloader.files.status(of: request.target, followingLinks: false) != nil else { return nil }
+            guard try await downloader.files.status(of: request.target, followingLinks: false) != nil else {
+                return nil
+            }
             return existing == .skip
                 ? .skipped : .failed(DownloadError(.targetExists, url: request.url, target: request.target))
         } catch let error as FileError {

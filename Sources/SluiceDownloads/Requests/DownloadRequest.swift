@@ -47,7 +47,10 @@ public struct DownloadRequest: Sendable, Hashable {
         let ending = ".part"
         guard name.utf8.count + ending.utf8.count > FileName.maximumBytes else { return name + ending }
         // Two long names may begin alike: the hash keeps their partial files apart.
-        let tag = "~" + String(name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+        let tag =
+            "~"
+            + String(
+                name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
         var stem = name
         while stem.utf8.count + tag.utf8.count + ending.utf8.count > FileName.maximumBytes { stem.removeLast() }
         return stem + tag + ending

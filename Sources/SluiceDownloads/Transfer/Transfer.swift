@@ -54,8 +54,8 @@ struct Transfer {
             throw error(.transport(failure))
         } catch let failure as FileError {
             throw error(failure.code == .exists && existing != .replace ? .targetExists : .file(failure))
-        } catch let cancelled as CancellationError {
-            throw cancelled
+        } catch let known where known is CancellationError || known is DownloadError {
+            throw known
         } catch {
             // A transport of somebody else's may throw what it likes.
             throw self.error(

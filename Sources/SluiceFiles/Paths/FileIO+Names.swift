@@ -81,22 +81,23 @@ extension Kernel {
     /// Makes a folder and those on the way to it: down from the deepest that exists, which is found from the end, since
     /// most often only the last is missing.
     func makeDirectories(_ path: String, _ permissions: UInt32) throws(FileError) {
-        var missing: [String] = []
-        var current = path
-        while true {
-            do {
-                try makeDirectory(current, permissions)
-            } catch  where error.code == .notFound && Path.folder(of: current) != current {
-                missing.append(current)
-                current = Path.folder(of: current)
-                continue
-            } catch  where error.code == .notDirectory {
-                var named = error
-                named.path = try file(inTheWayOf: current) ?? current
-                throw named
+        var missing = [path]
+        do {
+            while let current = missing.last {
+                do {
+                    try makeDirectory(current, permissions)
+                    missing.removeLast()
+                    break
+                } catch  where error.code == .notFound && Path.folder(of: current) != current {
+                    missing.append(Path.folder(of: current))
+                }
             }
-            guard let next = missing.popLast() else { return }
-            current = next
+            // From here on ENOENT is an answer: /proc gives it for any name, though /proc is there.
+            while let next = missing.popLast() { try makeDirectory(next, permissions) }
+        } catch  where error.code == .notDirectory {
+            var named = error
+            named.path = try file(inTheWayOf: path) ?? error.path
+            throw named
         }
     }
 

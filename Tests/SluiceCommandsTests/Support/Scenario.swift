@@ -48,3 +48,6 @@ struct Scenario: Sendable {
         }
     }
 }
+
+/// Ours: Swift Testing has a type of this name, too.
+typealias ExitStatus = SluiceCommands.ExitStatus

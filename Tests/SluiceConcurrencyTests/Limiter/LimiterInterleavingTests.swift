@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SluiceConcurrency
@@ -8,15 +9,14 @@ struct LimiterInterleavingTests {
     typealias Operation = LimiterExplorer.Operation
 
     @Test(arguments: 1...2)
-    func `two tasks, any three operations each`(limit: Int) {
-        let programs = Self.programs(of: [.acquire, .release, .cancel(1)])
-        for first in programs.indices {
-            for second in programs[first...] {
-                var explorer = LimiterExplorer(limit: limit, programs: [programs[first], second])
-                explorer.explore()
-                #expect(explorer.violation == nil, "\(programs[first]) with \(second)")
+    func `two tasks, any three operations each`(limit: Int) async {
+        let violations = await offPool {
+            let programs = Self.programs(of: [.acquire, .release, .cancel(1)])
+            return programs.indices.flatMap { first in
+                programs[first...].compactMap { second in Self.violation(limit, [programs[first], second]) }
             }
         }
+        #expect(violations == [])
     }
 
     @Test(
@@ -38,44 +38,50 @@ struct LimiterInterleavingTests {
             // Places that are never given back.
             [[.acquire, .cancel(1)], [.acquire, .acquire], [.acquire, .cancel(2)]],
         ] as [[[Operation]]])
-    func `three tasks, up to three operations each`(programs: [[Operation]]) {
-        for limit in 1...2 {
-            var explorer = LimiterExplorer(limit: limit, programs: programs)
-            explorer.explore()
-            #expect(explorer.violation == nil, "with a limit of \(limit)")
-        }
+    func `three tasks, up to three operations each`(programs: [[Operation]]) async {
+        let violations = await offPool { (1...2).compactMap { Self.violation($0, programs) } }
+        #expect(violations == [])
     }
 
     /// Thousands of triples, for minutes: set `SLUICE_EXPLORE=all`, and build for release.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["SLUICE_EXPLORE"] == "all"), arguments: 1...2)
-    func `three tasks, any three operations each`(limit: Int) {
-        let programs = Self.programs(of: [.acquire, .release, .cancel(1), .cancel(2)])
-            .filter { $0.contains(.acquire) }
-        var states = 0
-        for first in programs.indices {
-            for second in programs.indices[first...] {
-                for third in programs[second...] {
-                    var explorer = LimiterExplorer(limit: limit, programs: [programs[first], programs[second], third])
-                    explorer.explore()
-                    states += explorer.statesSeen
-                    #expect(explorer.violation == nil, "\(programs[first]) with \(programs[second]) and \(third)")
+    func `three tasks, any three operations each`(limit: Int) async {
+        let violations = await offPool {
+            let programs = Self.programs(of: [.acquire, .release, .cancel(1), .cancel(2)])
+                .filter { $0.contains(.acquire) }
+            var violations: [String] = []
+            for first in programs.indices {
+                for second in programs.indices[first...] {
+                    for third in programs[second...] {
+                        violations +=
+                            Self.violation(limit, [programs[first], programs[second], third]).map { [$0] } ?? []
+                    }
                 }
             }
+            return violations
         }
-        print("limit \(limit): \(states) states")
+        #expect(violations == [])
     }
 
     @Test(arguments: ExploredSite.Fault.allCases)
-    func `a bug put in on purpose is found`(fault: ExploredSite.Fault) {
+    func `a bug put in on purpose is found`(fault: ExploredSite.Fault) async {
         let programs: [[Operation]] = [[.acquire, .release, .acquire], [.acquire, .release], [.acquire, .cancel(1)]]
 
-        var sound = LimiterExplorer(limit: 1, programs: programs)
-        sound.explore()
-        var faulty = LimiterExplorer(limit: 1, programs: programs, fault: fault)
-        faulty.explore()
+        let (sound, faulty) = await offPool {
+            (Self.violation(1, programs), Self.violation(1, programs, fault: fault))
+        }
 
-        #expect(sound.violation == nil)
-        #expect(faulty.violation != nil)
+        #expect(sound == nil)
+        #expect(faulty != nil)
+    }
+
+    /// What goes wrong in some interleaving of these programs, if anything does.
+    private static func violation(
+        _ limit: Int, _ programs: [[Operation]], fault: ExploredSite.Fault? = nil
+    ) -> String? {
+        var explorer = LimiterExplorer(limit: limit, programs: programs, fault: fault)
+        explorer.explore()
+        return explorer.violation.map { "limit \(limit), \(programs): \($0)" }
     }
 
     /// All programs of three operations that give back no more than they take.

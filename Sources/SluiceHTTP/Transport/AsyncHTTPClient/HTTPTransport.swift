@@ -19,7 +19,8 @@ import NIOHTTP1
 ///
 ///     try await HTTPTransport.withTransport { transport in … }
 ///
-/// Connections are kept open and used again. It follows redirects itself (``RedirectPolicy``), asks for the bytes as they
+/// Connections are kept open and used again; each exchange under way has one of its own, and there are as many as that
+/// takes: bound them with a limiter. It follows redirects itself (``RedirectPolicy``), asks for the bytes as they
 /// are stored (`Accept-Encoding: identity`), and gives up on a server that is silent for ``Configuration/stallTimeout``
 /// while somebody waits for its bytes; a slow reader is not mistaken for a slow server. Bodies are not bounded in time.
 /// HTTP/1.1 only: downloads want a connection each, not the small shared windows of HTTP/2 streams.
@@ -33,8 +34,6 @@ public final class HTTPTransport: Transport {
         public var connectTimeout: Duration
         /// How long an open exchange may bring nothing before it fails with ``TransportError/Code/stalled``.
         public var stallTimeout: Duration
-        /// How many connections to one host are kept; more requests than that wait for one.
-        public var connectionsPerHost: Int
         /// Which redirects are followed.
         public var redirects: RedirectPolicy
         /// The `User-Agent` field.
@@ -45,14 +44,12 @@ public final class HTTPTransport: Transport {
         /// A configuration; each default suits a download over the internet.
         public init(
             connectTimeout: Duration = .seconds(15), stallTimeout: Duration = .seconds(60),
-            connectionsPerHost: Int = 8, redirects: RedirectPolicy = RedirectPolicy(),
-            userAgent: String = "Sluice", bufferSize: Int = 256 * 1024
+            redirects: RedirectPolicy = RedirectPolicy(), userAgent: String = "Sluice",
+            bufferSize: Int = 256 * 1024
         ) {
-            precondition(connectionsPerHost >= 1, "HTTPTransport: connectionsPerHost must be at least 1")
             precondition(bufferSize >= 1, "HTTPTransport: bufferSize must be at least 1")
             self.connectTimeout = connectTimeout
             self.stallTimeout = stallTimeout
-            self.connectionsPerHost = connectionsPerHost
             self.redirects = redirects
             self.userAgent = userAgent
             self.bufferSize = bufferSize
@@ -69,7 +66,8 @@ public final class HTTPTransport: Transport {
         var settings = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: TimeAmount(configuration.connectTimeout)))
-        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerHost
+        // A request that waits for a connection would fail with the connect timeout, however well its host answers.
+        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = .max
         // A refused connection is reported at once; whether to try again is the retry policy's business.
         settings.connectionPool.retryConnectionEstablishment = false
         settings.httpVersion = .http1Only
