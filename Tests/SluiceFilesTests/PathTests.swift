@@ -118,7 +118,7 @@ import Testing
     // MARK: Trees
 
     @Test func `a tree goes with all that is in it, and what links point to stays`() async throws {
-        try await withIO { io, folder in
+        try await withIO(in: memoryFolder) { io, folder in
             let outside = folder.appending(path: "outside")
             try await io.makeDirectory(at: outside)
             try pattern(1).write(to: outside.appending(path: "kept"))
@@ -161,7 +161,7 @@ import Testing
             open.withLock { $0 -= 1 }
             return SystemCalls.system.close(descriptor)
         }
-        try await withIO(calls: calls) { io, folder in
+        try await withIO(calls: calls, in: memoryFolder) { io, folder in
             let tree = folder.appending(path: "deep")
             try await io.makeDirectory(at: tree)
             var descriptor = Glibc.open(tree.path, O_RDONLY | O_DIRECTORY)

@@ -8,8 +8,8 @@ public enum ExistingFile: Sendable, Hashable {
 
 /// What a write promises should the machine lose power after it returned.
 ///
-/// A crash of the *process* alone loses nothing that was written, at any level. Times measured on an SSD differ by a factor
-/// of a hundred between the first and the last.
+/// A crash of the *process* alone loses nothing that was written, at any level. Each level waits for the device longer than
+/// the one before.
 public enum Durability: Sendable, Hashable {
     /// Nothing: the file may be old, new, empty or cut off. For what can be had again, such as a cache.
     case none

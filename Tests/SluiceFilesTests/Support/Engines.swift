@@ -71,3 +71,6 @@ func expectFileError<R>(
 
 /// Whether both are the same bytes. `#expect(a == b)` would put together a difference first, for minutes if they are large.
 func same(_ a: Data, _ b: Data) -> Bool { a == b }
+
+/// A folder in memory for tests that make thousands of files, which some disks take seconds for; nil where there is none.
+let memoryFolder: URL? = access("/dev/shm", W_OK) == 0 ? URL(filePath: "/dev/shm") : nil
