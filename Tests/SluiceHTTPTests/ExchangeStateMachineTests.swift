@@ -13,7 +13,8 @@ import Testing
     func streaming(bufferSize: Int = 4) -> Machine {
         var machine = Machine(bufferSize: bufferSize)
         _ = machine.headRequested(by: "head")
-        _ = machine.receivedHead(head)
+        machine.receivedHead(head)
+        _ = machine.headDue()
         return machine
     }
 
@@ -48,7 +49,7 @@ import Testing
     @Test func `the end comes after the bytes, and again when asked again`() {
         var machine = streaming()
         _ = machine.receivedChunk(Data([1]), demand: "d")
-        #expect(machine.finished() == nil)
+        #expect(machine.finished().batchWaiter == nil)
         guard case .resume = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
         guard case .end = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
         guard case .end = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
@@ -78,7 +79,8 @@ import Testing
         var waiting = Machine(bufferSize: 4)
         _ = waiting.headRequested(by: "head")
         #expect(waiting.closed(CancellationError()).headWaiter == "head")
-        #expect(waiting.receivedHead(head) == nil)
+        waiting.receivedHead(head)
+        #expect(waiting.headDue() == nil)
 
         var closed = Machine(bufferSize: 4)
         _ = closed.closed(CancellationError())
@@ -87,7 +89,36 @@ import Testing
 
     @Test func `a head that comes before it is asked for is kept`() {
         var machine = Machine(bufferSize: 4)
-        #expect(machine.receivedHead(head) == nil)
+        machine.receivedHead(head)
+        #expect(machine.headDue() == nil)
         guard case .resume = machine.headRequested(by: "head") else { return #expect(Bool(false)) }
+    }
+
+    @Test func `a small body is there when its head is handed over`() {
+        var machine = Machine(bufferSize: 4)
+        _ = machine.headRequested(by: "head")
+        machine.receivedHead(head)
+        guard case .proceed = machine.receivedChunk(Data([1]), demand: "d") else { return #expect(Bool(false)) }
+        #expect(machine.finished().head?.waiter == "head")
+        #expect(machine.headDue() == nil)
+        guard case .resume = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
+        guard case .end = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
+    }
+
+    @Test func `a head that arrived before a failure is handed over, and the failure comes after it`() {
+        var machine = Machine(bufferSize: 4)
+        _ = machine.headRequested(by: "head")
+        machine.receivedHead(head)
+        let action = machine.failed(Broken())
+        #expect(action.head?.waiter == "head" && action.headWaiter == nil)
+        guard case .fail = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
+    }
+
+    @Test func `closing between a head's arrival and its hand-over fails the one who waits`() {
+        var machine = Machine(bufferSize: 4)
+        _ = machine.headRequested(by: "head")
+        machine.receivedHead(head)
+        #expect(machine.closed(CancellationError()).headWaiter == "head")
+        #expect(machine.headDue() == nil)
     }
 }

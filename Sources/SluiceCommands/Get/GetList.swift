@@ -22,17 +22,18 @@ struct GetList: Sendable, Equatable {
 
     /// Reads `text`; messages call it `name`.
     init(_ text: String, name: String) {
+        // By bytes: a list may have a million lines, and looking for the ends of characters in each is slow.
         var lineNumber = 0
-        for rawLine in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+        for rawLine in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             lineNumber += 1
-            let place = "\(name):\(lineNumber)"
             let line = rawLine.trimmingBlanks()
-            if line.isEmpty || line.hasPrefix("#") { continue }
-            guard rawLine.first == " " || rawLine.first == "\t" else {
-                entries.append(Entry(url: String(line), place: place))
-                continue
+            guard let first = line.first, first != UInt8(ascii: "#") else { continue }
+            let place = "\(name):\(lineNumber)"
+            if rawLine.first == UInt8(ascii: " ") || rawLine.first == UInt8(ascii: "\t") {
+                readOption(Substring(line), place)
+            } else {
+                entries.append(Entry(url: String(Substring(line)), place: place))
             }
-            readOption(line, place)
         }
     }
 
@@ -56,10 +57,12 @@ struct GetList: Sendable, Equatable {
     }
 }
 
-extension StringProtocol {
-    fileprivate func trimmingBlanks() -> Substring {
-        var text = Substring(self).drop { $0 == " " || $0 == "\t" }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return text
+extension Substring.UTF8View {
+    /// Without the spaces, tabs and carriage returns at both ends.
+    fileprivate func trimmingBlanks() -> Substring.UTF8View {
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D }
+        var bytes = drop(while: isBlank)
+        while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+        return bytes
     }
 }

@@ -48,7 +48,10 @@ struct GetPlan: Sendable {
     /// Turns entries into requests; returns what is wrong with them.
     private mutating func add(_ entries: [GetList.Entry], folder: String, outputOption: String?) -> [String] {
         var problems: [String] = []
-        var places: [String: String] = [:]
+        var places: [Target: GetList.Entry] = [:]
+        places.reserveCapacity(entries.count)
+        requests.reserveCapacity(entries.count)
+        var folders: [String: URL] = [:]
         for entry in entries {
             let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
             do throws(URLRefusal) {
@@ -61,13 +64,15 @@ struct GetPlan: Sendable {
                             + "characters, and choose the folder with \(folderOption)")
                     continue
                 }
-                let folder = Self.folder(entry.folder ?? folder)
+                let path = entry.folder ?? folder
+                let folder = folders[path] ?? Self.folder(path)
+                folders[path] = folder
                 let request = DownloadRequest(url, to: folder, name: entry.name)
-                let path = request.target.standardizedFileURL.path(percentEncoded: false)
-                let place = entry.place.isEmpty ? url.redactedForDisplay : entry.place
-                if let other = places.updateValue(place, forKey: path) {
+                if let other = places.updateValue(entry, forKey: Target(folder: folder, name: request.name)) {
+                    let otherPlace = other.place.isEmpty ? Self.shown(other.url) : other.place
                     problems.append(
-                        "\(prefix)\(url.redactedForDisplay) and \(other) would both be written to '\(path)'; "
+                        "\(prefix)\(url.redactedForDisplay) and \(otherPlace) would both be written to "
+                            + "'\(request.target.path(percentEncoded: false))'; "
                             + "give one of them another name with out= in a list")
                     continue
                 }
@@ -79,8 +84,19 @@ struct GetPlan: Sendable {
         return problems
     }
 
+    /// What two entries must not have in common.
+    private struct Target: Hashable {
+        var folder: URL
+        var name: String
+    }
+
+    private static func shown(_ url: String) -> String {
+        (try? URL(fetchable: url))?.redactedForDisplay ?? url
+    }
+
+    /// The folder as an absolute URL without `.` and `..`, so that one folder has one URL.
     private static func folder(_ path: String) -> URL {
-        URL(filePath: path.isEmpty ? "." : path, directoryHint: .isDirectory)
+        URL(filePath: path.isEmpty ? "." : path, directoryHint: .isDirectory).absoluteURL.standardizedFileURL
     }
 
     /// A list of a million long URLs fits; a device that never ends does not.

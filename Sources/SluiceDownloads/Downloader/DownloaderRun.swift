@@ -38,17 +38,56 @@ final class DownloaderRun: Sendable {
         var summary = DownloadSummary()
         summary.unfinished = requests.count
         account = Mutex(Account(summary: summary, open: requests.count))
-        for index in requests.indices { queue.enqueue(Attempt(index: index, number: 1)) }
         if requests.isEmpty { queue.finish() }
     }
 
     func result() async -> DownloadSummary {
         await withDiscardingTaskGroup { workers in
+            workers.addTask { await self.fill() }
             for _ in 0..<min(downloader.limiter.concurrency, requests.count) {
                 workers.addTask { await self.work() }
             }
         }
         return account.withLock { $0.summary }
+    }
+
+    /// Puts the requests into the queue, those left out whose target exists already: a question for many files at a time,
+    /// so that it costs no switch of thread for each.
+    private func fill() async {
+        let batchSize = 256
+        for start in stride(from: 0, to: requests.count, by: batchSize) {
+            let batch = start..<min(start + batchSize, requests.count)
+            let outcomes = await outcomesBeforehand(of: batch)
+            for (index, outcome) in zip(batch, outcomes) {
+                if let outcome {
+                    finish(index, outcome)
+                } else {
+                    queue.enqueue(Attempt(index: index, number: 1))
+                }
+            }
+        }
+    }
+
+    /// What can be said without asking a server: that the target exists.
+    private func outcomesBeforehand(of batch: Range<Int>) async -> [DownloadOutcome?] {
+        let existing = downloader.configuration.existing
+        let undecided = [DownloadOutcome?](repeating: nil, count: batch.count)
+        guard existing != .replace else { return undecided }
+        // A symbolic link that leads nowhere occupies its name, too.
+        let targets = requests[batch].map(\.target)
+        guard let statuses = try? await downloader.files.statuses(of: targets, followingLinks: false) else {
+            // Cancelled: so are the workers.
+            return undecided
+        }
+        return zip(batch, statuses).map { index, status in
+            let (url, target) = (requests[index].url, requests[index].target)
+            switch status {
+            case .success(nil): return nil
+            case .success where existing == .skip: return .skipped
+            case .success: return .failed(DownloadError(.targetExists, url: url, target: target))
+            case .failure(let error): return .failed(DownloadError(.file(error), url: url, target: target))
+            }
+        }
     }
 
     /// Takes one attempt after the other until every request is finished, or the task is cancelled.
@@ -73,10 +112,6 @@ final class DownloaderRun: Sendable {
     private func carryOut(_ attempt: Attempt) async -> Duration? {
         let request = requests[attempt.index]
         do {
-            if attempt.number == 1, let outcome = try await outcomeBeforehand(of: request) {
-                finish(attempt.index, outcome)
-                return nil
-            }
             let bytes = try await downloader.limiter.run {
                 onEvent(.started(index: attempt.index, attempt: attempt.number))
                 return try await transfer(request, index: attempt.index).run()
@@ -103,22 +138,6 @@ final class DownloaderRun: Sendable {
             existing: downloader.configuration.existing, durability: downloader.configuration.durability,
             onResponse: { self.onEvent(.responded(index: index, announced: $0)) },
             onReceived: { self.onEvent(.received(index: index, bytes: $0)) })
-    }
-
-    /// What can be said without asking the server: that the target exists.
-    private func outcomeBeforehand(of request: DownloadRequest) async throws -> DownloadOutcome? {
-        let existing = downloader.configuration.existing
-        guard existing != .replace else { return nil }
-        do {
-            // A symbolic link that leads nowhere occupies its name, too.
-            guard try await downloader.files.status(of: request.target, followingLinks: false) != nil else {
-                return nil
-            }
-            return existing == .skip
-                ? .skipped : .failed(DownloadError(.targetExists, url: request.url, target: request.target))
-        } catch let error as FileError {
-            return .failed(DownloadError(.file(error), url: request.url, target: request.target))
-        }
     }
 
     private func delay(after error: DownloadError, _ attempt: Attempt) -> Duration? {

@@ -64,4 +64,20 @@ extension FileIO {
             try kernel.status(of: path, followingLinks: followingLinks).map { FileStatus($0) }
         }
     }
+
+    /// What is at each of many paths, asked in one job.
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    package func statuses(
+        of urls: [URL], followingLinks: Bool = true
+    ) async throws -> [Result<FileStatus?, FileError>] {
+        try await run { [kernel] _ in
+            urls.map { url in
+                Result { () throws(FileError) in
+                    let path = try Path.of(url, for: "look at")
+                    return try kernel.status(of: path, followingLinks: followingLinks).map { FileStatus($0) }
+                }
+            }
+        }
+    }
 }

@@ -52,10 +52,7 @@ public struct HTTPDate: Sendable, Hashable {
     ]
 
     private static func number(_ digits: some StringProtocol) -> Int? {
-        guard (1...4).contains(digits.utf8.count),
-            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        return Int(digits)
+        digits.utf8.count <= 4 && digits.isDigits ? Int(digits) : nil
     }
 
     /// Days from 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date

@@ -71,7 +71,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// A date in the past asks for no delay. Nil where the field is absent or in neither form.
     public static func retryAfter(in headerFields: HTTPFields, now: HTTPDate) -> Duration? {
         guard let text = headerFields[.retryAfter]?.trimmingSpaces(), !text.isEmpty else { return nil }
-        if text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if text.isDigits {
             return .seconds(Int64(text) ?? Int64(Int32.max))
         }
         return HTTPDate(parsing: text, now: now).map { .seconds(max(0, $0.secondsSince1970 - now.secondsSince1970)) }

@@ -104,12 +104,15 @@ final class Exchange: Sendable {
         }
     }
 
-    func receivedHead(_ head: ResponseHead) {
-        let waiter = state.withLock { state in
+    func receivedHead(_ head: ResponseHead, on eventLoop: any EventLoop) {
+        state.withLock { state in
             state.lastActivity = .now()
-            return state.machine.receivedHead(head)
+            state.machine.receivedHead(head)
         }
-        waiter?.resume(returning: head)
+        eventLoop.execute {
+            guard let due = self.state.withLock({ $0.machine.headDue() }) else { return }
+            due.waiter.resume(returning: due.head)
+        }
     }
 
     func receivedChunk(_ chunk: Data, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
@@ -132,12 +135,13 @@ final class Exchange: Sendable {
     }
 
     func finished() {
-        let (waiter, watch) = state.withLock { state in
+        let (action, watch) = state.withLock { state in
             state.task = nil
             return (state.machine.finished(), state.watch.take())
         }
         watch?.cancel()
-        waiter?.resume(returning: nil)
+        if let due = action.head { due.waiter.resume(returning: due.head) }
+        action.batchWaiter?.resume(returning: nil)
     }
 
     func failed(_ cause: any Error) {
@@ -150,8 +154,9 @@ final class Exchange: Sendable {
         deliver(error, to: action)
     }
 
-    private func deliver(_ error: any Error, to action: Machine.Failed) {
+    private func deliver(_ error: any Error, to action: Machine.Ended) {
         action.demand?.succeed()
+        if let due = action.head { due.waiter.resume(returning: due.head) }
         action.headWaiter?.resume(throwing: error)
         action.batchWaiter?.resume(throwing: error)
     }
@@ -221,7 +226,7 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
             if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
         }
         let status = HTTPResponse.Status(code: Int(head.status.code), reasonPhrase: head.status.reasonPhrase)
-        exchange.receivedHead(ResponseHead(status: status, headerFields: fields))
+        exchange.receivedHead(ResponseHead(status: status, headerFields: fields), on: task.eventLoop)
         return task.eventLoop.makeSucceededVoidFuture()
     }
 

@@ -16,12 +16,15 @@ struct ResponseHead: Sendable {
 /// The events of the connection (`received…`, `finished`, `failed`) arrive in order. The reader is one task: it asks for
 /// the head, then for one batch after another. `closed` may come at any time from either side.
 ///
-///     opening ── receivedHead ──▶ streaming ── finished, failed ──▶ ended
-///        └──────────── failed, closed ──────────────┴── closed ──────▶ ended
+///     opening ── receivedHead ──▶ headArrived ── headDue ──▶ streaming ── finished, failed ──▶ ended
+///        └────────── failed, closed ───────┴──────── closed ─────┴────────── closed ───────────▶ ended
+///
+/// A head that has arrived is due a little later, when the event loop has handled what came with it: a reader that is woken
+/// then finds the first bytes, and those of a small body all at once.
 struct ExchangeStateMachine<HeadWaiter, BatchWaiter, Demand> {
     private enum Phase {
         case opening(HeadWaiter?)
-        case headArrived(ResponseHead)
+        case headArrived(ResponseHead, HeadWaiter?)
         case streaming(BatchWaiter?)
     }
 
@@ -57,7 +60,7 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter, Demand> {
 
     mutating func headRequested(by waiter: HeadWaiter) -> HeadRequested {
         switch phase {
-        case .headArrived(let head):
+        case .headArrived(let head, _):
             phase = .streaming(nil)
             return .resume(head)
         case .opening:
@@ -98,10 +101,19 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter, Demand> {
 
     // MARK: The connection's events
 
-    mutating func receivedHead(_ head: ResponseHead) -> HeadWaiter? {
-        guard end == nil, case .opening(let waiter) = phase else { return nil }
-        phase = waiter == nil ? .headArrived(head) : .streaming(nil)
-        return waiter
+    mutating func receivedHead(_ head: ResponseHead) {
+        guard end == nil, case .opening(let waiter) = phase else { return }
+        phase = .headArrived(head, waiter)
+    }
+
+    /// The head, and who waits for it.
+    typealias DueHead = (waiter: HeadWaiter, head: ResponseHead)
+
+    /// The head should be handed over now, if it is there and somebody waits for it.
+    mutating func headDue() -> DueHead? {
+        guard case .headArrived(let head, let waiter?) = phase else { return nil }
+        phase = .streaming(nil)
+        return (waiter, head)
     }
 
     enum ChunkReceived {
@@ -131,16 +143,19 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter, Demand> {
     /// The sender that was told to pause, for the caller that has to answer it.
     var pausedDemand: Demand? { demand }
 
-    mutating func finished() -> BatchWaiter? {
-        guard end == nil else { return nil }
+    /// The body is complete: wakes the reader, who waits for the head or for more.
+    mutating func finished() -> (head: DueHead?, batchWaiter: BatchWaiter?) {
+        guard end == nil else { return (nil, nil) }
         end = .complete
-        guard case .streaming(let waiter?) = phase else { return nil }
+        let head = headDue()
+        guard case .streaming(let waiter?) = phase else { return (head, nil) }
         phase = .streaming(nil)
-        return waiter
+        return (head, waiter)
     }
 
-    /// Whom to wake with the error, and the sender that need not wait any longer.
-    struct Failed {
+    /// Whom to wake with the head or the error, and the sender that need not wait any longer.
+    struct Ended {
+        var head: DueHead?
         var headWaiter: HeadWaiter?
         var batchWaiter: BatchWaiter?
         var demand: Demand?
@@ -150,15 +165,19 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter, Demand> {
         var isFirst = false
     }
 
-    /// The exchange broke: what had arrived is still read, then the error is thrown.
-    mutating func failed(_ error: any Error) -> Failed {
-        guard end == nil else { return Failed() }
+    /// The exchange broke: the head and the bytes that had arrived are still read, then the error is thrown.
+    mutating func failed(_ error: any Error) -> Ended {
+        guard end == nil else { return Ended() }
         end = .failure(error)
-        return takeWaiters()
+        let head = headDue()
+        var action = takeWaiters()
+        action.head = head
+        action.isFirst = true
+        return action
     }
 
     /// The reader leaves or is cancelled: what had arrived is dropped.
-    mutating func closed(_ error: any Error) -> Failed {
+    mutating func closed(_ error: any Error) -> Ended {
         let isFirst = end == nil
         end = .failure(error)
         var action = takeWaiters()
@@ -167,18 +186,19 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter, Demand> {
         return action
     }
 
-    private mutating func takeWaiters() -> Failed {
-        var action = Failed(demand: demand, isFirst: true)
+    private mutating func takeWaiters() -> Ended {
+        var action = Ended(demand: demand)
         demand = nil
         switch phase {
         case .opening(let waiter):
             action.headWaiter = waiter
             phase = .opening(nil)
+        case .headArrived(let head, let waiter):
+            action.headWaiter = waiter
+            phase = .headArrived(head, nil)
         case .streaming(let waiter):
             action.batchWaiter = waiter
             phase = .streaming(nil)
-        case .headArrived:
-            break
         }
         return action
     }

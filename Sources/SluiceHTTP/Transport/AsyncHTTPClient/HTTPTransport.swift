@@ -128,9 +128,6 @@ public final class HTTPTransport: Transport {
     }
 
     private func makeRequest(_ request: TransportRequest) throws -> HTTPClient.Request {
-        guard let scheme = request.url.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            request.url.host(percentEncoded: false)?.isEmpty == false
-        else { throw TransportError(.invalidURL, url: request.url) }
         var headers = HTTPHeaders()
         headers.reserveCapacity(request.headerFields.count + 3)
         for field in request.headerFields { headers.add(name: field.name.rawName, value: field.value) }
@@ -141,7 +138,8 @@ public final class HTTPTransport: Transport {
             return try HTTPClient.Request(
                 url: request.url, method: .init(rawValue: request.method.rawValue), headers: headers)
         } catch {
-            throw TransportError(error, url: request.url)
+            // The client refuses schemes and hosts that it does not know.
+            throw TransportError(.invalidURL, url: request.url)
         }
     }
 }
