@@ -36,15 +36,16 @@ let targets: [Target] = [
     .target(
         name: "SluiceFiles", dependencies: ["SluiceConcurrency", "CSluiceFiles", collections], swiftSettings: settings),
     .target(name: "NativeMark", swiftSettings: settings),
+    .target(name: "CSluiceRequirements"),
     .target(
         name: "SluiceHTTP",
         dependencies: [
-            httpTypes, nioCore, nioPosix, nioHTTP1, nioFoundation,
+            "CSluiceRequirements", httpTypes, nioCore, nioPosix, nioHTTP1, nioFoundation,
             .product(name: "AsyncHTTPClient", package: "async-http-client"),
             .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ],
         swiftSettings: settings),
-    .target(name: "SluiceCache", dependencies: ["SluiceHTTP"], swiftSettings: settings),
+    .target(name: "SluiceCache", swiftSettings: settings),
     .target(
         name: "SluiceDownloads", dependencies: ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", httpTypes],
         swiftSettings: settings),
@@ -65,10 +66,10 @@ let targets: [Target] = [
     .testTarget(
         name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "TestSupport"], swiftSettings: settings),
     .testTarget(name: "SluiceFilesTests", dependencies: ["SluiceFiles", "TestSupport"], swiftSettings: settings),
-    .testTarget(name: "NativeMarkTests", dependencies: ["NativeMark"], swiftSettings: settings),
+    .testTarget(name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport"], swiftSettings: settings),
     .testTarget(
         name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport"], swiftSettings: settings),
-    .testTarget(name: "SluiceCacheTests", dependencies: ["SluiceCache"], swiftSettings: settings),
+    .testTarget(name: "SluiceCacheTests", dependencies: ["SluiceCache", "TestSupport"], swiftSettings: settings),
     .testTarget(
         name: "SluiceDownloadsTests", dependencies: ["SluiceDownloads", "LoopbackOrigin", "TestSupport"],
         swiftSettings: settings),

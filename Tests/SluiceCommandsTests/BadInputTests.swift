@@ -45,6 +45,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         // Names.
         .init(arguments: ["get", "-o", "../x", "{origin}/a"], status: .usage, mentions: ["-o ../x", "-d"]),
         .init(arguments: ["get", "-o", "a/b", "{origin}/a"], status: .usage, mentions: ["-o a/b", "-d"]),
+        .init(
+            arguments: ["get", "-o", "-", "{origin}/a"], status: .usage, mentions: ["-o -", "give the file a name"]),
         .init(arguments: ["get", "-o", "", "{origin}/a"], status: .usage, mentions: ["-o", "file name"]),
         .init(
             arguments: ["get", "-o", "x", "{origin}/a", "{origin}/b"], status: .usage, mentions: ["-o x", "2 URLs"]),

@@ -57,6 +57,16 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a parent that is there and says ENOENT is believed, and not asked for ever`()
+        async throws
+    {
+        try await withIO { io, _ in
+            // What the kernel answers in /proc, whatever the name.
+            let folder = URL(filePath: "/proc/sluice-none/deeper")
+            await expectFileError(.notFound) { try await io.makeDirectory(at: folder) }
+        }
+    }
+
     @Test func `making a folder makes those on the way, and names the file in the way`() async throws {
         try await withIO { io, folder in
             let deep = folder.appending(path: "a/b/c/d")

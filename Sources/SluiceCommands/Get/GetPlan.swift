@@ -27,7 +27,9 @@ struct GetPlan: Sendable {
             problems += parsed.problems
         }
         if let name = options.output {
-            if entries.count == 1 {
+            if name == "-" {
+                problems.append("-o -: writing to standard output is not supported; give the file a name")
+            } else if entries.count == 1 {
                 entries[0].name = name
             } else {
                 problems.append("-o \(name): names one file, but there are \(entries.count) URLs; use out= in a list")

@@ -3,8 +3,7 @@ import NativeMark
 /// Draws a ``ProgressBoard`` as lines for a terminal: a bar for each running file, and one in total at the bottom.
 ///
 ///     song-017.wav      ━━━━━━━━━━━━━━──────  71 %   1.4 MB   2.1 MB/s  0:03
-///     cover-004.bmp     ────────────────────  waiting to try again
-///     Total 17/300      ━━━━────────────────  21 %  12.3 MB   4.0 MB/s  0:12 left
+///     Total 17/300      ━━━━────────────────  21 %  12.3 MB   4.0 MB/s  0:12 left  2 to try again
 struct BarFrame {
     var board: ProgressBoard
     var size: Console.Size
@@ -15,7 +14,7 @@ struct BarFrame {
     var lines: [String] {
         let width = max(size.columns - 1, 1)
         let most = max(size.rows - 2, 0)
-        let running = board.rows.sorted { $0.key < $1.key }.map(\.value)
+        let running = board.rows.filter { !$0.value.isWaiting }.sorted { $0.key < $1.key }.map(\.value)
         var shown = running.prefix(most).map { line(for: $0, width: width) }
         let hidden = running.count - shown.count
         if hidden > 0, !shown.isEmpty {
@@ -26,9 +25,6 @@ struct BarFrame {
 
     private func line(for row: ProgressBoard.Row, width: Int) -> String {
         let name = TerminalText.sanitized(row.name)
-        if row.isWaiting {
-            return compose(name: name, fraction: 0, tail: "waiting to try again", width: width, style: .yellow)
-        }
         let seconds = (time - row.began) / .seconds(1)
         let rate = seconds > 0 ? Double(row.received) / seconds : 0
         var tail = "\(right(Format.bytes(row.received), 8))  \(right(Format.rate(rate), 10))"
@@ -51,6 +47,7 @@ struct BarFrame {
         if fraction > 0, fraction < 1, elapsed >= 1 {
             tail += "  \(Format.clock(.seconds(elapsed * (1 - fraction) / fraction))) left"
         }
+        if board.waiting > 0 { tail += "  \(board.waiting) to try again" }
         if board.failed > 0 { tail += "  \(board.failed) failed" }
         let name = "Total \(board.finished)/\(board.names.count)"
         return compose(name: name, fraction: fraction, tail: tail, width: width, style: .green)

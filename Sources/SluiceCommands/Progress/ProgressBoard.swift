@@ -9,7 +9,7 @@ struct ProgressBoard: Sendable {
         var announced: Int64?
         /// When this attempt began, on the caller's clock.
         var began: Duration
-        /// Why it waits for its next attempt, if it does.
+        /// Whether it waits for its next attempt.
         var isWaiting = false
     }
 
@@ -36,6 +36,9 @@ struct ProgressBoard: Sendable {
 
     /// Files that are finished, in whichever way.
     var finished: Int { done + skipped + failed }
+
+    /// Files whose last attempt failed and whose next has not begun.
+    var waiting: Int { rows.values.count(where: \.isWaiting) }
 
     /// The part of all files that is done, the running ones by their bytes: 0 to 1.
     var fraction: Double {

@@ -72,9 +72,7 @@ package struct Console: Sendable {
 /// The few styles that messages use: parameters of SGR (ECMA-48, section 8.3.117).
 enum TerminalStyle: String {
     case dim = "2"
-    case red = "31"
     case green = "32"
-    case yellow = "33"
     case cyan = "36"
 }
 

@@ -1,4 +1,5 @@
 import NativeMark
+import TestSupport
 import Testing
 
 @Suite struct `Cleaning text for a terminal` {
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test func `cleaning twice changes nothing more`() {
-        var random = SeededGenerator(seed: 1)
+        var random = SeededRandom(seed: 1)
         for _ in 0..<2_000 {
             let once = TerminalText.sanitized(.hostile(using: &random))
             #expect(scalars(TerminalText.sanitized(once)) == scalars(once))

@@ -1,4 +1,5 @@
 import NativeMark
+import TestSupport
 import Testing
 
 @Suite struct `Shortening text to a width` {
@@ -70,7 +71,7 @@ import Testing
     @Test(arguments: TerminalText.TruncationPosition.allCases)
     func `no text becomes wider than asked, or loses a part of a character`(_ position: TerminalText.TruncationPosition)
     {
-        var random = SeededGenerator(seed: 2)
+        var random = SeededRandom(seed: 2)
         for _ in 0..<3_000 {
             let text = String.hostile(using: &random)
             let width = Int.random(in: 0...20, using: &random)
@@ -87,7 +88,7 @@ import Testing
     }
 
     @Test func `text that is cut fills the width but for one column`() {
-        var random = SeededGenerator(seed: 3)
+        var random = SeededRandom(seed: 3)
         for _ in 0..<3_000 {
             let text = String.hostile(using: &random)
             let width = Int.random(in: 1...20, using: &random)
@@ -136,7 +137,7 @@ import Testing
     }
 
     @Test func `cut and padded text has exactly the width, whatever it was`() {
-        var random = SeededGenerator(seed: 4)
+        var random = SeededRandom(seed: 4)
         for _ in 0..<3_000 {
             let text = TerminalText.sanitized(.hostile(using: &random))
             let width = Int.random(in: 0...20, using: &random)

@@ -1,5 +1,6 @@
 import SluiceCache
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct `Memory cache` {
@@ -84,7 +85,7 @@ import Testing
 
 /// Returns how many lookups it made.
 private func hammer(_ cache: MemoryCache<Int, Counted>, live: LiveCount, steps: Int, seed: UInt64) -> Int {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     var lookups = 0
     for _ in 0..<steps {
         let key = Int.random(in: 0..<100, using: &random)

@@ -1,4 +1,5 @@
 import SluiceCache
+import TestSupport
 import Testing
 
 @Suite struct `State of a memory cache` {
@@ -84,7 +85,7 @@ import Testing
 
     @Test(arguments: [(100, 12), (100, 1_000), (60, 4), (1_000, 1), (0, 5), (Int.max, 20)], UInt64(1)...4)
     func `it does what the naive model does, whatever happens`(_ limits: (cost: Int, count: Int), _ seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         var state = State(costLimit: limits.cost, countLimit: limits.count)
         // The model multiplies by ten.
         var model = NaiveSieve(costLimit: min(limits.cost, .max / 10), countLimit: limits.count)

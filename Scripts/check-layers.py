@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Fails if a module imports what its layer must not, or blocks where nothing may block. See ARCHITECTURE.md."""
+import pathlib, re, sys
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+# What a module may import of ours: the layers below it. (SwiftPM lets a target import whatever happens to be built.)
+MAY_IMPORT = {
+    "SluiceConcurrency": set(),
+    "NativeMark": set(),
+    "SluiceFiles": {"SluiceConcurrency", "CSluiceFiles"},
+    "SluiceHTTP": {"SluiceConcurrency", "SluiceFiles"},
+    "SluiceCache": {"SluiceConcurrency", "SluiceFiles", "SluiceHTTP"},
+    "SluiceDownloads": {"SluiceConcurrency", "SluiceFiles", "SluiceHTTP"},
+    "LoopbackOrigin": set(),
+    "SluiceCommands": {"SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "NativeMark",
+                       "LoopbackOrigin"},
+    "sluice": {"SluiceCommands"},
+}
+OURS = set(MAY_IMPORT) | {"CSluiceFiles"}
+# Calls that block a thread on a file, a process or another thread; SluiceFiles is there so that nobody else makes them.
+BLOCKING = re.compile(
+    r"\bFileManager\b|\bFileHandle\b|Data\(contentsOf:|String\(contentsOf|\.write\(to(File)?:|\bf?open\(|\bfopen\(|"
+    r"\bfsync\(|\bstat\(|\brename\(|\bunlink\(|\bmkdir\(|\.wait\(\)|DispatchSemaphore|Thread\.sleep|\busleep\(|\breadLine\(")
+# The methods of FileIO and of streams that are spelled like system calls.
+OURS_SPELLED_ALIKE = re.compile(r"(files|partial|transport|self|downloader\.files)\.(open|rename|stat)\(|func open\(|condition\.wait\(\)|ended\.wait\(\)")
+
+
+def code_of(line: str) -> str:
+    return line.split("//", 1)[0]
+
+
+problems = []
+for module, allowed in MAY_IMPORT.items():
+    for path in sorted((ROOT / "Sources" / module).rglob("*.swift")):
+        conditional = False
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            place = f"{path.relative_to(ROOT)}:{number}"
+            if line.startswith("#"):
+                conditional = line.startswith("#else") or (conditional and not line.startswith("#endif"))
+            imported = re.match(r"\s*(?:@\w+ )*(?:\w+ )?import (?:\w+ )?(\w+)", line)
+            if imported:
+                name = imported[1]
+                if name in OURS and name not in allowed:
+                    problems.append(f"{place}: {module} must not import {name}")
+                if name == "Foundation" and not conditional:
+                    problems.append(f"{place}: import FoundationEssentials, and Foundation only where that is missing")
+                if name.startswith("Foundation") and module == "SluiceConcurrency":
+                    problems.append(f"{place}: SluiceConcurrency imports no Foundation")
+            if module not in ("SluiceFiles", "SluiceConcurrency"):
+                code = OURS_SPELLED_ALIKE.sub("", code_of(line))
+                if BLOCKING.search(code):
+                    problems.append(f"{place}: blocks a thread; use SluiceFiles: {line.strip()}")
+print("\n".join(problems) if problems else "every layer imports only what is below it, and none above SluiceFiles blocks")
+sys.exit(1 if problems else 0)

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Compiles code that is not part of any target, against the modules of a debug build (`swift build`).
+
+1. Tests/RefusedSnippets/<module>/*.swift must be refused, each for the reason that its first line names
+   (`// refused: <part of the diagnostic>`), or compile (`// accepted`).
+2. Each Swift sample of README.md must compile. A comment before a sample declares what the sample takes for granted:
+
+       <!-- given: struct Song { … } -->
+
+Everything is compiled as far as SIL: ownership ("used after consume") is checked after the types are.
+"""
+import glob, pathlib, re, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).parents[1]
+PRODUCTS = ROOT / ".build/debug"
+OPTIONS = ["-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault"]
+
+
+def compile_snippet(code: str) -> str | None:
+    """The compiler's output if it refuses the code, or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / "snippet.swift"
+        source.write_text(code)
+        maps = [f"-fmodule-map-file={path}" for path in glob.glob(f"{PRODUCTS}/*.build/module.modulemap")]
+        # C modules of packages that bring their own map; their Swift modules name them.
+        checkouts = glob.glob(f"{ROOT}/.build/checkouts/*/Sources/*/include")
+        maps += [f"-fmodule-map-file={path}/module.modulemap" for path in checkouts
+                 if pathlib.Path(path, "module.modulemap").exists()]
+        clang = [word for option in maps for word in ("-Xcc", option)]
+        command = ["swiftc", "-emit-sil", "-o", "/dev/null", "-parse-as-library", *OPTIONS,
+                   "-I", str(PRODUCTS / "Modules"), *clang, str(source)]
+        result = subprocess.run(command, capture_output=True, text=True)
+        return None if result.returncode == 0 else result.stdout + result.stderr
+
+
+def check_refused() -> list[str]:
+    problems = []
+    for path in sorted((ROOT / "Tests/RefusedSnippets").glob("*/*.swift")):
+        first, _, code = path.read_text().partition("\n")
+        wanted = first.removeprefix("// refused: ") if first.startswith("// refused: ") else None
+        output = compile_snippet(f"import FoundationEssentials\nimport {path.parent.name}\n{code}")
+        errors = "\n".join(line for line in (output or "").splitlines() if "error:" in line)
+        name = path.relative_to(ROOT)
+        if wanted is None and output:
+            problems.append(f"{name}: should compile\n{output}")
+        elif wanted is not None and output is None:
+            problems.append(f"{name}: compiles, and should be refused: {wanted}")
+        elif wanted is not None and wanted not in errors:
+            problems.append(f"{name}: refused, but not because of: {wanted}\n{output}")
+    return problems
+
+
+def check_samples(document: str) -> list[str]:
+    problems = []
+    text = (ROOT / document).read_text()
+    samples = re.findall(r"(?:<!-- given: (.*?) -->\s*)?```swift\n(.*?)```", text, re.DOTALL)
+    modules = ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDownloads"]
+    imports = "import FoundationEssentials\n" + "".join(f"import {module}\n" for module in modules)
+    for given, sample in samples:
+        code = re.sub(r"^import .*\n", "", sample, flags=re.MULTILINE)
+        output = compile_snippet(f"{imports}{given}\nfunc sample() async throws {{\n{code}\n}}\n")
+        if output:
+            problems.append(f"{document}: this sample does not compile:\n{sample}\n{output}")
+    if not samples:
+        problems.append(f"{document}: there is no sample")
+    return problems
+
+
+if not (PRODUCTS / "Modules").exists():
+    sys.exit("There is no debug build: run `swift build` first.")
+found = check_refused() + check_samples("README.md")
+print("\n".join(found) if found else "every snippet is refused or accepted as it should be")
+sys.exit(1 if found else 0)

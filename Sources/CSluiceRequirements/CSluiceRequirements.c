@@ -1,0 +1,1 @@
+#include "CSluiceRequirements.h"
