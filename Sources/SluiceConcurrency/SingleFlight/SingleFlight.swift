@@ -1,0 +1,38 @@
+/// Runs an operation once for all who ask for the same key at the same time.
+///
+///     let flights = SingleFlight<URL, Picture>()
+///     let picture = try await flights.run(url) { try await network.download(url) }
+///
+/// The first to ask for a key starts the operation; those who ask while it runs wait for it and get the same result or the
+/// same error. Who asks later starts it anew: nothing is kept, this is no cache.
+///
+/// **Cancellation.** Each caller can be cancelled on its own: it gets `CancellationError` at once, and the operation goes
+/// on for the others. When the last caller leaves, the operation is cancelled, and that caller returns when it has ended:
+/// nothing is left running that nobody waits for. Who asks for the key in the meantime starts a new operation.
+///
+/// **Task.** The operation runs in a task of its own, on no actor, so that it outlives the caller who started it. It has
+/// the priority and the task-local values of that caller.
+///
+/// **Order.** Operations of different keys are independent. Callers of one key are resumed in the order in which they came.
+///
+/// **Cost.** Joining, leaving and finishing are O(1) for each caller. No thread is ever blocked for longer than a few
+/// instructions; hashing and comparing keys happens under the lock, so a key must not use the `SingleFlight` there.
+public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private let storage = SingleFlightStorage<Key, Value>()
+
+    /// Nothing in flight.
+    public init() {}
+
+    /// The result of the operation for `key`: of the one that runs, or of `operation`, which is then started.
+    ///
+    /// - Throws: What the operation throws; `CancellationError` if the calling task is cancelled before it ends.
+    public func run(_ key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await storage.run(key, operation)
+    }
+
+    /// How many operations are under way, for display: it may have changed before the caller looks at it.
+    public var count: Int { storage.count }
+
+    /// Whether an operation for `key` is under way that a caller would join.
+    public func isInFlight(_ key: Key) -> Bool { storage.isInFlight(key) }
+}

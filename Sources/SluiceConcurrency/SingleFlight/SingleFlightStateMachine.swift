@@ -1,0 +1,102 @@
+/// Which operations are under way, and who waits for each.
+///
+/// Events in, actions out; it resumes and cancels nobody.
+///
+///     join ──▶ start: the caller makes the operation's task
+///         └──▶ wait
+///     finished ──▶ all who wait are resumed
+///     leave ──▶ this one is resumed; if it was the last, the flight is taken out and its task is cancelled
+struct SingleFlightStateMachine<
+    Key: Hashable & Sendable, Waiter: Sendable, Outcome: Sendable, Work: Sendable
+>: Sendable {
+    typealias Line = WaitingLine<Waiter, Outcome>
+
+    /// One caller's wait for one operation.
+    struct Ticket: Sendable {
+        let key: Key
+        let flight: UInt64
+        fileprivate let place: Line.Ticket
+    }
+
+    private struct Flight: Sendable {
+        let number: UInt64
+        var line = Line()
+        /// The operation's task, once its maker has handed it over.
+        var work: Work?
+    }
+
+    private var current: [Key: Flight] = [:]
+    /// Lines of flights that have ended, kept for those who were settled before they suspended.
+    private var landed: [UInt64: Line] = [:]
+    private var numbers: UInt64 = 0
+
+    /// How many operations can be joined.
+    var count: Int { current.count }
+
+    /// Whether nothing is kept at all.
+    var isEmpty: Bool { current.isEmpty && landed.isEmpty }
+
+    func isInFlight(_ key: Key) -> Bool { current[key] != nil }
+
+    /// A caller comes; whether it must start the operation.
+    mutating func join(_ key: Key) -> (ticket: Ticket, starts: Bool) {
+        if let number = current[key]?.number, let place = current[key]?.line.join() {
+            return (Ticket(key: key, flight: number, place: place), false)
+        }
+        numbers += 1
+        var flight = Flight(number: numbers)
+        let place = flight.line.join()
+        current[key] = flight
+        return (Ticket(key: key, flight: numbers, place: place), true)
+    }
+
+    /// The operation's task has been made. (It may have ended by now.)
+    mutating func started(_ ticket: Ticket, _ work: Work) {
+        if isCurrent(ticket) { current[ticket.key]?.work = work }
+    }
+
+    /// A caller suspends; returns the outcome if it is known by now.
+    mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Outcome? {
+        if isCurrent(ticket) { return current[ticket.key]?.line.suspend(ticket.place, waiter) }
+        let outcome = landed[ticket.flight]?.suspend(ticket.place, waiter)
+        if landed[ticket.flight]?.hasUnclaimedOutcomes == false { landed[ticket.flight] = nil }
+        return outcome
+    }
+
+    /// The operation ended; returns those to resume with the outcome, in order.
+    mutating func finished(_ ticket: Ticket, _ outcome: Outcome) -> [Waiter] {
+        guard isCurrent(ticket), var flight = current.removeValue(forKey: ticket.key) else { return [] }
+        let waiters = flight.line.settleAll(outcome)
+        land(flight)
+        return waiters
+    }
+
+    /// A caller was cancelled; returns whom to resume, and with what.
+    ///
+    /// - Parameter outcome: what the caller gets, made of the work to cancel and to await if it was the last to wait for it.
+    mutating func leave(_ ticket: Ticket, _ outcome: (Work?) -> Outcome) -> (waiter: Waiter?, outcome: Outcome)? {
+        guard isCurrent(ticket), let line = current[ticket.key]?.line, line.contains(ticket.place) else { return nil }
+        guard line.count == 1 else {
+            let outcome = outcome(nil)
+            return (current[ticket.key]?.line.settle(ticket.place, outcome), outcome)
+        }
+        guard var flight = current.removeValue(forKey: ticket.key) else { return nil }
+        let outcome = outcome(flight.work)
+        let waiter = flight.line.settle(ticket.place, outcome)
+        land(flight)
+        return (waiter, outcome)
+    }
+
+    private func isCurrent(_ ticket: Ticket) -> Bool {
+        current[ticket.key]?.number == ticket.flight
+    }
+
+    private mutating func land(_ flight: Flight) {
+        if flight.line.hasUnclaimedOutcomes { landed[flight.number] = flight.line }
+    }
+}
+
+extension WaitingLine {
+    /// Whether somebody was settled before it suspended, and has not asked yet.
+    var hasUnclaimedOutcomes: Bool { occupied > count }
+}

@@ -1,0 +1,82 @@
+import Testing
+
+@testable import SluiceConcurrency
+
+@Suite struct `The single flight's state machine` {
+    typealias Machine = SingleFlightStateMachine<String, Int, String, String>
+
+    @Test func `the first starts, the others join, all get the outcome in order`() {
+        var machine = Machine()
+        let (first, starts) = machine.join("a")
+        let (second, startsAgain) = machine.join("a")
+        #expect(starts && !startsAgain)
+        machine.started(first, "work")
+        #expect(machine.suspend(first, 1) == nil)
+        #expect(machine.suspend(second, 2) == nil)
+        #expect(machine.finished(first, "done") == [1, 2])
+        #expect(machine.isEmpty)
+    }
+
+    @Test func `keys are independent`() {
+        var machine = Machine()
+        #expect(machine.join("a").starts)
+        #expect(machine.join("b").starts)
+        #expect(machine.count == 2)
+    }
+
+    @Test func `an outcome that comes before its waiter suspends is kept for it, and no longer`() {
+        var machine = Machine()
+        let (first, _) = machine.join("a")
+        let (second, _) = machine.join("a")
+        #expect(machine.suspend(second, 2) == nil)
+        #expect(machine.finished(first, "done") == [2])
+        // Who comes now starts anew.
+        #expect(machine.join("a").starts)
+        #expect(machine.suspend(first, 1) == "done")
+        #expect(machine.count == 1)
+    }
+
+    @Test func `only the last to leave gets the work to cancel`() {
+        var machine = Machine()
+        let (first, _) = machine.join("a")
+        let (second, _) = machine.join("a")
+        machine.started(first, "work")
+        #expect(machine.suspend(first, 1) == nil)
+        #expect(machine.suspend(second, 2) == nil)
+        #expect(machine.leave(first) { $0 ?? "others stay" }?.outcome == "others stay")
+        let last = machine.leave(second) { $0 ?? "others stay" }
+        #expect(last?.waiter == 2 && last?.outcome == "work")
+        #expect(machine.isEmpty)
+    }
+
+    @Test func `leaving before suspending is kept, also when it was the last`() {
+        var machine = Machine()
+        let (only, _) = machine.join("a")
+        machine.started(only, "work")
+        let left = machine.leave(only) { $0 ?? "others stay" }
+        #expect(left?.waiter == nil && left?.outcome == "work")
+        #expect(machine.join("a").starts)
+        #expect(machine.suspend(only, 1) == "work")
+    }
+
+    @Test func `leaving twice, or after the end, does nothing`() {
+        var machine = Machine()
+        let (first, _) = machine.join("a")
+        #expect(machine.suspend(first, 1) == nil)
+        #expect(machine.finished(first, "done") == [1])
+        #expect(machine.leave(first) { _ in "left" } == nil)
+        #expect(machine.finished(first, "again") == [])
+    }
+
+    @Test func `the end of an abandoned operation does not touch the one that came after it`() {
+        var machine = Machine()
+        let (old, _) = machine.join("a")
+        #expect(machine.suspend(old, 1) == nil)
+        _ = machine.leave(old) { _ in "left" }
+        let (new, starts) = machine.join("a")
+        #expect(starts)
+        #expect(machine.suspend(new, 2) == nil)
+        #expect(machine.finished(old, "late") == [])
+        #expect(machine.finished(new, "new") == [2])
+    }
+}

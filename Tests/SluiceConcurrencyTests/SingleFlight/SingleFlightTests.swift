@@ -1,0 +1,133 @@
+import SluiceConcurrency
+import TestSupport
+import Testing
+
+@Suite struct `Single flight` {
+    @Test func `many who ask at once share one operation`() async throws {
+        // Given
+        let flights = SingleFlight<String, Int>()
+        let gate = Gate()
+        let started = Recorder<Int>()
+        let executor = ManualExecutor()
+        // When
+        let callers = (0..<10).map { number in
+            executor.spawnThrowing {
+                try await flights.run("key") {
+                    started.note(number)
+                    await gate.pass()
+                    return 42
+                }
+            }
+        }
+        executor.runUntilIdle()
+        await gate.arrivals(1)
+        executor.runUntilIdle()
+        #expect(flights.count == 1 && flights.isInFlight("key"))
+        await gate.open()
+        let driver = Task.detached { for _ in 0..<1_000_000 where flights.isInFlight("key") { await Task.yield() } }
+        await driver.value
+        executor.runUntilIdle()
+        // Then
+        for caller in callers { #expect(try await caller.value == 42) }
+        #expect(started.values == [0])
+        #expect(flights.count == 0)
+    }
+
+    @Test func `who asks later starts anew`() async throws {
+        let flights = SingleFlight<String, Int>()
+        #expect(try await flights.run("key") { 1 } == 1)
+        #expect(try await flights.run("key") { 2 } == 2)
+    }
+
+    @Test func `an error goes to all who wait, and is not kept`() async throws {
+        struct Broken: Error {}
+        let flights = SingleFlight<String, Int>()
+        let gate = Gate()
+        let first = Task {
+            try await flights.run("key") {
+                await gate.pass()
+                throw Broken()
+            }
+        }
+        await gate.arrivals(1)
+        await gate.open()
+        await #expect(throws: Broken.self) { try await first.value }
+        #expect(try await flights.run("key") { 3 } == 3)
+    }
+
+    @Test func `a cancelled caller leaves at once and the operation goes on for the others`() async throws {
+        // Given two who wait for one operation
+        let flights = SingleFlight<String, Int>()
+        let gate = Gate()
+        let operation: @Sendable () async throws -> Int = {
+            await gate.pass()
+            return Task.isCancelled ? -1 : 42
+        }
+        let first = Task { try await flights.run("key", operation) }
+        await gate.arrivals(1)
+        let second = Task { try await flights.run("key", operation) }
+        // When the one who started it is cancelled; if the second has not joined yet, it starts an operation of its own
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await withGateOpenAfterwards(gate, first) }
+        // Then
+        #expect(try await second.value == 42)
+    }
+
+    /// Waits for a caller that was cancelled. It may have been the last, who waits for the operation's end.
+    private func withGateOpenAfterwards(_ gate: Gate, _ caller: Task<Int, any Error>) async throws -> Int {
+        await gate.open()
+        return try await caller.value
+    }
+
+    @Test func `when the last caller leaves, the operation is cancelled and has ended when the caller returns`() async {
+        // Given
+        let flights = SingleFlight<String, Int>()
+        let gate = Gate()
+        let ended = Recorder<Bool>()
+        let caller = Task {
+            try await flights.run("key") {
+                await gate.pass()
+                ended.note(Task.isCancelled)
+                return 1
+            }
+        }
+        await gate.arrivals(1)
+        // When
+        caller.cancel()
+        await gate.open()
+        // Then
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        #expect(ended.values == [true])
+        #expect(flights.count == 0)
+    }
+
+    @Test func `a task that is cancelled already starts nothing`() async {
+        let flights = SingleFlight<String, Int>()
+        let started = Recorder<Int>()
+        let caller = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await flights.run("key") {
+                started.note(1)
+                return 1
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        #expect(started.values.isEmpty)
+    }
+
+    @Test func `joining, leaving and finishing race without losing anybody`() async {
+        let flights = SingleFlight<Int, Int>()
+        for round in 0..<2_000 {
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<4 {
+                    group.addTask {
+                        let task = Task { try await flights.run(round % 3) { round } }
+                        if number % 2 == 0 { task.cancel() }
+                        _ = await task.result
+                    }
+                }
+            }
+        }
+        #expect(flights.count == 0)
+    }
+}
