@@ -10,6 +10,9 @@ let only = Context.environment["SLUICE_ONLY"]
 /// `SLUICE_WARNINGS_AS_ERRORS=1` holds our own targets, and not the dependencies, to no warnings.
 let warningsAreErrors = Context.environment["SLUICE_WARNINGS_AS_ERRORS"] == "1"
 
+/// `SLUICE_DOCS=1` adds the plugin that builds the documentation; those who use the package do not need it.
+let withDocumentation = Context.environment["SLUICE_DOCS"] == "1"
+
 // MARK: Settings of every Swift target
 
 var settings: [SwiftSetting] = [
@@ -82,7 +85,7 @@ let libraries = [
     "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "NativeMark",
 ]
 
-let dependencies: [Package.Dependency] = [
+var dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -92,12 +95,16 @@ let dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
 ]
 
+if withDocumentation {
+    dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
+
 // MARK: The package
 
 /// The targets that `SLUICE_ONLY` leaves, and the packages that those name.
 let kept = only.map { closure(of: $0, in: targets) } ?? targets
 let keptNames = Set(kept.map(\.name))
-let keptPackages = Set(kept.flatMap(\.dependencies).compactMap(packageName))
+let keptPackages = Set(kept.flatMap(\.dependencies).compactMap(packageName)).union(["swift-docc-plugin"])
 
 let package = Package(
     name: "sluice",

@@ -14,7 +14,7 @@ import Foundation
 ///         await Downloader(transport: transport).run(urls.map { DownloadRequest($0, to: music) })
 ///     }
 ///
-/// Requests are taken in order from a queue by a few workers; each transfer runs behind a ``ConcurrencyLimiter``, so that
+/// Requests are taken in order from a queue by a few workers; each transfer runs behind a `ConcurrencyLimiter`, so that
 /// several downloaders can share one. A request that waits for its next attempt takes no place.
 ///
 /// Cancel the task that runs it to stop: transfers end at once, partial files are removed, and the summary counts what is
@@ -48,9 +48,8 @@ public struct Downloader: Sendable {
 
     /// A downloader that works through `transport`.
     ///
-    /// - Parameters:
-    ///   - limiter: bounds how many transfers run at once; share it to bound several downloaders together.
-    ///   - clock: measures the delays before retries.
+    /// The limiter bounds how many transfers run at once; share it to bound several downloaders together. The clock
+    /// measures the delays before retries.
     public init(
         transport: any Transport, limiter: ConcurrencyLimiter = ConcurrencyLimiter(concurrency: 8),
         configuration: Configuration = Configuration(), files: FileIO = .shared,
@@ -67,10 +66,8 @@ public struct Downloader: Sendable {
     ///
     /// Never throws: each request's error is in the summary and in its event.
     ///
-    /// - Parameters:
-    ///   - requests: what to download. Two of them with the same target are a mistake: the one that comes later finds the
-    ///     other's file, or its lock, and fails.
-    ///   - onEvent: called at each step, from the task that takes it; it must be quick and must not block.
+    /// Two requests with the same target are a mistake: the one that comes later finds the other's file, or its lock, and
+    /// fails. `onEvent` is called at each step, from the task that takes it; it must be quick and must not block.
     public func run(
         _ requests: [DownloadRequest], onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async -> DownloadSummary {

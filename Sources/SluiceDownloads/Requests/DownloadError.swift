@@ -44,7 +44,7 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         self.attempts = attempts
     }
 
-    /// Whether another attempt may succeed (``RetryPolicy``).
+    /// Whether another attempt may succeed (`RetryPolicy`).
     public var isTransient: Bool {
         switch reason {
         case .transport(let error): RetryPolicy.isTransient(error.code)

@@ -22,8 +22,8 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// A request to store what `url` leads to.
     ///
-    /// - Parameter name: the file's name, one safe path component (``FileName/isSafe(_:)``); by default what the URL
-    ///   suggests. A name that is not safe stops the program: check what comes from elsewhere first.
+    /// The name is one safe path component (`FileName.isSafe(_:)`); by default it is what the URL suggests. A name that is
+    /// not safe stops the program: check what comes from elsewhere first.
     public init(_ url: URL, to folder: URL, name: String? = nil, headerFields: HTTPFields = [:]) {
         let name = name ?? FileName.suggested(by: url)
         precondition(FileName.isSafe(name), "DownloadRequest: \"\(name)\" is not a safe name for a file")

@@ -14,7 +14,7 @@ public struct HTTPDate: Sendable, Hashable {
 
     /// The date that `text` writes, or nil if it is in none of the three forms.
     ///
-    /// - Parameter now: decides the century of the two digits in an RFC 850 date: never more than 50 years ahead.
+    /// `now` decides the century of the two digits in an RFC 850 date: it is never more than 50 years ahead of that.
     public init?(parsing text: some StringProtocol, now: HTTPDate) {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "," }).map { String($0) }
         let fields: (day: String, month: String, year: String, time: String)

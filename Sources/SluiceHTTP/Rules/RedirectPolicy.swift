@@ -23,9 +23,8 @@ public struct RedirectPolicy: Sendable, Hashable {
     /// The statuses that send a client elsewhere. 300 and 304 do not, whatever their `Location` says.
     static let statuses: Set<Int> = [301, 302, 303, 307, 308]
 
-    /// The request that a response asks for, or nil if it asks for none.
+    /// The request that a response asks for, or nil if it asks for none; `count` redirects have been followed already.
     ///
-    /// - Parameter count: how many redirects have been followed already.
     /// - Throws: ``TransportError`` with `tooManyRedirects` or `redirectRefused`.
     public func next(
         after request: TransportRequest, status: HTTPResponse.Status, headerFields: HTTPFields, count: Int
