@@ -51,6 +51,9 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(
             arguments: ["get", "-o", "x", "{origin}/a", "{origin}/b"], status: .usage, mentions: ["-o x", "2 URLs"]),
         .init(arguments: ["get", "{origin}/a/x", "{origin}/b/x"], status: .usage, mentions: ["/a/x", "/b/x", "out="]),
+        .init(
+            arguments: ["get", "{origin}/x.sluice.part", "{origin}/x"], status: .usage,
+            mentions: ["/x.sluice.part", "both be written", "out="]),
         // Lists.
         .init(
             arguments: ["get", "-i", "{folder}/none"], status: .localFile, mentions: ["-i", "/none", "o such file"]),

@@ -80,6 +80,18 @@ import Testing
         #expect(board.samples.count <= 5)
     }
 
+    @Test func `an announced length of any size is drawn`() {
+        var board = ProgressBoard(names: ["a"])
+        board.note(.started(index: 0, attempt: 1), at: .zero)
+        board.note(.responded(index: 0, announced: .max), at: .zero)
+        board.note(.received(index: 0, bytes: 1), at: .zero)
+        board.sample(at: .seconds(100))
+        let lines = BarFrame(
+            board: board, size: .init(columns: 120, rows: 24), time: .seconds(100), styled: { text, _ in text }
+        ).lines
+        #expect(lines[0].contains(">99 h") && lines[1].contains(">99 h left"))
+    }
+
     @Test func `a hostile name cannot move the cursor`() {
         var board = ProgressBoard(names: ["\u{1B}[2J\nx"])
         board.note(.started(index: 0, attempt: 1), at: .zero)

@@ -192,7 +192,7 @@ private final class InstantClock: Clock {
         try await downloading { _ in
             OriginResponse(body: bytes(600_000))
         } _: { downloader, origin, folder in
-            try Data(repeating: 9, count: 1_000_000).write(to: folder.appending(path: "a.part"))
+            try Data(repeating: 9, count: 1_000_000).write(to: folder.appending(path: "a.sluice.part"))
             let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             #expect(summary.done == 1)
             #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(bytes(600_000)))
@@ -205,14 +205,14 @@ private final class InstantClock: Clock {
         try await downloading { _ in
             OriginResponse(body: bytes(size))
         } _: { downloader, origin, folder in
-            let other = try await folder.appending(path: "a.part").openForWriting(.truncate, lock: .exclusive)
+            let other = try await folder.appending(path: "a.sluice.part").openForWriting(.truncate, lock: .exclusive)
             try await other.write(Data("theirs".utf8))
             let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             guard case .file(let error) = summary.failures[0]?.reason else { return #expect(Bool(false)) }
             #expect(error.code == .locked)
             try await other.close()
-            #expect(try Data(contentsOf: folder.appending(path: "a.part")) == Data("theirs".utf8))
-            #expect(try names(in: folder) == ["a.part"])
+            #expect(try Data(contentsOf: folder.appending(path: "a.sluice.part")) == Data("theirs".utf8))
+            #expect(try names(in: folder) == ["a.sluice.part"])
         }
     }
 
@@ -272,6 +272,45 @@ private final class InstantClock: Clock {
         }
     }
 
+    @Test func `requests that would write one file, or one the other's partial file, are refused`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(400_000)) }, concurrency: 1) {
+            downloader, origin, folder in
+            let names = ["song", "song", "song.sluice.part", "other"]
+            let requests = try names.enumerated().map { index, name in
+                DownloadRequest(try URL(fetchable: origin.url("/\(index)")), to: folder, name: name)
+            }
+            let summary = await downloader.run(requests)
+            #expect(summary.done == 2)
+            #expect(Set(summary.failures.keys) == [1, 2])
+            guard case .conflict = summary.failures[1]?.reason, case .conflict = summary.failures[2]?.reason else {
+                return #expect(Bool(false))
+            }
+            #expect(try self.names(in: folder) == ["other", "song"])
+        }
+    }
+
+    @Test func `somebody else's .part file is left alone`() async throws {
+        try await downloading { _ in
+            OriginResponse(body: bytes(400_000))
+        } _: { downloader, origin, folder in
+            try Data("a browser's".utf8).write(to: folder.appending(path: "a.part"))
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            #expect(summary.done == 1)
+            #expect(try Data(contentsOf: folder.appending(path: "a.part")) == Data("a browser's".utf8))
+        }
+    }
+
+    @Test func `folders that are missing are made`() async throws {
+        try await downloading { _ in
+            OriginResponse(body: bytes(10))
+        } _: { downloader, origin, folder in
+            let deep = folder.appending(path: "x/y", directoryHint: .isDirectory)
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: deep)])
+            #expect(summary.done == 1)
+            #expect(try names(in: deep) == ["a"])
+        }
+    }
+
     @Test func `an empty list is done at once`() async {
         let summary = await Downloader(transport: ScriptedTransport([:])).run([])
         #expect(summary.isComplete && summary.done == 0)
@@ -284,8 +323,8 @@ private final class InstantClock: Clock {
         let names = [long + "1", long + "2", "short.mp3"]
         let partials = names.map { DownloadRequest(url, to: folder, name: $0).partialName }
         #expect(Set(partials).count == 3)
-        #expect(partials.allSatisfy { $0.utf8.count <= 255 && $0.hasSuffix(".part") })
-        #expect(partials[2] == "short.mp3.part")
+        #expect(partials.allSatisfy { $0.utf8.count <= 255 && $0.hasSuffix(".sluice.part") })
+        #expect(partials[2] == "short.mp3.sluice.part")
     }
 }
 

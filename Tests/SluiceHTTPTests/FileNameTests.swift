@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SluiceHTTP
@@ -26,7 +27,8 @@ import Testing
         arguments: [
             ("song.mp3", "song.mp3"), ("../../etc/passwd", "passwd"), ("..", nil), (".", nil), ("", nil), ("/", nil),
             ("...hidden", "hidden"), (" . x ", "x"), ("a\u{202E}gpj.exe", "agpj.exe"), ("\u{1B}[31mred", "[31mred"),
-            ("a\u{9B}b", "ab"), ("a/b\\c", "c"), ("日本語.txt", "日本語.txt"),
+            ("a\u{9B}b", "ab"), ("a/\u{301}b", "\u{301}b"), ("\u{600}/../\u{301}x", "\u{301}x"), ("\u{600}\\..", nil),
+            ("a/b\\c", "c"), ("日本語.txt", "日本語.txt"),
         ] as [(String, String?)])
     func `a safe name stays in its folder and shows what it is`(name: String, safe: String?) {
         #expect(FileName.safe(name) == safe)
@@ -50,7 +52,7 @@ import Testing
             ("attachment; filename=\"plain.txt\"; filename*=UTF-8''%ff%fe", "plain.txt"),
             ("attachment; filename=\"../../etc/passwd\"", "passwd"),
             ("inline", nil), ("attachment; filename=", nil), ("", nil), ("attachment; filename=\"", nil),
-            ("attachment; filename*=UTF-8''%zz", nil),
+            ("attachment; filename*=UTF-8''%zz", nil), ("attachment; filename=\"a\"\u{301}; filename*=UTF-8''b", "b"),
         ] as [(String, String?)])
     func `Content-Disposition names the file`(field: String, name: String?) {
         #expect(FileName.suggested(byContentDisposition: field) == name)

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import LoopbackOrigin
+import Synchronization
 import Testing
 
 @testable import SluiceHTTP
@@ -188,6 +189,54 @@ import Testing
             try await transport.open(.init(URL(fetchable: "http://127.0.0.1:1/")))
         }
         #expect(error?.code == .shutDown)
+    }
+
+    @Test func `a second iterator goes on where the first one stopped`() async throws {
+        let url = URL(string: "http://a.example/")!
+        let chunks = (0..<4).map { Data([UInt8($0)]) }
+        final class Batches: ResponseBodySource {
+            let batches: Mutex<[[Data]]>
+            init(_ batches: [[Data]]) { self.batches = Mutex(batches) }
+            func nextBatch() async throws -> [Data]? { batches.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+        }
+        let response = TransportResponse(
+            status: .ok, url: url, body: ResponseBody(Batches([Array(chunks[0..<3]), [Data(), chunks[3]]])))
+        var first = response.body.makeAsyncIterator()
+        #expect(try await first.next() == chunks[0])
+        #expect(try await collect(response) == [1, 2, 3])
+    }
+
+    @Test func `collecting stops at its limit`() async throws {
+        try await exchange { _ in
+            OriginResponse(body: Self.body)
+        } _: { transport, origin in
+            let url = try URL(fetchable: origin.url("/a"))
+            #expect(try await transport.open(.init(url)).body.collect(upTo: 100_000) == Data(Self.body))
+            await #expect(throws: ResponseBody.TooLong.self) {
+                try await transport.open(.init(url)).body.collect(upTo: 99_999)
+            }
+        }
+    }
+
+    @Test func `a port that is none is refused, in a request and in a redirect`() async throws {
+        try await exchange { _ in
+            .redirect(to: "http://127.0.0.1:99999/x")
+        } _: { transport, origin in
+            let redirected = await #expect(throws: TransportError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            }
+            #expect(redirected?.code == .redirectRefused)
+            let requested = await #expect(throws: TransportError.self) {
+                try await transport.open(.init(URL(string: "http://127.0.0.1:99999/")!))
+            }
+            #expect(requested?.code == .invalidURL)
+        }
+    }
+
+    @Test func `shutting down twice does no harm`() async throws {
+        let transport = HTTPTransport()
+        try await transport.shutdown()
+        try await transport.shutdown()
     }
 
     @Test func `many exchanges at once all arrive`() async throws {

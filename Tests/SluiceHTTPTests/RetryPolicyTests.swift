@@ -14,8 +14,8 @@ import Testing
             ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799), ("Sun, 06 Nov 1994 25:00:00 GMT", nil),
             ("Sun, 06 Now 1994 08:49:37 GMT", nil), ("06 Nov 1994", nil), ("", nil),
             ("Sun, 06 Nov 1994 08:49:37 UTC", nil),
-        ] as [(String, Int?)])
-    func `a date is read in all three forms`(text: String, seconds: Int?) {
+        ] as [(String, Int64?)])
+    func `a date is read in all three forms`(text: String, seconds: Int64?) {
         #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
     }
 
@@ -49,10 +49,22 @@ import Testing
         #expect(RetryPolicy.never.delay(beforeRetry: 1, using: &random) == nil)
     }
 
+    @Test func `delays of any size do not overflow`() throws {
+        let policy = RetryPolicy(
+            maximumRetries: 100, baseDelay: .seconds(Int64.max / 4), maximumDelay: .seconds(Int64.max / 2))
+        var random = SeededRandom(seed: 7)
+        for number in 1...100 {
+            #expect(try #require(policy.delay(beforeRetry: number, using: &random)) <= .seconds(Int64.max / 2))
+        }
+    }
+
     @Test func `only what may pass is tried again`() {
         let transient = (100..<600).filter { RetryPolicy.isTransient(HTTPResponse.Status(code: $0)) }
         #expect(transient == [408, 425, 429, 500, 502, 503, 504])
         let codes = TransportError.Code.allCases.filter { RetryPolicy.isTransient($0) }
-        #expect(codes == [.connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed])
+        #expect(
+            codes == [
+                .hostNotFound, .connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed,
+            ])
     }
 }

@@ -53,16 +53,17 @@ struct DemoRun: Sendable {
             await console.write("Downloading \(count) from \(origin.url("/")) …\n", to: .error)
             let start = ContinuousClock.now
             let reporter = progress.makeReporter(console: console, names: requests.map(\.name))
-            let (downloaded, wasInterrupted) = await Interruption(console: console, reporter: reporter).guarding {
-                await Result { try await download(requests, reporter) }
+            let (outcome, wasInterrupted) = await Interruption(console: console, reporter: reporter).guarding {
+                await Result {
+                    let summary = try await download(requests, reporter)
+                    return try await verify(summary, in: folder, after: .now - start)
+                }
             }
-            let summary = try downloaded.get()
-            let elapsed = ContinuousClock.now - start
             if wasInterrupted {
-                await console.report("interrupted: \(summary.done) of \(count) are complete")
+                await console.report("interrupted; a part of the files says nothing about the whole")
                 return .interrupted
             }
-            return try await verify(summary, in: folder, after: elapsed)
+            return try outcome.get()
         }
     }
 
@@ -88,6 +89,7 @@ struct DemoRun: Sendable {
     ) async throws -> ExitStatus {
         var wrong: [String] = []
         for item in catalogue.items {
+            try Task.checkCancellation()
             let file = folder.appending(path: item.name, directoryHint: .notDirectory)
             let bytes = try? await Data(asyncContentsOf: file, using: files)
             if bytes.map({ $0.elementsEqual(catalogue.content(of: item)) }) != true { wrong.append(item.name) }

@@ -8,7 +8,7 @@ struct GetCommand: ConsoleCommand {
         commandName: "get",
         abstract: "Downloads files.",
         discussion: """
-            Each file is written beside its place as NAME.part and gets its name only when it is whole. Downloads that fail \
+            Each file is written beside its place as NAME.sluice.part and gets its name only when it is whole. Downloads that fail \
             for a passing reason are tried again, with growing delays. Ctrl-C stops cleanly; a second one stops at once.
 
             EXAMPLES:

@@ -50,9 +50,8 @@ struct GetPlan: Sendable {
     /// Turns entries into requests; returns what is wrong with them.
     private mutating func add(_ entries: [GetList.Entry], folder: String, outputOption: String?) -> [String] {
         var problems: [String] = []
-        var places: [Target: GetList.Entry] = [:]
-        places.reserveCapacity(entries.count)
         requests.reserveCapacity(entries.count)
+        var places: [String] = []
         var folders: [String: URL] = [:]
         for entry in entries {
             let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
@@ -69,31 +68,24 @@ struct GetPlan: Sendable {
                 let path = entry.folder ?? folder
                 let folder = folders[path] ?? Self.folder(path)
                 folders[path] = folder
-                let request = DownloadRequest(url, to: folder, name: entry.name)
-                if let other = places.updateValue(entry, forKey: Target(folder: folder, name: request.name)) {
-                    let otherPlace = other.place.isEmpty ? Self.shown(other.url) : other.place
-                    problems.append(
-                        "\(prefix)\(url.redactedForDisplay) and \(otherPlace) would both be written to "
-                            + "'\(request.target.path(percentEncoded: false))'; "
-                            + "give one of them another name with out= in a list")
-                    continue
-                }
-                requests.append(request)
+                requests.append(DownloadRequest(url, to: folder, name: entry.name))
+                places.append(entry.place)
             } catch {
                 problems.append("\(prefix)\(error)")
             }
         }
-        return problems
+        return problems + conflicts(places)
     }
 
-    /// What two entries must not have in common.
-    private struct Target: Hashable {
-        var folder: URL
-        var name: String
-    }
-
-    private static func shown(_ url: String) -> String {
-        (try? URL(fetchable: url))?.redactedForDisplay ?? url
+    /// Entries that would be written to one file, with the places where they stand.
+    private func conflicts(_ places: [String]) -> [String] {
+        DownloadRequest.conflicts(in: requests).sorted { $0.key < $1.key }.map { index, other in
+            let (request, place) = (requests[index], places[index])
+            let otherPlace = places[other].isEmpty ? requests[other].url.redactedForDisplay : places[other]
+            let prefix = place.isEmpty ? "" : "\(place): "
+            return "\(prefix)\(request.url.redactedForDisplay) and \(otherPlace) would both be written to "
+                + "'\(request.target.path(percentEncoded: false))'; give one of them another name with out= in a list"
+        }
     }
 
     /// The folder as an absolute URL without `.` and `..`, so that one folder has one URL.

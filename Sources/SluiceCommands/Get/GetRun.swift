@@ -16,7 +16,7 @@ struct GetRun: Sendable {
             await download(plan.requests, reporter)
         }
         let summary = try outcome.get()
-        if wasInterrupted {
+        if wasInterrupted, summary.unfinished > 0 {
             let done = summary.done + summary.skipped
             await console.report(
                 "interrupted: \(done) of \(plan.requests.count) files are complete; run the same command with "

@@ -30,7 +30,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
 
     /// Which status wins when several things went wrong: the one that needs a person most.
     static let precedence: [ExitStatus] = [
-        .store, .localFile, .content, .authentication, .tls, .http, .network, .other,
+        .store, .localFile, .content, .authentication, .tls, .http, .network, .other, .usage,
     ]
 
     /// The status of a run with these failures.
@@ -43,6 +43,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     init(_ error: DownloadError) {
         switch error.reason {
         case .file, .targetExists: self = .localFile
+        case .conflict: self = .usage
         case .length: self = .network
         case .status(let status): self = [401, 403, 407].contains(status.code) ? .authentication : .http
         case .transport(let error): self = error.code == .tlsFailed ? .tls : .network

@@ -9,18 +9,29 @@ package enum SluiceProgram {
     ///
     /// What a person asked to read (help, the version) goes to the console's output, every message to its error stream.
     package static func run(_ arguments: [String], console: Console) async -> ExitStatus {
+        let command: any ParsableCommand
         do {
-            var command = try await SluiceCommand.asyncParseAsRoot(arguments)
-            guard let command = command as? any ConsoleCommand else {
-                try command.run()
-                return .success
-            }
-            return try await command.run(console)
+            command = try await SluiceCommand.asyncParseAsRoot(arguments)
+        } catch {
+            return await report(error, arguments, console)
+        }
+        do {
+            if let command = command as? any ConsoleCommand { return try await command.run(console) }
+            var command = command
+            try command.run()
+            return .success
         } catch let failure as CommandFailure {
             for line in failure.lines { await console.report(line) }
             return failure.status
-        } catch {
+        } catch is CancellationError {
+            await console.report("interrupted")
+            return .interrupted
+        } catch  where SluiceCommand.exitCode(for: error) == .success {
+            // `sluice help` and `sluice` alone run by throwing what they print.
             return await report(error, arguments, console)
+        } catch {
+            await console.report("\(error)")
+            return .other
         }
     }
 

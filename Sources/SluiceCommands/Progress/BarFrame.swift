@@ -33,7 +33,7 @@ struct BarFrame {
             fraction = announced > 0 ? min(1, Double(row.received) / Double(announced)) : 1
             tail = "\(right("\(Int(fraction * 100)) %", 5))  \(tail)"
             if rate > 0, announced > row.received {
-                tail += "  " + right(Format.clock(.seconds(Double(announced - row.received) / rate)), 5)
+                tail += "  " + right(Format.clock(seconds: Double(announced - row.received) / rate), 5)
             }
         }
         return compose(name: name, fraction: fraction, tail: tail, width: width, style: .cyan)
@@ -45,7 +45,7 @@ struct BarFrame {
         tail += "  \(right(Format.rate(board.rate), 10))"
         let elapsed = time / .seconds(1)
         if fraction > 0, fraction < 1, elapsed >= 1 {
-            tail += "  \(Format.clock(.seconds(elapsed * (1 - fraction) / fraction))) left"
+            tail += "  \(Format.clock(seconds: elapsed * (1 - fraction) / fraction)) left"
         }
         if board.waiting > 0 { tail += "  \(board.waiting) to try again" }
         if board.failed > 0 { tail += "  \(board.failed) failed" }

@@ -26,6 +26,12 @@ enum Format {
         return hours > 0 ? "\(hours):\(twoDigits(minutes)):\(twoDigits(rest))" : "\(minutes):\(twoDigits(rest))"
     }
 
+    /// The same for seconds of any size: what a server announces may take millions of years.
+    static func clock(seconds: Double) -> String {
+        let most = 99 * 3600.0
+        return seconds < most ? clock(.seconds(max(seconds, 0))) : ">99 h"
+    }
+
     /// "0.8 s", "12.3 s", "2:03".
     static func elapsed(_ duration: Duration) -> String {
         let seconds = duration / .seconds(1)

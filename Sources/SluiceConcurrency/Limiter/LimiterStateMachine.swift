@@ -109,10 +109,16 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         var word = try cell.load()
         while true {
             // Nobody waits while no one runs: a place that is given back goes to the first in line.
-            if word.running == 0 { return true }
-            let watched = LimiterWord(bits: word.bits | LimiterWord.watchedBit)
-            guard let found = try cell.replace(word, with: watched) else { break }
-            word = found
+            let isIdle = word.running == 0
+            // Written also where nothing changes: only that orders what the last body did before what the watcher does.
+            let next = isIdle ? word : LimiterWord(bits: word.bits | LimiterWord.watchedBit)
+            if let found = try cell.replace(word, with: next) {
+                word = found
+            } else if isIdle {
+                return true
+            } else {
+                break
+            }
         }
         watchers.append(watcher)
         return false

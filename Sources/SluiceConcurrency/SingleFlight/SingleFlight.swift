@@ -10,6 +10,8 @@
 /// on for the others. When the last caller leaves, the operation is cancelled, and that caller returns when it has ended:
 /// nothing is left running that nobody waits for. Who asks for the key in the meantime starts a new operation.
 ///
+/// **Nesting.** An operation that asks for its own key waits for itself, for ever.
+///
 /// **Task.** The operation runs in a task of its own, on no actor, so that it outlives the caller who started it. It has
 /// the priority and the task-local values of that caller.
 ///

@@ -75,8 +75,8 @@ struct SingleFlightStateMachine<
     ///
     /// - Parameter outcome: what the caller gets, made of the work to cancel and to await if it was the last to wait for it.
     mutating func leave(_ ticket: Ticket, _ outcome: (Work?) -> Outcome) -> (waiter: Waiter?, outcome: Outcome)? {
-        guard isCurrent(ticket), let line = current[ticket.key]?.line, line.contains(ticket.place) else { return nil }
-        guard line.count == 1 else {
+        guard isCurrent(ticket), current[ticket.key]?.line.contains(ticket.place) == true else { return nil }
+        guard current[ticket.key]?.line.count == 1 else {
             let outcome = outcome(nil)
             return (current[ticket.key]?.line.settle(ticket.place, outcome), outcome)
         }

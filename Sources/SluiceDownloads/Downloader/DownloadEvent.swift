@@ -27,17 +27,20 @@ public enum DownloadOutcome: Sendable {
 /// What became of a list of requests.
 public struct DownloadSummary: Sendable {
     /// Files that were downloaded.
-    public internal(set) var done = 0
+    public var done = 0
     /// Files that were there already.
-    public internal(set) var skipped = 0
+    public var skipped = 0
     /// The errors of those that failed, by the request's place in the list.
-    public internal(set) var failures: [Int: DownloadError] = [:]
+    public var failures: [Int: DownloadError] = [:]
     /// Requests that a cancellation left undone.
-    public internal(set) var unfinished = 0
+    public var unfinished = 0
     /// Bytes of the files that were downloaded.
-    public internal(set) var bytes: Int64 = 0
+    public var bytes: Int64 = 0
     /// Attempts after a request's first one.
-    public internal(set) var retries = 0
+    public var retries = 0
+
+    /// Nothing done so far.
+    public init() {}
 
     /// Whether every request ended well.
     public var isComplete: Bool { failures.isEmpty && unfinished == 0 }

@@ -66,8 +66,7 @@ public struct Downloader: Sendable {
     ///
     /// Never throws: each request's error is in the summary and in its event.
     ///
-    /// Two requests with the same target are a mistake: the one that comes later finds the other's file, or its lock, and
-    /// fails. `onEvent` is called at each step, from the task that takes it; it must be quick and must not block.
+    /// Folders that are missing are made. Two requests with the same target are a mistake: the later one fails. `onEvent` is called at each step, from the task that takes it; it must be quick and must not block.
     public func run(
         _ requests: [DownloadRequest], onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async -> DownloadSummary {
@@ -83,7 +82,8 @@ public struct Downloader: Sendable {
     public func prepareFolders(of requests: [DownloadRequest]) async throws {
         for folder in Set(requests.map(\.folder)) {
             try await files.makeDirectory(at: folder)
-            try await probeWriting(in: folder)
+            // In a task of its own: a cancellation between the two steps would leave the probe behind.
+            try await Task { try await probeWriting(in: folder) }.value
         }
     }
 

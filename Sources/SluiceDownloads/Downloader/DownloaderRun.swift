@@ -55,17 +55,42 @@ final class DownloaderRun: Sendable {
     /// so that it costs no switch of thread for each.
     private func fill() async {
         let batchSize = 256
+        let conflicts = DownloadRequest.conflicts(in: requests)
+        var folders: [URL: FileError?] = [:]
         for start in stride(from: 0, to: requests.count, by: batchSize) {
             let batch = start..<min(start + batchSize, requests.count)
+            for folder in Set(requests[batch].map(\.folder)) where folders[folder] == nil {
+                folders[folder] = .some(await errorOfMaking(folder))
+            }
             let outcomes = await outcomesBeforehand(of: batch)
             for (index, outcome) in zip(batch, outcomes) {
-                if let outcome {
+                let request = requests[index]
+                if let other = conflicts[index] {
+                    finish(index, .failed(error(.conflict(with: requests[other].url), request)))
+                } else if let failure = folders[request.folder] ?? nil {
+                    finish(index, .failed(error(.file(failure), request)))
+                } else if let outcome {
                     finish(index, outcome)
                 } else {
                     queue.enqueue(Attempt(index: index, number: 1))
                 }
             }
         }
+    }
+
+    private func error(_ reason: DownloadError.Reason, _ request: DownloadRequest) -> DownloadError {
+        DownloadError(reason, url: request.url, target: request.target)
+    }
+
+    private func errorOfMaking(_ folder: URL) async -> FileError? {
+        do {
+            try await downloader.files.makeDirectory(at: folder)
+        } catch let error as FileError {
+            return error
+        } catch {
+            // Cancelled: so are the workers.
+        }
+        return nil
     }
 
     /// What can be said without asking a server: that the target exists.
@@ -80,12 +105,11 @@ final class DownloaderRun: Sendable {
             return undecided
         }
         return zip(batch, statuses).map { index, status in
-            let (url, target) = (requests[index].url, requests[index].target)
             switch status {
             case .success(nil): return nil
             case .success where existing == .skip: return .skipped
-            case .success: return .failed(DownloadError(.targetExists, url: url, target: target))
-            case .failure(let error): return .failed(DownloadError(.file(error), url: url, target: target))
+            case .success: return .failed(error(.targetExists, requests[index]))
+            case .failure(let failure): return .failed(error(.file(failure), requests[index]))
             }
         }
     }
@@ -117,8 +141,12 @@ final class DownloaderRun: Sendable {
                 return try await transfer(request, index: attempt.index).run()
             }
             finish(attempt.index, .done(bytes: bytes))
-        } catch var error as DownloadError {
+        } catch var error as DownloadError where !Task.isCancelled {
             error.attempts = attempt.number
+            if case .targetExists = error.reason, downloader.configuration.existing == .skip {
+                finish(attempt.index, .skipped)
+                return nil
+            }
             if let delay = delay(after: error, attempt) {
                 account.withLock { $0.summary.retries += 1 }
                 onEvent(.retrying(index: attempt.index, error: error, delay: delay))

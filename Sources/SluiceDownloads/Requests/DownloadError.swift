@@ -23,6 +23,8 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         case file(FileError)
         /// A file with the target's name is there already, and the request does not say to replace it.
         case targetExists
+        /// An earlier request of the list, with this URL, writes the same file.
+        case conflict(with: URL)
     }
 
     /// What failed.
@@ -50,7 +52,7 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         case .transport(let error): RetryPolicy.isTransient(error.code)
         case .status(let status): RetryPolicy.isTransient(status)
         case .length(let announced, let received): received < announced
-        case .file, .targetExists: false
+        case .file, .targetExists, .conflict: false
         }
     }
 
@@ -70,6 +72,9 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         case .targetExists:
             return "\(url.redactedForDisplay): the file '\(target.path(percentEncoded: false))' exists already; "
                 + "allow replacing it, skip it, or choose another name or folder"
+        case .conflict(let other):
+            return "\(url.redactedForDisplay): \(other.redactedForDisplay) of the same list is written to "
+                + "'\(target.path(percentEncoded: false))', too; give one of them another name"
         }
     }
 

@@ -15,8 +15,10 @@ public struct DownloadRequest: Sendable, Hashable {
     public var url: URL
     /// The folder that the file goes to. It is made if it is missing.
     public var folder: URL
-    /// The file's name in the folder.
-    public var name: String
+    /// The file's name in the folder: one safe path component (`FileName.isSafe(_:)`). Setting another stops the program.
+    public var name: String {
+        didSet { Self.check(name) }
+    }
     /// Fields beside the usual ones, such as `Authorization`; they stay with the URL's origin.
     public var headerFields: HTTPFields
 
@@ -26,11 +28,15 @@ public struct DownloadRequest: Sendable, Hashable {
     /// not safe stops the program: check what comes from elsewhere first.
     public init(_ url: URL, to folder: URL, name: String? = nil, headerFields: HTTPFields = [:]) {
         let name = name ?? FileName.suggested(by: url)
-        precondition(FileName.isSafe(name), "DownloadRequest: \"\(name)\" is not a safe name for a file")
+        Self.check(name)
         self.url = url
         self.folder = folder
         self.name = name
         self.headerFields = headerFields
+    }
+
+    private static func check(_ name: String) {
+        precondition(FileName.isSafe(name), "DownloadRequest: \"\(name)\" is not a safe name for a file")
     }
 
     /// The file in the end.
@@ -38,13 +44,15 @@ public struct DownloadRequest: Sendable, Hashable {
         folder.appending(path: name, directoryHint: .notDirectory)
     }
 
-    /// The file while it is incomplete, beside the target: `name.part`, or a shortened name where that would be too long.
+    /// The file while it is incomplete, beside the target: `name.sluice.part`, or a shortened name where that would be too
+    /// long.
     public var partialTarget: URL {
         folder.appending(path: partialName, directoryHint: .notDirectory)
     }
 
     var partialName: String {
-        let ending = ".part"
+        // Not `.part` alone: browsers name their own files so.
+        let ending = ".sluice.part"
         guard name.utf8.count + ending.utf8.count > FileName.maximumBytes else { return name + ending }
         // Two long names may begin alike: the hash keeps their partial files apart.
         let tag =
@@ -54,6 +62,32 @@ public struct DownloadRequest: Sendable, Hashable {
         var stem = name
         while stem.utf8.count + tag.utf8.count + ending.utf8.count > FileName.maximumBytes { stem.removeLast() }
         return stem + tag + ending
+    }
+}
+
+extension DownloadRequest {
+    /// Which requests cannot be carried out beside an earlier one of the list: they have the same target, or the one's
+    /// target is the other's partial file. By their places in the list, with the earlier one's.
+    ///
+    /// O(n). Folders are compared by their URLs as they are: make them absolute and standardized first.
+    public static func conflicts(in requests: [DownloadRequest]) -> [Int: Int] {
+        struct Place: Hashable {
+            var folder: URL
+            var name: String
+        }
+        var targets: [Place: Int] = [:]
+        targets.reserveCapacity(requests.count)
+        var conflicts: [Int: Int] = [:]
+        for (index, request) in requests.enumerated() {
+            let place = Place(folder: request.folder, name: request.name)
+            if let earlier = targets[place] { conflicts[index] = earlier } else { targets[place] = index }
+        }
+        for (index, request) in requests.enumerated() where conflicts[index] == nil {
+            let partial = Place(folder: request.folder, name: request.partialName)
+            guard let other = targets[partial], other != index else { continue }
+            conflicts[max(index, other)] = min(index, other)
+        }
+        return conflicts
     }
 }
 

@@ -138,7 +138,7 @@ struct Transfer {
 
     private func retryLater(_ failure: TransferFailure, _ response: TransportResponse) -> DownloadError {
         var error = error(failure.reason)
-        let now = HTTPDate(secondsSince1970: Int(Date().timeIntervalSince1970))
+        let now = HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
         error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: now)
         return error
     }

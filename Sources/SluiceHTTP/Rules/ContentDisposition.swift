@@ -32,17 +32,18 @@ extension FileName {
     }
 }
 
-/// Reads `; name=value; name="quoted \" value"` (RFC 9110, section 5.6.6).
+/// Reads `; name=value; name="quoted \" value"` (RFC 9110, section 5.6.6). By scalars: a quote with a combining mark is one
+/// character, and still a quote.
 private struct ParameterParser {
-    var rest: Substring
+    var rest: Substring.UnicodeScalarView
 
-    init(_ text: Substring) { rest = text }
+    init(_ text: Substring) { rest = text.unicodeScalars }
 
     /// Skips to the first semicolon outside quotes.
     mutating func skipValue() {
         var quoted = false
-        while let character = rest.first, quoted || character != ";" {
-            if character == "\"" { quoted.toggle() }
+        while let scalar = rest.first, quoted || scalar != ";" {
+            if scalar == "\"" { quoted.toggle() }
             rest.removeFirst()
         }
     }
@@ -51,32 +52,31 @@ private struct ParameterParser {
     mutating func next() -> (name: String, value: String)? {
         while let first = rest.first, first == ";" || first == " " || first == "\t" { rest.removeFirst() }
         guard !rest.isEmpty else { return nil }
-        let name = rest.prefix { $0 != "=" && $0 != ";" }
-        rest = rest.dropFirst(name.count)
-        guard rest.popFirst() == "=" else { return (name.trimmingSpaces().lowercased(), "") }
-        rest = rest.drop { $0 == " " || $0 == "\t" }
-        let value: String
-        if rest.first == "\"" {
-            rest.removeFirst()
-            value = quotedString()
-            skipValue()
-        } else {
-            let token = rest.prefix { $0 != ";" }
-            rest = rest.dropFirst(token.count)
-            value = token.trimmingSpaces()
-        }
-        return (name.trimmingSpaces().lowercased(), value)
+        let name = take { $0 != "=" && $0 != ";" }.trimmingSpaces().lowercased()
+        guard rest.popFirst() == "=" else { return (name, "") }
+        _ = take { $0 == " " || $0 == "\t" }
+        guard rest.first == "\"" else { return (name, take { $0 != ";" }.trimmingSpaces()) }
+        rest.removeFirst()
+        let value = quotedString()
+        skipValue()
+        return (name, value)
+    }
+
+    private mutating func take(while isTaken: (Unicode.Scalar) -> Bool) -> String {
+        let taken = rest.prefix(while: isTaken)
+        rest = rest[taken.endIndex...]
+        return String(Substring(taken))
     }
 
     private mutating func quotedString() -> String {
-        var value = ""
-        while let character = rest.popFirst(), character != "\"" {
-            if character == "\\", let escaped = rest.popFirst() {
+        var value = String.UnicodeScalarView()
+        while let scalar = rest.popFirst(), scalar != "\"" {
+            if scalar == "\\", let escaped = rest.popFirst() {
                 value.append(escaped)
             } else {
-                value.append(character)
+                value.append(scalar)
             }
         }
-        return value
+        return String(value)
     }
 }

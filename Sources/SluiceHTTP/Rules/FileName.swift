@@ -31,35 +31,52 @@ public enum FileName {
     /// Everything up to the last `/` or `\` goes, then controls, then leading dots and spaces and trailing spaces. A name
     /// that is too long loses characters before its extension.
     public static func safe(_ name: String) -> String? {
-        let base = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
-        var scalars = String.UnicodeScalarView()
-        scalars.append(contentsOf: base.unicodeScalars.filter { !isUnsafe($0) })
-        var safe = String(scalars)[...]
-        safe = safe.drop { $0 == "." || $0 == " " }
-        while safe.last == " " { safe.removeLast() }
-        guard !safe.isEmpty else { return nil }
-        return shortened(String(safe), toBytes: maximumBytes)
+        // By scalars: a slash with a combining mark is one character, and still a slash to the file system.
+        let base =
+            name.unicodeScalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? name.unicodeScalars[...]
+        var scalars = Array(base).filter { !isUnsafe($0) && $0 != "/" && $0 != "\\" }[...]
+        trim(&scalars)
+        scalars = shortened(scalars, toBytes: maximumBytes)
+        trim(&scalars)
+        return scalars.isEmpty ? nil : String(String.UnicodeScalarView(scalars))
     }
 
     /// Whether `name` is safe as it stands.
     public static func isSafe(_ name: String) -> Bool {
-        safe(name) == name
+        // String's equality would take one spelling of é for the other.
+        safe(name).map { $0.utf8.elementsEqual(name.utf8) } ?? false
     }
 
-    /// `name` with at most `limit` bytes, cut before its extension and between characters.
-    static func shortened(_ name: String, toBytes limit: Int) -> String {
-        guard name.utf8.count > limit else { return name }
-        var stem = name[...]
-        var ending = ""[...]
-        if let dot = name.lastIndex(of: "."), dot != name.startIndex, name[dot...].utf8.count <= 32 {
-            stem = name[..<dot]
+    private static func trim(_ name: inout ArraySlice<Unicode.Scalar>) {
+        name = name.drop { $0 == "." || $0 == " " }
+        while name.last == " " { name.removeLast() }
+    }
+
+    /// `name` with at most `limit` bytes, cut before its extension, and between characters where one fits.
+    private static func shortened(
+        _ name: ArraySlice<Unicode.Scalar>, toBytes limit: Int
+    ) -> ArraySlice<Unicode.Scalar> {
+        func bytes(_ scalars: some Sequence<Unicode.Scalar>) -> Int {
+            scalars.reduce(0) { $0 + UTF8.width($1) }
+        }
+        guard bytes(name) > limit else { return name }
+        var ending = name[name.endIndex...]
+        if let dot = name.lastIndex(of: "."), dot != name.startIndex, bytes(name[dot...]) <= 32 {
             ending = name[dot...]
         }
-        var bytes = stem.utf8.count
-        while bytes + ending.utf8.count > limit, let last = stem.popLast() {
-            bytes -= last.utf8.count
+        let room = limit - bytes(ending)
+        var stem = String(String.UnicodeScalarView(name[..<ending.startIndex]))
+        while stem.utf8.count > room { stem.removeLast() }
+        var kept = Array(stem.unicodeScalars)
+        if kept.isEmpty {
+            // One character that is longer than a name may be: as many of its scalars as fit.
+            var used = 0
+            kept = name[..<ending.startIndex].prefix { scalar in
+                used += UTF8.width(scalar)
+                return used <= room
+            }.map { $0 }
         }
-        return String(stem + ending)
+        return (kept + ending)[...]
     }
 
     /// Controls (C0, DEL, C1), line and paragraph separators, and what reorders text (UAX 9).

@@ -5,10 +5,10 @@
 /// Reads all three forms that a recipient must accept: IMF-fixdate, the obsolete RFC 850 form, and asctime.
 public struct HTTPDate: Sendable, Hashable {
     /// Seconds since the start of 1970 in UTC, without leap seconds.
-    public var secondsSince1970: Int
+    public var secondsSince1970: Int64
 
     /// A date from seconds since 1970.
-    public init(secondsSince1970: Int) {
+    public init(secondsSince1970: Int64) {
         self.secondsSince1970 = secondsSince1970
     }
 
@@ -39,12 +39,12 @@ public struct HTTPDate: Sendable, Hashable {
         else { return nil }
         if fields.year.utf8.count == 2 {
             // The length of a mean Gregorian year is near enough for a century.
-            let currentYear = 1970 + now.secondsSince1970 / 31_556_952
+            let currentYear = 1970 + Int(now.secondsSince1970 / 31_556_952)
             year += currentYear / 100 * 100
             if year > currentYear + 50 { year -= 100 }
         }
         let days = Self.daysSince1970(year: year, month: month + 1, day: day)
-        secondsSince1970 = ((days * 24 + hour) * 60 + minute) * 60 + second
+        secondsSince1970 = Int64(days) * 86_400 + Int64((hour * 60 + minute) * 60 + second)
     }
 
     private static let months = [

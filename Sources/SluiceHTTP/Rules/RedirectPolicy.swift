@@ -35,7 +35,7 @@ public struct RedirectPolicy: Sendable, Hashable {
         }
         guard let target = URL(string: location.trimmingSpaces(), relativeTo: request.url)?.absoluteURL,
             let scheme = target.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            target.host(percentEncoded: false)?.isEmpty == false
+            target.host(percentEncoded: false)?.isEmpty == false, target.hasUsablePort
         else {
             throw TransportError(.redirectRefused, url: request.url, cause: "its target is no http or https URL")
         }

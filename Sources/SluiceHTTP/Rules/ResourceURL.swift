@@ -25,8 +25,23 @@ extension URL {
         guard let host = url.host(percentEncoded: false), !host.isEmpty else {
             throw URLRefusal(text: text, problem: .noHost)
         }
-        if let port = url.port, !(1...65535).contains(port) { throw URLRefusal(text: text, problem: .port) }
+        guard url.hasUsablePort, url.port != nil || !Self.namesPort(text) else {
+            throw URLRefusal(text: text, problem: .port)
+        }
         self = url
+    }
+
+    /// Whether the port, if there is one, is one that a connection can be made to.
+    var hasUsablePort: Bool {
+        port.map { (1...65535).contains($0) } ?? true
+    }
+
+    /// Whether the authority ends in a colon and digits. (A number that is too large for an `Int` is no port to URL.)
+    private static func namesPort(_ text: String) -> Bool {
+        guard let start = text.firstRange(of: "://")?.upperBound else { return false }
+        let authority = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard let colon = authority.lastIndex(of: ":") else { return false }
+        return authority[authority.index(after: colon)...].isDigits
     }
 
     /// The part before the first colon, in lower case, where that part is a scheme (RFC 3986, section 3.1).
@@ -96,6 +111,7 @@ public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// One line: the text, what is wrong, and what to write.
     public var description: String {
         let example = "write it in full, such as https://example.com/file"
+        let text = redactedText
         return switch problem {
         case .empty: "an empty URL; \(example)"
         case .noScheme: "\"\(text)\" is not a URL: it has no scheme; \(example)"
@@ -105,5 +121,16 @@ public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
         case .port: "\"\(text)\" has a port outside 1 to 65535; \(example)"
         case .malformed: "\"\(text)\" is not a URL; \(example)"
         }
+    }
+
+    /// The text without what may be secret in it: user name and password, query and fragment.
+    private var redactedText: String {
+        var shown = text
+        if let end = shown.firstIndex(where: { $0 == "?" || $0 == "#" }) { shown = shown[..<end] + "…" }
+        if let start = shown.firstRange(of: "://")?.upperBound {
+            let authority = shown[start...].prefix { $0 != "/" }
+            if let at = authority.lastIndex(of: "@") { shown.removeSubrange(start...at) }
+        }
+        return shown
     }
 }

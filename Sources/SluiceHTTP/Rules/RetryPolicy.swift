@@ -41,7 +41,8 @@ public struct RetryPolicy: Sendable, Hashable {
         precondition(number >= 1, "RetryPolicy: retries are counted from 1")
         guard number <= maximumRetries else { return nil }
         if let retryAfter, retryAfter > maximumRetryAfter { return nil }
-        let bound = min(maximumDelay, baseDelay * (1 << min(number - 1, 20)))
+        let growth = 1 << min(number - 1, 20)
+        let bound = baseDelay < maximumDelay / growth ? baseDelay * growth : maximumDelay
         let jitter = bound * Double.random(in: 0...1, using: &generator)
         return max(jitter, retryAfter ?? .zero)
     }
@@ -56,12 +57,12 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// Whether an exchange that failed this way may succeed later.
     ///
-    /// A host that was not found, a certificate that is not trusted, a refused redirect or an answer that is not HTTP stay
-    /// what they are.
+    /// A certificate that is not trusted, a refused redirect or an answer that is not HTTP stay what they are. A host that
+    /// is not found may be: the system's resolver does not say whether the name is wrong or nobody could be asked.
     public static func isTransient(_ code: TransportError.Code) -> Bool {
         switch code {
-        case .connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed: true
-        case .invalidURL, .hostNotFound, .tlsFailed, .protocolViolation, .tooManyRedirects, .redirectRefused, .shutDown:
+        case .hostNotFound, .connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed: true
+        case .invalidURL, .tlsFailed, .protocolViolation, .tooManyRedirects, .redirectRefused, .shutDown:
             false
         }
     }

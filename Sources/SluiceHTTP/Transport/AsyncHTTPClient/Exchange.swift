@@ -24,7 +24,8 @@ final class Exchange: Sendable {
         var machine: Machine
         var task: HTTPClient.Task<Void>?
         var watch: Scheduled<Void>?
-        var lastActivity = NIODeadline.now()
+        /// When the server last did something, or had to begin; nil until the request is sent.
+        var lastActivity: NIODeadline?
     }
 
     private let url: URL
@@ -104,6 +105,10 @@ final class Exchange: Sendable {
         }
     }
 
+    func sentRequest() {
+        state.withLock { $0.lastActivity = .now() }
+    }
+
     func receivedHead(_ head: ResponseHead, on eventLoop: any EventLoop) {
         state.withLock { state in
             state.lastActivity = .now()
@@ -174,12 +179,13 @@ final class Exchange: Sendable {
     }
 
     private func look(on eventLoop: any EventLoop) {
-        let (silence, owesBytes, task) = state.withLock { state in
-            (NIODeadline.now() - state.lastActivity, state.machine.awaitsServer, state.task)
+        // Until the request is sent, connecting has its own time.
+        let (silence, task) = state.withLock { state in
+            let silence = state.machine.awaitsServer ? state.lastActivity.map { NIODeadline.now() - $0 } : nil
+            return (silence, state.task)
         }
-        guard owesBytes, silence >= stallTimeout else {
-            let rest = owesBytes ? stallTimeout - silence : stallTimeout
-            return watch(on: eventLoop, after: rest)
+        guard let silence, silence >= stallTimeout else {
+            return watch(on: eventLoop, after: silence.map { stallTimeout - $0 } ?? stallTimeout)
         }
         let seconds = Double(stallTimeout.nanoseconds) / 1e9
         let cause = "nothing arrived for \(seconds.formattedSeconds)"
@@ -217,6 +223,10 @@ final class ExchangeDelegate: HTTPClientResponseDelegate {
     private let exchange: Exchange
 
     init(_ exchange: Exchange) { self.exchange = exchange }
+
+    func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
+        exchange.sentRequest()
+    }
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         var fields = HTTPFields()

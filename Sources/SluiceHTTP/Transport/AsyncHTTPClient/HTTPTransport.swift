@@ -22,11 +22,12 @@ import NIOHTTP1
 /// Connections are kept open and used again; each exchange under way has one of its own, and there are as many as that
 /// takes: bound them with a limiter. It follows redirects itself (``RedirectPolicy``), asks for the bytes as they
 /// are stored (`Accept-Encoding: identity`), and gives up on a server that is silent for ``Configuration/stallTimeout``
-/// while somebody waits for its bytes; a slow reader is not mistaken for a slow server. Bodies are not bounded in time.
+/// while it owes bytes: once the request is sent, and while the buffer has room. A slow reader is not mistaken for a slow
+/// server. Bodies are not bounded in time.
 /// HTTP/1.1 only: downloads want a connection each, not the small shared windows of HTTP/2 streams.
 ///
-/// No thread of the cooperative pool is blocked. A transport that is dropped without ``shutdown()`` stops the program with
-/// a message that says so: its sockets would leak.
+/// No thread of the cooperative pool is blocked. A transport that is dropped without ``shutdown()`` leaks its connections;
+/// a debug build stops with a message that says so.
 public final class HTTPTransport: Transport {
     /// How a transport connects, waits and introduces itself.
     public struct Configuration: Sendable {
@@ -47,6 +48,8 @@ public final class HTTPTransport: Transport {
             redirects: RedirectPolicy = RedirectPolicy(), userAgent: String = "Sluice",
             bufferSize: Int = 256 * 1024
         ) {
+            precondition(connectTimeout > .zero, "HTTPTransport: connectTimeout must be more than zero")
+            precondition(stallTimeout > .zero, "HTTPTransport: stallTimeout must be more than zero")
             precondition(bufferSize >= 1, "HTTPTransport: bufferSize must be at least 1")
             self.connectTimeout = connectTimeout
             self.stallTimeout = stallTimeout
@@ -90,9 +93,13 @@ public final class HTTPTransport: Transport {
         return result
     }
 
-    /// Ends all exchanges and closes all connections. Completes also when the task is cancelled.
+    /// Ends all exchanges and closes all connections. Completes also when the task is cancelled; a second call does nothing.
     public func shutdown() async throws {
-        try await client.shutdown()
+        do {
+            try await client.shutdown()
+        } catch let error as HTTPClientError where error == .alreadyShutdown {
+            // So it is.
+        }
     }
 
     /// Sends `request`, follows redirects, and returns with the head of the response that they lead to.
@@ -128,6 +135,8 @@ public final class HTTPTransport: Transport {
     }
 
     private func makeRequest(_ request: TransportRequest) throws -> HTTPClient.Request {
+        // The client traps on a port that does not fit into 16 bits.
+        guard request.url.hasUsablePort else { throw TransportError(.invalidURL, url: request.url) }
         var headers = HTTPHeaders()
         headers.reserveCapacity(request.headerFields.count + 3)
         for field in request.headerFields { headers.add(name: field.name.rawName, value: field.value) }

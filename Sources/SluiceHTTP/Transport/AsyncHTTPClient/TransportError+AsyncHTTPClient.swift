@@ -28,6 +28,8 @@ extension TransportError {
         case let error as IOError: self.init(system: error, url: url)
         case let error as ChannelError: self.init(channel: error, url: url)
         case let error as HTTPParserError: self.init(parsing: error, url: url)
+        // A body that ends with the connection, and a connection that ends without TLS's good-bye: it may be cut off.
+        case NIOSSLError.uncleanShutdown: self.init(.connectionClosed, url: url)
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             self.init(.tlsFailed, url: url, cause: "\(error)")
         default: self.init(.connectionFailed, url: url, cause: "\(error)")
@@ -40,8 +42,9 @@ extension TransportError {
         case .connectTimeout, .getConnectionFromPoolTimeout: .connectTimedOut
         case .tlsHandshakeTimeout: .connectTimedOut
         case .readTimeout, .writeTimeout, .deadlineExceeded: .stalled
-        case .remoteConnectionClosed, .cancelled, .requestStreamCancelled, .uncleanShutdown: .connectionClosed
-        case .alreadyShutdown: .shutDown
+        case .remoteConnectionClosed, .requestStreamCancelled, .uncleanShutdown: .connectionClosed
+        // Our own cancelling ends the exchange before the client says so: this is its shutdown.
+        case .alreadyShutdown, .cancelled: .shutDown
         default: .protocolViolation
         }
     }
