@@ -26,6 +26,10 @@ import Testing
         #expect(problems[0].hasPrefix(problem))
     }
 
+    @Test func `a byte order mark is skipped`() {
+        #expect(GetList("\u{FEFF}http://a.example/x\n", name: "l").entries.map(\.url) == ["http://a.example/x"])
+    }
+
     @Test func `an empty text lists nothing`() {
         #expect(GetList("", name: "x").entries.isEmpty)
         #expect(GetList("\n\n#\n", name: "x").entries.isEmpty)

@@ -289,6 +289,24 @@ private final class InstantClock: Clock {
         }
     }
 
+    @Test func `names that differ only in their bytes are different files`() {
+        let folder = URL(filePath: "/tmp", directoryHint: .isDirectory)
+        let url = URL(string: "http://a.example/x")!
+        let requests = ["\u{E9}", "e\u{301}"].map { DownloadRequest(url, to: folder, name: $0) }
+        #expect(DownloadRequest.conflicts(in: requests).isEmpty)
+    }
+
+    @Test func `a folder in the way of a replacement is found before anything is asked for`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: .replace) {
+            downloader, origin, folder in
+            try FileManager.default.createDirectory(at: folder.appending(path: "a"), withIntermediateDirectories: false)
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            guard case .file(let error) = summary.failures[0]?.reason else { return #expect(Bool(false)) }
+            #expect(error.code == .isDirectory)
+            #expect(origin.metrics.requests == 0)
+        }
+    }
+
     @Test func `somebody else's .part file is left alone`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(400_000))

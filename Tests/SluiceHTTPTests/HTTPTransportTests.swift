@@ -233,6 +233,19 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1, 99]) func `a status that is none is an error and does not stop the program`(status: Int)
+        async throws
+    {
+        try await exchange { _ in
+            OriginResponse(status: status, body: [1, 2, 3])
+        } _: { transport, origin in
+            let error = await #expect(throws: TransportError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            }
+            #expect(error?.code == .protocolViolation)
+        }
+    }
+
     @Test func `shutting down twice does no harm`() async throws {
         let transport = HTTPTransport()
         try await transport.shutdown()

@@ -19,7 +19,8 @@ struct DemoCommand: ConsoleCommand {
     @Option(
         name: [.customShort("d"), .customLong("directory")],
         help: .init(
-            "Keep the files in this folder. By default they go to a temporary one and are removed.", valueName: "dir"))
+            "Keep the files in this folder; those of the same names are replaced. By default they go to a temporary one.",
+            valueName: "dir"))
     var directory: String?
 
     @Option(

@@ -46,7 +46,8 @@ struct GetCommand: ConsoleCommand {
     var output: String?
 
     @Option(
-        name: [.customShort("j"), .customLong("jobs")], help: .init("How many downloads run at once.", valueName: "n"))
+        name: [.customShort("j", allowingJoined: true), .customLong("jobs")],
+        help: .init("How many downloads run at once.", valueName: "n"))
     var jobs = 8
 
     @Option(help: .init("How often a download is tried again.", valueName: "n"))
@@ -93,6 +94,12 @@ struct GetCommand: ConsoleCommand {
         func refuse(_ line: String) -> CommandFailure { CommandFailure(.usage, "\(line); see 'sluice get --help'") }
         guard (1...1024).contains(jobs) else {
             throw refuse("-j \(jobs): the number of downloads at once must be between 1 and 1024")
+        }
+        // A download has a connection and a partial file; some descriptors belong to the process itself.
+        if let files = ProcessTerminal.allowOpenFiles(), files < jobs * 2 + 64 {
+            throw refuse(
+                "-j \(jobs): this process may open \(files) files, which suffices for -j \(max(1, (files - 64) / 2)); "
+                    + "allow more with ulimit -n")
         }
         guard (0...1000).contains(retries) else { throw refuse("--retries \(retries): must be between 0 and 1000") }
         guard connectTimeout > 0, connectTimeout <= 86_400 else {

@@ -24,6 +24,8 @@ struct GetList: Sendable, Equatable {
     init(_ text: String, name: String) {
         // By bytes: a list may have a million lines, and looking for the ends of characters in each is slow.
         var lineNumber = 0
+        // Some editors put a byte order mark in front.
+        let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         for rawLine in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             lineNumber += 1
             let line = rawLine.trimmingBlanks()
@@ -48,6 +50,10 @@ struct GetList: Sendable, Equatable {
             return
         }
         let value = String(parts[1])
+        guard !value.utf8.contains(0) else {
+            problems.append("\(place): \(parts[0])= holds a zero byte, which no path can")
+            return
+        }
         switch parts[0] {
         case "out": entries[entries.count - 1].name = value
         case "dir": entries[entries.count - 1].folder = value

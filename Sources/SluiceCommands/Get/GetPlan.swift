@@ -103,6 +103,9 @@ struct GetPlan: Sendable {
                 list == "-"
                 ? try await files.readToEnd(descriptor: 0, name: "standard input", limit: listLimit)
                 : try await Data(asyncContentsOf: URL(filePath: list), limit: listLimit, using: files)
+        } catch let error as FileError where error.code == .limitExceeded {
+            throw CommandFailure(
+                .localFile, "-i \(list): the list has more than \(Format.bytes(Int64(listLimit))); split it")
         } catch let error as FileError {
             throw CommandFailure(.localFile, "-i \(list): \(error)")
         }

@@ -25,6 +25,27 @@ package enum ProcessTerminal {
         signal(SIGPIPE, SIG_IGN)
     }
 
+    /// Raises the limit of open files as far as the process may, and returns it; nil if there is none (getrlimit(2)).
+    ///
+    /// The usual soft limit of 1,024 is meant for programs that call select(2).
+    static func allowOpenFiles() -> Int? {
+        #if os(Linux)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+        let resource = RLIMIT_NOFILE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return nil }
+        // Darwin refuses more than OPEN_MAX, which is 10,240.
+        let wanted = min(limit.rlim_max, 10_240)
+        if limit.rlim_cur < wanted {
+            var raised = limit
+            raised.rlim_cur = wanted
+            if setrlimit(resource, &raised) == 0 { limit = raised }
+        }
+        return limit.rlim_cur >= rlim_t(Int32.max) ? nil : Int(limit.rlim_cur)
+    }
+
     /// Ends the process now: no handlers, no flushing.
     package static func exitAtOnce(_ status: ExitStatus) -> Never {
         _exit(status.rawValue)

@@ -97,7 +97,6 @@ final class DownloaderRun: Sendable {
     private func outcomesBeforehand(of batch: Range<Int>) async -> [DownloadOutcome?] {
         let existing = downloader.configuration.existing
         let undecided = [DownloadOutcome?](repeating: nil, count: batch.count)
-        guard existing != .replace else { return undecided }
         // A symbolic link that leads nowhere occupies its name, too.
         let targets = requests[batch].map(\.target)
         guard let statuses = try? await downloader.files.statuses(of: targets, followingLinks: false) else {
@@ -107,6 +106,13 @@ final class DownloaderRun: Sendable {
         return zip(batch, statuses).map { index, status in
             switch status {
             case .success(nil): return nil
+            case .success(let found?) where existing == .replace:
+                // Found out now rather than after the whole transfer.
+                guard found.kind == .directory else { return nil }
+                let failure = FileError(
+                    code: .isDirectory, operation: "replace", path: requests[index].target.path(percentEncoded: false),
+                    remedy: "Choose another name, or remove the folder.")
+                return .failed(error(.file(failure), requests[index]))
             case .success where existing == .skip: return .skipped
             case .success: return .failed(error(.targetExists, requests[index]))
             case .failure(let failure): return .failed(error(.file(failure), requests[index]))

@@ -71,19 +71,25 @@ extension DownloadRequest {
     ///
     /// O(n). Folders are compared by their URLs as they are: make them absolute and standardized first.
     public static func conflicts(in requests: [DownloadRequest]) -> [Int: Int] {
+        // Names by their bytes: String takes one spelling of é for the other, and Linux does not.
         struct Place: Hashable {
             var folder: URL
-            var name: String
+            var name: [UInt8]
+
+            init(_ folder: URL, _ name: String) {
+                self.folder = folder
+                self.name = Array(name.utf8)
+            }
         }
         var targets: [Place: Int] = [:]
         targets.reserveCapacity(requests.count)
         var conflicts: [Int: Int] = [:]
         for (index, request) in requests.enumerated() {
-            let place = Place(folder: request.folder, name: request.name)
+            let place = Place(request.folder, request.name)
             if let earlier = targets[place] { conflicts[index] = earlier } else { targets[place] = index }
         }
         for (index, request) in requests.enumerated() where conflicts[index] == nil {
-            let partial = Place(folder: request.folder, name: request.partialName)
+            let partial = Place(request.folder, request.partialName)
             guard let other = targets[partial], other != index else { continue }
             conflicts[max(index, other)] = min(index, other)
         }

@@ -77,6 +77,16 @@ public struct TransportResponse: Sendable {
     }
 }
 
+extension HTTPFields {
+    /// The transfer codings of a response, unless they are `chunked` alone, or none (RFC 9112, section 6.1).
+    ///
+    /// With others the bytes of the body would be those of the coding, or of its framing.
+    var unsupportedTransferCoding: String? {
+        guard let codings = self[.transferEncoding]?.trimmingSpaces().lowercased() else { return nil }
+        return codings == "chunked" ? nil : codings
+    }
+}
+
 extension StringProtocol {
     /// Whether it is a number without sign or space: what `1*DIGIT` of HTTP's grammars is.
     var isDigits: Bool {

@@ -74,6 +74,7 @@ public final class HTTPTransport: Transport {
         // A refused connection is reported at once; whether to try again is the retry policy's business.
         settings.connectionPool.retryConnectionEstablishment = false
         settings.httpVersion = .http1Only
+        settings.http1_1ConnectionDebugInitializer = { ResponseGuard.install(on: $0) }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
     }
 
@@ -130,6 +131,10 @@ public final class HTTPTransport: Transport {
         let handle = ExchangeHandle(exchange)
         let head = try await exchange.head { delegate in
             self.client.execute(request: outgoing, delegate: delegate)
+        }
+        if let coding = head.headerFields.unsupportedTransferCoding {
+            throw TransportError(
+                .protocolViolation, url: request.url, cause: "the transfer coding \"\(coding)\" is not supported")
         }
         return (head, handle)
     }

@@ -31,7 +31,7 @@ extension TransportError {
         // A body that ends with the connection, and a connection that ends without TLS's good-bye: it may be cut off.
         case NIOSSLError.uncleanShutdown: self.init(.connectionClosed, url: url)
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            self.init(.tlsFailed, url: url, cause: "\(error)")
+            self.init(.tlsFailed, url: url, cause: Self.reason(ofTLS: "\(error)"))
         default: self.init(.connectionFailed, url: url, cause: "\(error)")
         }
     }
@@ -58,6 +58,12 @@ extension TransportError {
         self.init(last, url: url)
     }
 
+    /// The reason in BoringSSL's words, without the places in its sources: `CERTIFICATE_VERIFY_FAILED`.
+    private static func reason(ofTLS description: String) -> String {
+        guard let start = description.firstRange(of: "OPENSSL_internal:")?.upperBound else { return description }
+        return String(description[start...].prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+    }
+
     private init(system error: IOError, url: URL) {
         let code: Code =
             switch error.errnoCode {
@@ -66,6 +72,12 @@ extension TransportError {
             case ETIMEDOUT: .connectTimedOut
             default: .connectionFailed
             }
+        if error.errnoCode == EMFILE || error.errnoCode == ENFILE {
+            self.init(
+                .connectionFailed, url: url, cause: String(cString: strerror(error.errnoCode)),
+                remedy: "run fewer downloads at once, or allow more open files (ulimit -n)")
+            return
+        }
         self.init(code, url: url, cause: code == .connectionFailed ? String(cString: strerror(error.errnoCode)) : nil)
     }
 

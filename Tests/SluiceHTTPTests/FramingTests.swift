@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-@Suite struct `Content-Length` {
+@Suite struct `A message's framing` {
     @Test(
         arguments: [
             ("0", 0), ("12", 12), (" 12 ", 12), ("12, 12", 12), ("12,13", nil), ("-1", nil), ("+1", nil), ("1 2", nil),
@@ -15,6 +15,18 @@ import Testing
             status: .ok, headerFields: [.contentLength: field], url: URL(string: "http://a.example/")!,
             body: ResponseBody(Nothing()))
         #expect(response.contentLength == length)
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil), ("chunked", nil), (" Chunked ", nil), ("gzip, chunked", "gzip, chunked"),
+            ("identity", "identity"),
+            ("xchunked", "xchunked"), ("chunked, identity", "chunked, identity"),
+            ("chunked, chunked", "chunked, chunked"),
+        ] as [(String?, String?)])
+    func `a transfer coding that nobody asked for is found`(field: String?, unsupported: String?) {
+        let fields: HTTPFields = field.map { [.transferEncoding: $0] } ?? [:]
+        #expect(fields.unsupportedTransferCoding == unsupported)
     }
 
     private final class Nothing: ResponseBodySource {
