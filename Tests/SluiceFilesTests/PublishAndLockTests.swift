@@ -153,4 +153,118 @@ import Testing
             #expect(io.metrics.openFiles == 0)
         }
     }
+
+    // MARK: What is not a regular file
+
+    @Test(arguments: [WriteOpening.truncate, .append])
+    func `a locked open does not follow a symbolic link, and its target stays`(opening: WriteOpening) async throws {
+        try await withIO { io, folder in
+            let target = folder.appending(path: "target")
+            let part = folder.appending(path: "song.part")
+            try pattern(50).write(to: target)
+            #expect(symlink(target.path, part.path) == 0)
+            let error = await expectFileError(.tooManyLinks) {
+                try await part.withFileForWriting(opening, lock: .exclusive, using: io) {
+                    try await $0.write(pattern(5))
+                }
+            }
+            #expect(error?.path == part.path && error?.remedy?.contains("symbolic link") == true)
+            let options = FileWriteOptions(temporaryName: "song.part")
+            await expectFileError(.tooManyLinks) {
+                try await pattern(5).asyncWrite(to: folder.appending(path: "song"), options: options, using: io)
+            }
+            #expect(same(contents(of: target), pattern(50)))
+            #expect(names(in: folder) == ["song.part", "target"])
+        }
+    }
+
+    @Test func `a locked open of a missing link's target creates nothing`() async throws {
+        try await withIO { io, folder in
+            let part = folder.appending(path: "song.part")
+            #expect(symlink(folder.appending(path: "target").path, part.path) == 0)
+            await expectFileError(.tooManyLinks) {
+                try await part.withFileForWriting(lock: .exclusive, using: io) { _ in }
+            }
+            #expect(names(in: folder) == ["song.part"])
+        }
+    }
+
+    enum Irregular: CaseIterable {
+        case fifo, fifoWithReader, socket, folder
+
+        /// Puts one at the path; the descriptor keeps it as it is.
+        func make(at path: String) -> CInt {
+            switch self {
+            case .fifo:
+                #expect(mkfifo(path, 0o600) == 0)
+                return -1
+            case .fifoWithReader:
+                #expect(mkfifo(path, 0o600) == 0)
+                return open(path, O_RDONLY | O_NONBLOCK)
+            case .socket: return boundSocket(at: path)
+            case .folder:
+                #expect(mkdir(path, 0o700) == 0)
+                return -1
+            }
+        }
+    }
+
+    @Test(arguments: Irregular.allCases)
+    func `a locked open of what is not a regular file fails at once and names the path`(kind: Irregular) async throws {
+        try await withIO(threads: 1) { io, folder in
+            let part = folder.appending(path: "song.part")
+            let keeper = kind.make(at: part.path)
+            defer { if keeper >= 0 { close(keeper) } }
+            for opening in [WriteOpening.truncate, .append] {
+                let error = await expectFileError(.notRegularFile) {
+                    try await part.withFileForWriting(opening, lock: .exclusive, using: io) { _ in }
+                }
+                #expect(error?.path == part.path && error?.remedy != nil)
+            }
+            let options = FileWriteOptions(temporaryName: "song.part")
+            let error = await expectFileError(.notRegularFile) {
+                try await pattern(5).asyncWrite(to: folder.appending(path: "song"), options: options, using: io)
+            }
+            #expect(error?.path == part.path)
+            #expect(names(in: folder) == ["song.part"])
+        }
+    }
+
+    // MARK: File systems without locks
+
+    @Test(arguments: [EOPNOTSUPP, ENOLCK, EINVAL, ENOSYS])
+    func `where the file system has no locks, a locked open goes on without one`(number: CInt) async throws {
+        try await withIO(calls: .failing(.lock, with: number)) { io, folder in
+            let part = folder.appending(path: "song.part")
+            let song = folder.appending(path: "song")
+            try pattern(100).write(to: part)
+            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            try await stream.write(pattern(5))
+            try await stream.publish(as: song)
+            #expect(same(contents(of: song), pattern(5)))
+            let options = FileWriteOptions(temporaryName: "song.part")
+            try await pattern(7).asyncWrite(to: song, options: options, using: io)
+            #expect(same(contents(of: song), pattern(7)))
+            #expect(names(in: folder) == ["song"])
+        }
+    }
+}
+
+/// A socket of the local domain, bound to a path.
+private func boundSocket(at path: String) -> CInt {
+    #if canImport(Glibc)
+    let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+    #else
+    let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
+    #endif
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: address) { address in
+        address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+    }
+    #expect(bound == 0)
+    return descriptor
 }

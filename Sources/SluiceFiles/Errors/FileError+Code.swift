@@ -29,7 +29,7 @@ extension FileError.Code {
     public static let invalidPath = Self("the URL does not name a file")
     /// Source and destination are on different file systems.
     public static let differentFileSystems = Self("source and destination are on different file systems")
-    /// A device, FIFO or socket is where a regular file was expected.
+    /// A device, FIFO or socket is where a regular file was expected; for an open with a lock, a folder too.
     public static let notRegularFile = Self("it is not a regular file")
 
     // MARK: Permission

@@ -21,7 +21,7 @@ extension Kernel {
         if let name = options.temporaryName {
             try checkTemporaryName(name, for: path)
             temporary = try openLocked(
-                Path.join(folder, name), flags: O_WRONLY | O_CREAT | O_NOFOLLOW,
+                Path.join(folder, name), flags: O_WRONLY | O_CREAT,
                 permissions: options.permissions.rawValue, truncating: true, for: "create temporary file")
             isLocked = true
         } else {
