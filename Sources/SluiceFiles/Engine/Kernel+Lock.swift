@@ -75,7 +75,8 @@ extension Kernel {
             case ELOOP:
                 error.remedy =
                     "A file is not locked through a symbolic link: remove the link, or give the file's own path."
-            case EISDIR, ENXIO, ENODEV:  // a folder; a FIFO without a reader or a socket; a device without a driver
+            // A folder; a FIFO without a reader or a socket; a socket on Apple platforms; a device without a driver.
+            case EISDIR, ENXIO, EOPNOTSUPP, ENODEV:
                 error.code = .notRegularFile
                 error.remedy = Self.onlyRegularFiles
             default: break
