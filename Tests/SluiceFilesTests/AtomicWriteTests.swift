@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(arguments: failures.filter { $0.0 != .close } + [(.lock, ENOLCK, .exhausted), (.lock, EWOULDBLOCK, .locked)])
+    @Test(arguments: failures.filter { $0.0 != .close } + [(.lock, EIO, .inputOutput), (.lock, EWOULDBLOCK, .locked)])
     func `the same holds with a chosen temporary name`(call: Call, number: CInt, code: FileError.Code) async throws {
         try await withIO(calls: .failing(call, with: number)) { io, folder in
             let url = folder.appending(path: "file")

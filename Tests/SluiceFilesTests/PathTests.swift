@@ -252,3 +252,30 @@ import Testing
         }
     }
 }
+
+@Suite(.timeLimit(.minutes(1))) struct `URLs as paths` {
+    @Test(arguments: [
+        ("https://user:secret@example.org/secret/song?token=secret#secret", "https://example.org"),
+        ("https://example.org:8080/secret", "https://example.org"), ("data:text/plain,secret", "data:…"),
+        ("secret/song?token=secret", "URL without a scheme"),
+    ])
+    func `an error about a URL of no file shows its scheme and host alone`(text: String, shown: String) async throws {
+        let url = try #require(URL(string: text))
+        try await withIO { io, _ in
+            let error = await expectFileError(.invalidPath) { try await Data(asyncContentsOf: url, using: io) }
+            #expect(error?.path == shown)
+            #expect(error.map { "\($0)".contains("secret") } == false)
+        }
+    }
+
+    @Test(arguments: ["a\u{600}", "a\u{301}", "\u{301}", "a\u{200D}", "\u{600}"])
+    func `slashes at the end are cut off, and nothing of the name with them`(name: String) async throws {
+        try await withIO { io, folder in
+            for slashes in ["", "/", "//"] {
+                let url = URL(filePath: "\(folder.path)/\(name)\(slashes)")
+                try await pattern(5).asyncWrite(to: url, using: io)
+                #expect(names(in: folder).map { Array($0.utf8) } == [Array(name.utf8)])
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 import Foundation
 import SluiceFiles
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct `The queue of jobs` {
@@ -157,5 +158,90 @@ private struct SplitMix {
             await closed.next()
             #expect(weakly == nil)
         }
+    }
+
+    // MARK: No threads
+
+    @Test func `without any thread an operation fails, and says what to do`() async throws {
+        var calls = SystemCalls.system
+        calls.startThread = { _, _ in -EAGAIN }
+        try await withIO(calls: calls) { io, folder in
+            for _ in 0..<3 {
+                let error = await expectFileError(.exhausted) { try await io.status(of: folder) }
+                #expect(error?.systemError == EAGAIN && error?.remedy?.contains("threads") == true)
+            }
+            #expect(io.metrics.threads == 0)
+        }
+    }
+
+    @Test func `a thread that does not start leaves its job to the others`() async throws {
+        let starts = Mutex(0)
+        let gate = ThreadGate()
+        var calls = gate.beforeOpen()
+        calls.startThread = { stackSize, body in
+            let isFirst = starts.withLock { starts in
+                starts += 1
+                return starts == 1
+            }
+            return isFirst ? SystemCalls.system.startThread(stackSize, body) : -EAGAIN
+        }
+        try await withIO(threads: 4, calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(5).write(to: url)
+            let first = Task { try await Data(asyncContentsOf: url, using: io) }
+            await gate.waitForThreads(1)
+            let more = (0..<3).map { _ in Task { try await Data(asyncContentsOf: url, using: io) } }
+            while io.metrics.jobsWaiting < 3 { await Task.yield() }
+            gate.open()
+            for task in [first] + more { #expect(try await task.value == pattern(5)) }
+            #expect(starts.withLock { $0 } == 4)
+        }
+    }
+
+    @Test func `without any thread a stream is still closed`() async throws {
+        let hasThreads = Mutex(true)
+        var calls = SystemCalls.system
+        calls.startThread = { stackSize, body in
+            hasThreads.withLock { $0 } ? SystemCalls.system.startThread(stackSize, body) : -EAGAIN
+        }
+        try await withIO(calls: calls) { io, folder in
+            let part = folder.appending(path: "part")
+            let closed = try await part.openForWriting(using: io)
+            let dropped = try await part.openForWriting(using: io)
+            await io.shutdown()
+            hasThreads.withLock { $0 = false }
+            let finished = io.metrics.jobsFinished
+            try await closed.close()
+            _ = consume dropped
+            #expect(io.metrics.openFiles == 0)
+            #expect(io.metrics.jobsFinished == finished + 2)
+        }
+    }
+
+    @Test func `a shutdown that waits for a thread which does not start returns`() async throws {
+        let executor = ManualExecutor()
+        let engine = Mutex<FileIO?>(nil)
+        let log = CallLog()
+        var calls = SystemCalls.system
+        calls.startThread = { _, _ in
+            // The job is in the queue. Now the engine is shut down, and its end waited for.
+            if let io = engine.withLock({ $0.take() }) {
+                _ = executor.spawn {
+                    await io.shutdown()
+                    log.add("ended")
+                }
+                executor.runUntilIdle()
+            }
+            return -EAGAIN
+        }
+        let io = FileIO(calls: calls)
+        engine.withLock { $0 = io }
+        await expectFileError(.exhausted) { try await io.status(of: URL(filePath: "/")) }
+        while log.all.isEmpty, !Task.isCancelled {
+            executor.runUntilIdle()
+            await Task.yield()
+        }
+        #expect(log.all == ["ended"])
+        #expect(io.metrics.threads == 0)
     }
 }

@@ -153,4 +153,291 @@ import Testing
             #expect(io.metrics.openFiles == 0)
         }
     }
+
+    // MARK: Publishing that fails
+
+    @Test(arguments: [
+        (Call.sync, EIO, FileError.Code.inputOutput), (.rename, EXDEV, .differentFileSystems),
+        (.rename, ENOSPC, .noSpace),
+    ])
+    func `publishing that fails removes the file before the lock is given up, if asked to`(
+        call: Call, number: CInt, code: FileError.Code
+    ) async throws {
+        let log = CallLog()
+        var calls = SystemCalls.recorded(in: log)
+        calls.fail(call, with: number)
+        try await withIO(calls: calls) { io, folder in
+            let part = folder.appending(path: "song.part")
+            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            await expectPublishError(code, of: stream) {
+                try await $0.publish(as: folder.appending(path: "song"), removingOnFailure: true)
+            }
+            #expect(log.all.suffix(2) == ["unlink", "close"])
+            #expect(io.metrics.openFiles == 0)
+            #expect(names(in: folder) == [])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `publishing that is cancelled in the queue closes the file, and removes it if asked to`(
+        isRemoving: Bool
+    ) async throws {
+        let gate = ThreadGate()
+        let log = CallLog()
+        var calls = SystemCalls.recorded(in: log)
+        calls.makeDirectory = { path, mode in
+            gate.pass()
+            return SystemCalls.system.makeDirectory(path, mode)
+        }
+        try await withIO(threads: 1, calls: calls) { io, folder in
+            let part = folder.appending(path: "song.part")
+            let publishing = Task {
+                let stream = try await part.openForWriting(lock: .exclusive, using: io)
+                let blocking = Task { try await io.makeDirectory(at: folder) }
+                await gate.waitForThreads(1)
+                log.add("publish")
+                do {
+                    try await stream.publish(as: folder.appending(path: "song"), removingOnFailure: isRemoving)
+                    Issue.record("nothing was thrown")
+                } catch {
+                    #expect(error is CancellationError)
+                }
+                try await blocking.value
+            }
+            while !log.all.contains("publish") || io.metrics.jobsWaiting < 1 { await Task.yield() }
+            publishing.cancel()
+            while io.metrics.jobsWithdrawn < 1 { await Task.yield() }
+            gate.open()
+            try await publishing.value
+            #expect(log.all == ["create", "lock", "publish"] + (isRemoving ? ["unlink"] : []) + ["close"])
+            #expect(names(in: folder) == (isRemoving ? [] : ["song.part"]))
+        }
+    }
+
+    @Test func `publishing under what is no file URL removes the file too`() async throws {
+        try await withIO { io, folder in
+            let part = folder.appending(path: "song.part")
+            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            await expectPublishError(.invalidPath, of: stream) {
+                try await $0.publish(as: URL(string: "https://example.org/song")!, removingOnFailure: true)
+            }
+            #expect(io.metrics.openFiles == 0)
+            #expect(names(in: folder) == [])
+        }
+    }
+
+    @Test func `a sync of the folder that fails comes after the rename, and removes nothing`() async throws {
+        try await withIO(calls: .failing(.syncFolder, with: EIO)) { io, folder in
+            let song = folder.appending(path: "song")
+            // Also where the old name is the final one.
+            for part in [folder.appending(path: "song.part"), song] {
+                let stream = try await part.openForWriting(lock: .exclusive, using: io)
+                try await stream.write(pattern(10))
+                await expectPublishError(.inputOutput, of: stream) {
+                    try await $0.publish(as: song, durability: .fullAndDirectory, removingOnFailure: true)
+                }
+                #expect(io.metrics.openFiles == 0)
+                #expect(same(contents(of: song), pattern(10)))
+                #expect(names(in: folder) == ["song"])
+            }
+        }
+    }
+
+    @Test func `a file that took the name meanwhile is neither published nor removed`() async throws {
+        try await withIO { io, folder in
+            let part = folder.appending(path: "song.part")
+            let song = folder.appending(path: "song")
+            try pattern(50).write(to: song)
+            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            try FileManager.default.removeItem(at: part)
+            try pattern(7).write(to: part)
+            let error = await expectPublishError(.replaced, of: stream) {
+                try await $0.publish(as: song, removingOnFailure: true)
+            }
+            #expect(error?.path == part.path && error?.remedy?.contains("replaced by another") == true)
+            #expect(same(contents(of: song), pattern(50)))
+            #expect(same(contents(of: part), pattern(7)))
+
+            let gone = try await part.openForWriting(lock: .exclusive, using: io)
+            try FileManager.default.removeItem(at: part)
+            await expectPublishError(.notFound, of: gone) { try await $0.publish(as: song) }
+            #expect(io.metrics.openFiles == 0)
+            #expect(same(contents(of: song), pattern(50)))
+        }
+    }
+
+    // MARK: What is replaced
+
+    @Test func `a file that publishing replaces hands on its mode`() async throws {
+        try await withIO { io, folder in
+            let part = folder.appending(path: "song.part")
+            let song = folder.appending(path: "song")
+            try pattern(50).write(to: song)
+            #expect(chmod(song.path, 0o4751) == 0)
+            let stream = try await part.openForWriting(permissions: 0o600, lock: .exclusive, using: io)
+            try await stream.write(pattern(10))
+            try await stream.publish(as: song)
+            #expect(same(contents(of: song), pattern(10)))
+            #expect(mode(of: song) == 0o4751)
+            let new = try await part.openForWriting(permissions: 0o600, lock: .exclusive, using: io)
+            try await new.publish(as: folder.appending(path: "new"))
+            #expect(mode(of: folder.appending(path: "new")) == 0o600)
+        }
+    }
+
+    @Test func `publishing replaces a symbolic link itself, and refuses a FIFO and a folder`() async throws {
+        try await withIO { io, folder in
+            let part = folder.appending(path: "song.part")
+            let (link, target) = (folder.appending(path: "link"), folder.appending(path: "target"))
+            try pattern(50).write(to: target)
+            #expect(symlink(target.path, link.path) == 0)
+            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            try await stream.publish(as: link)
+            #expect(same(contents(of: link), Data()))
+            #expect(same(contents(of: target), pattern(50)))
+
+            let (fifo, inner) = (folder.appending(path: "fifo"), folder.appending(path: "folder"))
+            #expect(mkfifo(fifo.path, 0o600) == 0)
+            #expect(mkdir(inner.path, 0o700) == 0)
+            for (url, code) in [(fifo, FileError.Code.notRegularFile), (inner, .isDirectory)] {
+                let stream = try await part.openForWriting(lock: .exclusive, using: io)
+                let error = await expectPublishError(code, of: stream) { try await $0.publish(as: url) }
+                #expect(error?.path == url.path)
+            }
+            #expect(names(in: folder) == ["fifo", "folder", "link", "song.part", "target"])
+        }
+    }
+
+    // MARK: What is not a regular file
+
+    @Test(arguments: [WriteOpening.truncate, .append])
+    func `a locked open does not follow a symbolic link, and its target stays`(opening: WriteOpening) async throws {
+        try await withIO { io, folder in
+            let target = folder.appending(path: "target")
+            let part = folder.appending(path: "song.part")
+            try pattern(50).write(to: target)
+            #expect(symlink(target.path, part.path) == 0)
+            let error = await expectFileError(.tooManyLinks) {
+                try await part.withFileForWriting(opening, lock: .exclusive, using: io) {
+                    try await $0.write(pattern(5))
+                }
+            }
+            #expect(error?.path == part.path && error?.remedy?.contains("symbolic link") == true)
+            let options = FileWriteOptions(temporaryName: "song.part")
+            await expectFileError(.tooManyLinks) {
+                try await pattern(5).asyncWrite(to: folder.appending(path: "song"), options: options, using: io)
+            }
+            #expect(same(contents(of: target), pattern(50)))
+            #expect(names(in: folder) == ["song.part", "target"])
+        }
+    }
+
+    @Test func `a locked open of a missing link's target creates nothing`() async throws {
+        try await withIO { io, folder in
+            let part = folder.appending(path: "song.part")
+            #expect(symlink(folder.appending(path: "target").path, part.path) == 0)
+            await expectFileError(.tooManyLinks) {
+                try await part.withFileForWriting(lock: .exclusive, using: io) { _ in }
+            }
+            #expect(names(in: folder) == ["song.part"])
+        }
+    }
+
+    enum Irregular: CaseIterable {
+        case fifo, fifoWithReader, socket, folder
+
+        /// Puts one at the path; the descriptor keeps it as it is.
+        func make(at path: String) -> CInt {
+            switch self {
+            case .fifo:
+                #expect(mkfifo(path, 0o600) == 0)
+                return -1
+            case .fifoWithReader:
+                #expect(mkfifo(path, 0o600) == 0)
+                return open(path, O_RDONLY | O_NONBLOCK)
+            case .socket: return boundSocket(at: path)
+            case .folder:
+                #expect(mkdir(path, 0o700) == 0)
+                return -1
+            }
+        }
+    }
+
+    @Test(arguments: Irregular.allCases)
+    func `a locked open of what is not a regular file fails at once and names the path`(kind: Irregular) async throws {
+        try await withIO(threads: 1) { io, folder in
+            let part = folder.appending(path: "song.part")
+            let keeper = kind.make(at: part.path)
+            defer { if keeper >= 0 { close(keeper) } }
+            for opening in [WriteOpening.truncate, .append] {
+                let error = await expectFileError(.notRegularFile) {
+                    try await part.withFileForWriting(opening, lock: .exclusive, using: io) { _ in }
+                }
+                #expect(error?.path == part.path && error?.remedy != nil)
+            }
+            let options = FileWriteOptions(temporaryName: "song.part")
+            let error = await expectFileError(.notRegularFile) {
+                try await pattern(5).asyncWrite(to: folder.appending(path: "song"), options: options, using: io)
+            }
+            #expect(error?.path == part.path)
+            #expect(names(in: folder) == ["song.part"])
+        }
+    }
+
+    // MARK: File systems without locks
+
+    @Test(arguments: [EOPNOTSUPP, ENOLCK, EINVAL, ENOSYS])
+    func `where the file system has no locks, a locked open goes on without one`(number: CInt) async throws {
+        try await withIO(calls: .failing(.lock, with: number)) { io, folder in
+            let part = folder.appending(path: "song.part")
+            let song = folder.appending(path: "song")
+            try pattern(100).write(to: part)
+            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            try await stream.write(pattern(5))
+            try await stream.publish(as: song)
+            #expect(same(contents(of: song), pattern(5)))
+            let options = FileWriteOptions(temporaryName: "song.part")
+            try await pattern(7).asyncWrite(to: song, options: options, using: io)
+            #expect(same(contents(of: song), pattern(7)))
+            #expect(names(in: folder) == ["song"])
+        }
+    }
+}
+
+/// Expects that `body`, which takes the stream away, throws a `FileError` with this code.
+@discardableResult
+private func expectPublishError(
+    _ code: FileError.Code, of stream: consuming AsyncFileStream<WriteMode>,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: (consuming AsyncFileStream<WriteMode>) async throws -> Void
+) async -> FileError? {
+    do {
+        try await body(stream)
+        Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+    } catch let error as FileError {
+        #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+        return error
+    } catch {
+        Issue.record("not a FileError: \(error)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+/// A socket of the local domain, bound to a path.
+private func boundSocket(at path: String) -> CInt {
+    #if canImport(Glibc)
+    let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+    #else
+    let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
+    #endif
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: address) { address in
+        address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+    }
+    #expect(bound == 0)
+    return descriptor
 }

@@ -33,7 +33,8 @@ public final class FileIO: Sendable {
     /// Makes an engine over other system calls, to test how programs behave when the kernel says no.
     package init(configuration: Configuration = .init(), calls: SystemCalls) {
         kernel = Kernel(calls: calls)
-        pool = WorkerPool(threads: configuration.threads, stackSize: configuration.stackSize)
+        pool = WorkerPool(
+            threads: configuration.threads, stackSize: configuration.stackSize, startingThreads: calls.startThread)
     }
 
     deinit { pool.close() }

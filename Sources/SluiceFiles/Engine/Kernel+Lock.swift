@@ -23,20 +23,27 @@ extension Kernel {
     /// Without the look, this process would write into the finished file "song". The same danger lies in a second name: a
     /// crash between link and unlink (see `renameWithoutReplacing`) leaves "song" and "song.part" as one file. A file that
     /// is to be cut off and has other names is left to them, and made anew under this one. See flock(2).
+    ///
+    /// The name is often one that others can guess ("song.part"), so it is taken for a file and nothing else: a symbolic
+    /// link is not followed (O_NOFOLLOW), and a FIFO does not keep the thread until its reader comes (O_NONBLOCK, which
+    /// means nothing for a regular file). See open(2).
+    ///
+    /// Where the file system has no locks, the file is opened without one.
     func openLocked(
         _ path: String, flags: CInt, permissions: UInt32, truncating: Bool, for operation: String
     ) throws(FileError) -> OpenedFile {
         for _ in 0..<Self.mostLockAttempts {
-            let descriptor = try open(path, flags, permissions: permissions, for: operation)
+            let descriptor = try openToLock(path, flags, permissions: permissions, for: operation)
             do throws(FileError) {
-                try check(retrying { calls.lock(descriptor, LOCK_EX | LOCK_NB) }, "lock", path)
+                let locked = retrying { calls.lock(descriptor, LOCK_EX | LOCK_NB) }
                 let opened = try status(ofDescriptor: descriptor, path)
+                // Before the lock's result: of a FIFO that another holds, it matters that it is a FIFO.
                 guard opened.isRegularFile else {
                     throw FileError(
-                        code: .notRegularFile, operation: "lock", path: path,
-                        remedy: "Only a regular file is locked and emptied: choose another path.")
+                        code: .notRegularFile, operation: "lock", path: path, remedy: Self.onlyRegularFiles)
                 }
-                if let found = try status(of: path, followingLinks: flags & O_NOFOLLOW == 0),
+                if !Self.hasNoLocks(locked) { try check(locked, "lock", path) }
+                if let found = try status(of: path, followingLinks: false),
                     found.isSameFile(as: opened)
                 {
                     if !truncating || opened.links < 2 {
@@ -55,5 +62,35 @@ extension Kernel {
         }
         throw FileError(
             code: .locked, operation: "lock", path: path, remedy: "Others keep replacing this file: try again later.")
+    }
+
+    private func openToLock(
+        _ path: String, _ flags: CInt, permissions: UInt32, for operation: String
+    ) throws(FileError) -> CInt {
+        do throws(FileError) {
+            return try open(path, flags | O_NOFOLLOW | O_NONBLOCK, permissions: permissions, for: operation)
+        } catch {
+            var error = error
+            switch error.systemError {
+            case ELOOP:
+                error.remedy =
+                    "A file is not locked through a symbolic link: remove the link, or give the file's own path."
+            // A folder; a FIFO without a reader or a socket; a socket on Apple platforms; a device without a driver.
+            case EISDIR, ENXIO, EOPNOTSUPP, ENODEV:
+                error.code = .notRegularFile
+                error.remedy = Self.onlyRegularFiles
+            default: break
+            }
+            throw error
+        }
+    }
+
+    private static var onlyRegularFiles: String { "Only a regular file is locked and emptied: choose another path." }
+
+    /// Whether a result of flock(2) says that this file system has no locks: FUSE, SMB and NFS mounts answer with one or
+    /// another of these. ENOLCK, which may also mean that the server has no more, is among them since NFS without a lock
+    /// daemon says just that.
+    private static func hasNoLocks(_ result: CInt) -> Bool {
+        [-EOPNOTSUPP, -ENOTSUP, -ENOLCK, -EINVAL, -ENOSYS].contains(result)
     }
 }

@@ -146,6 +146,12 @@ final class Kernel: Sendable {
         try check(path.withCString { path in retrying { calls.unlink(path) } }, "remove", path)
     }
 
+    /// Removes a name only if it still leads to this file: what others put there since then stays.
+    func unlink(_ path: String, ifStill file: RawStatus) throws(FileError) {
+        let found = try status(of: path, followingLinks: false)
+        if found?.isSameFile(as: file) == true { try unlink(path) }
+    }
+
     func unlinkQuietly(_ path: String) {
         _ = path.withCString { path in retrying { calls.unlink(path) } }
     }

@@ -15,6 +15,8 @@ extension FileError.Code {
     public static let notFound = Self("no such file or folder")
     /// Something is at the path already and was not to be replaced.
     public static let exists = Self("something is there already")
+    /// Another file is at the path now, in place of the one that was opened there.
+    public static let replaced = Self("another file is there now")
     /// A folder is where a file was expected.
     public static let isDirectory = Self("it is a folder")
     /// A file is where a folder was expected.
@@ -29,7 +31,7 @@ extension FileError.Code {
     public static let invalidPath = Self("the URL does not name a file")
     /// Source and destination are on different file systems.
     public static let differentFileSystems = Self("source and destination are on different file systems")
-    /// A device, FIFO or socket is where a regular file was expected.
+    /// A device, FIFO or socket is where a regular file was expected; for an open with a lock, a folder too.
     public static let notRegularFile = Self("it is not a regular file")
 
     // MARK: Permission

@@ -7,6 +7,7 @@ internal import Synchronization
 final class WorkerPool: FileLane {
     private let limit: Int
     private let stackSize: Int
+    private let start: @Sendable (Int, @escaping @Sendable () -> Void) -> CInt
     private let storage = ConditionLock(State())
 
     private struct State {
@@ -19,10 +20,14 @@ final class WorkerPool: FileLane {
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
-    init(threads: Int, stackSize: Int) {
+    init(
+        threads: Int, stackSize: Int,
+        startingThreads start: @escaping @Sendable (Int, @escaping @Sendable () -> Void) -> CInt
+    ) {
         precondition(threads > 0, "A FileIO needs at least one thread.")
         limit = threads
         self.stackSize = stackSize
+        self.start = start
     }
 
     deinit { close() }
@@ -73,37 +78,62 @@ final class WorkerPool: FileLane {
     // MARK: Threads
 
     private func startThread() {
-        let result = DetachedThread.start(stackSize: stackSize) { [storage] in Self.work(storage) }
-        guard result != 0 else { return }
-        // The system has no thread to give. Others of ours will come round to the queue; without any, nobody would.
-        let stranded = storage.withLock { state -> [Job] in
-            state.metrics.threads -= 1
-            guard state.metrics.threads == 0 else { return [] }
-            var jobs: [Job] = []
-            while let job = state.queue.removeFirst() { jobs.append(job) }
-            return jobs
-        }
-        for job in stranded {
-            if job.mustRun {
-                job.perform()
-                job.deliver()
-            } else {
+        let result = start(stackSize) { [storage] in Self.work(storage) }
+        if result != 0 { standIn(forThreadThatFailed: -result) }
+    }
+
+    /// The system has no thread to give. Where the pool has others, they come round to the queue. Where it has none, nobody
+    /// would, and this thread, which submitted a job, empties the queue in the place of the one that did not start:
+    ///
+    ///     a job that must run    runs here, and may block a thread of the cooperative pool: better than a descriptor or a
+    ///                            partial file that is left for good
+    ///     any other              is refused, and its task learns why
+    ///
+    /// Until the queue is empty this thread counts as one of the pool, so that an end that is waited for comes after it. A
+    /// start in progress counts too: should it fail as well, the last to fail empties the queue.
+    private func standIn(forThreadThatFailed error: CInt) {
+        enum Next { case job(Job), end([CheckedContinuation<Void, Never>]) }
+        while true {
+            let next: Next = storage.withLock { state in
+                if state.metrics.threads == 1, let job = state.queue.removeFirst() {
+                    if job.mustRun { state.metrics.running += 1 }
+                    return .job(job)
+                }
+                return .end(Self.endThread(&state))
+            }
+            switch next {
+            case .job(let job) where job.mustRun:
+                Self.run(job, storage)
+            case .job(let job):
                 job.refuse(
                     FileError(
-                        code: .exhausted, operation: "start a thread for", path: "file operation", systemError: -result,
+                        code: .exhausted, operation: "start a thread for", path: "file operation", systemError: error,
                         remedy: "The system gives no more threads: raise its limit (ulimit -u)."))
+            case .end(let waiting):
+                for continuation in waiting { continuation.resume() }
+                return
             }
         }
     }
 
+    /// Counts a thread as ended. Gives back those who waited for that, if it was the last of a closed pool.
+    private static func endThread(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        state.metrics.threads -= 1
+        return state.isClosed && state.metrics.threads == 0 ? state.waitingForEnd.takeAll() : []
+    }
+
+    private static func run(_ job: Job, _ storage: ConditionLock<State>) {
+        job.perform()
+        storage.withLock { state in
+            state.metrics.running -= 1
+            state.metrics.finished += 1
+        }
+        job.deliver()
+    }
+
     private static func work(_ storage: ConditionLock<State>) {
         while let job = next(storage) {
-            job.perform()
-            storage.withLock { state in
-                state.metrics.running -= 1
-                state.metrics.finished += 1
-            }
-            job.deliver()
+            run(job, storage)
         }
     }
 
@@ -122,8 +152,7 @@ final class WorkerPool: FileLane {
                 return .job(job)
             }
             if state.isClosed {
-                state.metrics.threads -= 1
-                return .end(state.metrics.threads == 0 ? state.waitingForEnd.takeAll() : [])
+                return .end(endThread(&state))
             }
             isIdle = true
             state.idle += 1

@@ -10,17 +10,25 @@ enum Path {
     static func of(_ url: URL, for operation: String) throws(FileError) -> String {
         guard url.isFileURL else {
             throw FileError(
-                code: .invalidPath, operation: operation, path: url.absoluteString,
+                code: .invalidPath, operation: operation, path: origin(of: url),
                 remedy: "Make the URL with `URL(filePath:)`.")
         }
         var path = url.path(percentEncoded: false)
-        while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
+        // Scalars, not characters: a slash after U+0600 is one character with it, and would take a part of the name along.
+        while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.unicodeScalars.removeLast() }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw FileError(
                 code: .invalidPath, operation: operation, path: path,
                 remedy: "A path is not empty and has no zero byte.")
         }
         return path
+    }
+
+    /// What an error shows of a URL that names no file. User, password, path and query may be secrets.
+    private static func origin(of url: URL) -> String {
+        guard let scheme = url.scheme else { return "URL without a scheme" }
+        guard let host = url.host(), !host.isEmpty else { return "\(scheme):…" }
+        return "\(scheme)://\(host)"
     }
 
     /// The folder that holds the last name of a path.

@@ -43,6 +43,11 @@ package struct SystemCalls: Sendable {
     package var unlinkAt: @Sendable (_ folder: CInt, _ name: Path, _ flags: CInt) -> CInt
     package var list: @Sendable (_ folder: CInt, _ limit: Int, _ entries: inout [RawEntry]) -> CInt
 
+    // MARK: Threads
+
+    /// Starts a thread that runs `body` and ends. Called on the thread that submits a job.
+    package var startThread: @Sendable (_ stackSize: Int, _ body: @escaping @Sendable () -> Void) -> CInt
+
     package enum Direction: Sendable { case reading, writing }
 }
 
@@ -81,7 +86,8 @@ extension SystemCalls {
         removeDirectory: { csluice_rmdir($0) },
         makeDirectory: { csluice_mkdir($0, mode_t($1)) },
         unlinkAt: { csluice_unlinkat($0, $1, $2) },
-        list: list
+        list: list,
+        startThread: { DetachedThread.start(stackSize: $0, $1) }
     )
 
     private static func writeVector(_ descriptor: CInt, _ pieces: ArraySlice<UnsafeRawBufferPointer>) -> Int {

@@ -12,37 +12,43 @@ extension AsyncFileStream where Mode == WriteMode {
     ///     // … verified …
     ///     try await part.publish(as: songURL, existing: .fail, durability: .full)
     ///
-    /// One job, in this order: sync the file by level, rename it, sync the folder by level, close. A lock is held until the
-    /// rename is done. See fsync(2), rename(2).
+    /// One job, in this order: give the file the mode of the one that it replaces, sync it by level, look whether its path
+    /// still leads to it, rename it, sync the folder by level, close. A lock is held until the rename is done. A symbolic
+    /// link at the destination is replaced itself; a folder, device, FIFO or socket there is refused. See fsync(2),
+    /// rename(2).
     ///
-    /// - Cancellation: throws `CancellationError` if the job has not begun; the file is closed and keeps its old name. Once
-    ///   begun, it goes on to its end.
-    /// - Failure: a ``FileError``; the file is closed. Until the rename it keeps its old name. An error that names the sync
-    ///   of the folder or the close comes after the rename.
+    ///     removingOnFailure      before the rename                          after it
+    ///     false                  the file is closed, keeps its old name     the file is closed, has its new name
+    ///     true                   it is removed, then closed                 the same
+    ///
+    /// It is removed while a lock is still held, and only if the path still leads to this file: a second process that waits
+    /// for the lock never finds its own file gone.
+    ///
+    /// - Cancellation: throws `CancellationError` if the job has not begun, which counts as a failure before the rename:
+    ///   the file is closed or removed all the same. Once begun, the job goes on to its end.
+    /// - Failure: a ``FileError``; the file is closed. ``FileError/Code/replaced`` says that another file took its old name
+    ///   meanwhile, ``FileError/Code/notFound`` that nothing is there any more; neither is renamed. An error that names the
+    ///   sync of the folder or the close comes after the rename.
     ///
     /// - Parameters:
     ///   - destination: A file URL on the same file system.
     ///   - existing: Whether a file there is replaced, or is an error.
     ///   - durability: What is promised after a power cut.
+    ///   - removingOnFailure: Whether a file that does not get its final name is removed.
     public consuming func publish(
-        as destination: URL, existing: ExistingFile = .replace, durability: Durability = .full
+        as destination: URL, existing: ExistingFile = .replace, durability: Durability = .full,
+        removingOnFailure: Bool = false
     ) async throws {
         let file = file
-        let final = try Path.of(destination, for: "publish as")
         do {
+            let final = try Path.of(destination, for: "publish as")
             try await file.io.run { _ in
-                let kernel = file.io.kernel
-                try kernel.sync(file.descriptor, durability, file.path)
-                try kernel.rename(file.path, to: final, existing: existing)
-                if durability == .fullAndDirectory {
-                    try kernel.syncFolder(of: final)
-                    if Path.folder(of: final) != Path.folder(of: file.path) { try kernel.syncFolder(of: file.path) }
-                }
-                if file.takeDescriptor() { try kernel.close(file.descriptor, final) }
+                try file.publish(as: final, existing, durability, removingOnFailure: removingOnFailure)
             }
         } catch {
-            // What failed first is what the caller hears of.
-            try? await file.close()
+            // A job that began has closed the file. One that did not leaves that to this one, which runs in any case. What
+            // failed first is what the caller hears of.
+            try? await file.io.run(mustRun: true) { _ in file.abandon(removing: removingOnFailure) }
             throw error
         }
     }
@@ -58,8 +64,68 @@ extension AsyncFileStream where Mode == WriteMode {
         try await file.io.run(mustRun: true) { _ in
             let kernel = file.io.kernel
             defer { if file.takeDescriptor() { kernel.closeQuietly(file.descriptor) } }
-            let found = try kernel.status(of: file.path, followingLinks: false)
-            if found?.isSameFile(as: file.status) == true { try kernel.unlink(file.path) }
+            try kernel.unlink(file.path, ifStill: file.status)
+        }
+    }
+}
+
+extension OpenFile {
+    /// The job of publishing. Whatever happens, the descriptor is closed afterwards.
+    fileprivate func publish(
+        as final: String, _ existing: ExistingFile, _ durability: Durability, removingOnFailure: Bool
+    ) throws(FileError) {
+        let kernel = io.kernel
+        do throws(FileError) {
+            if let replaced = try kernel.statusOfReplaced(final, existing, for: "publish as") {
+                try takeMode(of: replaced)
+            }
+            try kernel.sync(descriptor, durability, path)
+            try checkName()
+            try kernel.rename(path, to: final, existing: existing)
+        } catch {
+            abandon(removing: removingOnFailure)
+            throw error
+        }
+        do throws(FileError) {
+            if durability == .fullAndDirectory {
+                try kernel.syncFolder(of: final)
+                if Path.folder(of: final) != Path.folder(of: path) { try kernel.syncFolder(of: path) }
+            }
+        } catch {
+            abandon(removing: false)
+            throw error
+        }
+        if takeDescriptor() { try kernel.close(descriptor, final) }
+    }
+
+    /// Closes what is not closed yet. Removes it first, if at all: with the lock still held, the name is ours.
+    fileprivate func abandon(removing: Bool) {
+        guard takeDescriptor() else { return }
+        if removing { try? io.kernel.unlink(path, ifStill: status) }
+        io.kernel.closeQuietly(descriptor)
+    }
+
+    /// Only where it differs: some file systems (FAT, SMB) have one mode for all and refuse to set any.
+    private func takeMode(of replaced: RawStatus) throws(FileError) {
+        let kernel = io.kernel
+        let mode = replaced.permissions
+        if try kernel.status(ofDescriptor: descriptor, path).permissions == mode { return }
+        try kernel.check(kernel.retrying { kernel.calls.changeMode(descriptor, mode) }, "set the mode of", path)
+    }
+
+    /// rename(2) takes a name, not a descriptor: what is under the name now must be this file. The kernel has no call that
+    /// does both at once; of those who keep to the lock, nobody puts another file there in between.
+    private func checkName() throws(FileError) {
+        guard let found = try io.kernel.status(of: path, followingLinks: false) else {
+            throw FileError(
+                code: .notFound, operation: "publish", path: path,
+                remedy: "The file was removed or renamed while it was written: write it anew.")
+        }
+        guard found.isSameFile(as: status) else {
+            throw FileError(
+                code: .replaced, operation: "publish", path: path,
+                remedy:
+                    "The file was replaced by another while it was written: see who else writes there, write it anew.")
         }
     }
 }

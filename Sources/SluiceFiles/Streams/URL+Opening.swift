@@ -17,6 +17,9 @@ public enum WriteOpening: Sendable, Hashable {
 }
 
 /// A lock on a whole file, kept until the stream is closed or its process ends. See flock(2).
+///
+/// Some mounts (FUSE, SMB, NFS) have no locks: flock(2) fails there with EOPNOTSUPP, ENOLCK, EINVAL or ENOSYS. Files on
+/// them are opened all the same, without a lock, and nothing keeps a second opener out.
 public enum FileLock: Sendable, Hashable {
     /// One holder at a time. It is advisory: it keeps out only those who ask for it.
     case exclusive
@@ -98,6 +101,9 @@ extension URL {
     /// With `lock: .exclusive`, a second opener gets ``FileError/Code/locked`` at once, in this process or another, and
     /// what the file holds is cut off only once the lock is held. A file that a killed process left is taken over. One that
     /// is to be cut off and has further names (hard links) is left to these, and made anew under this one.
+    ///
+    /// A lock is for regular files alone. A FIFO, device, socket or folder at the path is ``FileError/Code/notRegularFile``,
+    /// a symbolic link is not followed and is ``FileError/Code/tooManyLinks``; neither is waited for or changed.
     ///
     /// Without a lock a FIFO can be opened too; it waits for its reader, and holds a thread of `io` meanwhile. See open(2),
     /// flock(2).

@@ -58,7 +58,9 @@ public struct FileWriteOptions: Sendable, Hashable {
     ///
     /// A chosen name is locked while it is written: a second writer gets ``FileError/Code/locked``, and what a killed
     /// process left under that name is overwritten instead of being left to lie there (a unique name stays: `.sluice-…`).
-    /// Choose one only in folders where nobody else can put a file of theirs under it.
+    /// Choose one only in folders where nobody else can put a file of theirs under it. A symbolic link there is
+    /// ``FileError/Code/tooManyLinks``, and what else is no regular file ``FileError/Code/notRegularFile``. Where the file
+    /// system has no locks (see ``FileLock``), two writers under one name are not kept apart.
     public var temporaryName: String?
 
     /// The mode of the file if it is new, less the process's umask. A file that is replaced hands on its own.

@@ -14,14 +14,14 @@ extension Kernel {
     func replaceFile(
         _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions
     ) throws(FileError) {
-        let replaced = try statusOfReplaced(path, options.existing)
+        let replaced = try statusOfReplaced(path, options.existing, for: "write")
         let folder = Path.folder(of: path)
         let temporary: OpenedFile
         let isLocked: Bool
         if let name = options.temporaryName {
             try checkTemporaryName(name, for: path)
             temporary = try openLocked(
-                Path.join(folder, name), flags: O_WRONLY | O_CREAT | O_NOFOLLOW,
+                Path.join(folder, name), flags: O_WRONLY | O_CREAT,
                 permissions: options.permissions.rawValue, truncating: true, for: "create temporary file")
             isLocked = true
         } else {
@@ -68,10 +68,12 @@ extension Kernel {
     }
 
     /// The file that is about to be replaced, nil if there is none whose mode matters; throws when it must not be.
-    private func statusOfReplaced(_ path: String, _ existing: ExistingFile) throws(FileError) -> RawStatus? {
+    func statusOfReplaced(
+        _ path: String, _ existing: ExistingFile, for operation: String
+    ) throws(FileError) -> RawStatus? {
         guard let status = try status(of: path, followingLinks: false) else { return nil }
-        if existing == .fail { throw FileError(operation: "write", path: path, systemError: EEXIST) }
-        if status.isDirectory { throw FileError(operation: "write", path: path, systemError: EISDIR) }
+        if existing == .fail { throw FileError(operation: operation, path: path, systemError: EEXIST) }
+        if status.isDirectory { throw FileError(operation: operation, path: path, systemError: EISDIR) }
         if status.isSymbolicLink { return nil }
         guard status.isRegularFile else {
             throw FileError(
