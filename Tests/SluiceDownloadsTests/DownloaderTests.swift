@@ -241,6 +241,68 @@ private final class InstantClock: Clock {
         }
     }
 
+    @Test func `a symbolic link at the partial name is not written through`() async throws {
+        for size in [100, 400_000] {
+            try await downloading { _ in
+                OriginResponse(body: bytes(size))
+            } _: { downloader, origin, folder in
+                let victim = folder.appending(path: "victim")
+                try Data("precious".utf8).write(to: victim)
+                try FileManager.default.createSymbolicLink(
+                    at: folder.appending(path: "a.sluice.part"), withDestinationURL: victim)
+                let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+                #expect(summary.failures.count == 1)
+                #expect(try Data(contentsOf: victim) == Data("precious".utf8))
+                #expect(try names(in: folder) == ["a.sluice.part", "victim"])
+            }
+        }
+    }
+
+    @Test(arguments: [100, 400_000]) func `replacing keeps the mode of the old file`(size: Int) async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(size)) }, existing: .replace) {
+            downloader, origin, folder in
+            let file = folder.appending(path: "a")
+            try Data("old".utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            #expect(summary.done == 1)
+            let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber
+            #expect(mode?.intValue == 0o600)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `cancelling at any moment leaves whole files only`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(300_000)) }, concurrency: 32) {
+            downloader, origin, folder in
+            for round in 0..<14 {
+                let target = folder.appending(path: "\(round)", directoryHint: .isDirectory)
+                let requests = try (0..<40).map {
+                    DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: target, name: "\($0)")
+                }
+                // Cancelled at the n-th event: within requests, bodies, writes and renames.
+                let left = Mutex(round * 8)
+                let reached = Gate()
+                let running = Task {
+                    await downloader.run(requests) { _ in
+                        if left.withLock({
+                            $0 -= 1; return $0 == 0
+                        }) {
+                            Task { await reached.pass() }
+                        }
+                    }
+                }
+                await reached.open()
+                if round > 0 { await reached.arrivals(1) }
+                running.cancel()
+                let summary = await running.value
+                #expect(summary.failures.isEmpty)
+                let found = (try? names(in: target)) ?? []
+                #expect(found.count == summary.done)
+                #expect(found.allSatisfy { !$0.hasSuffix(".part") })
+            }
+        }
+    }
+
     @Test func `a limiter that sends its waiters away leaves requests unfinished and does not hang`() async throws {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         let gate = Gate()

@@ -98,13 +98,9 @@ struct Transfer {
             try? await partial.discard()
             throw error
         }
-        do {
-            try await partial.publish(
-                as: request.target, existing: existing == .replace ? .replace : .fail, durability: durability)
-        } catch {
-            try? await files.remove(request.partialTarget)
-            throw error
-        }
+        try await partial.publish(
+            as: request.target, existing: existing == .replace ? .replace : .fail, durability: durability,
+            removingOnFailure: true)
         return size
     }
 
