@@ -36,8 +36,7 @@ let nioFoundation = Target.Dependency.product(name: "NIOFoundationEssentialsComp
 let targets: [Target] = [
     .target(name: "SluiceConcurrency", dependencies: [collections], swiftSettings: settings),
     .target(name: "CSluiceFiles"),
-    .target(
-        name: "SluiceFiles", dependencies: ["SluiceConcurrency", "CSluiceFiles", collections], swiftSettings: settings),
+    .target(name: "SluiceFiles", dependencies: ["CSluiceFiles", collections], swiftSettings: settings),
     .target(name: "NativeMark", swiftSettings: settings),
     .target(name: "CSluiceRequirements"),
     .target(

@@ -66,7 +66,8 @@ public struct Downloader: Sendable {
     ///
     /// Never throws: each request's error is in the summary and in its event.
     ///
-    /// Folders that are missing are made. Two requests with the same target are a mistake: the later one fails. `onEvent` is called at each step, from the task that takes it; it must be quick and must not block.
+    /// Folders that are missing are made. Two requests with the same target are a mistake: the later one fails. `onEvent` is
+    /// called at each step, from the task that takes it; it must be quick and must not block.
     public func run(
         _ requests: [DownloadRequest], onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async -> DownloadSummary {
