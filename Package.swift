@@ -31,6 +31,8 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let nioFoundation = Target.Dependency.product(name: "NIOFoundationEssentialsCompat", package: "swift-nio")
 
 let targets: [Target] = [
@@ -47,9 +49,16 @@ let targets: [Target] = [
             .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ],
         swiftSettings: settings),
-    .target(name: "SluiceCache", swiftSettings: settings),
+    // Not a product: how the layers above open SQLite.
     .target(
-        name: "SluiceDownloads", dependencies: ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", httpTypes],
+        name: "SluiceDatabase", dependencies: ["CSluiceRequirements", "SluiceFiles", grdb], swiftSettings: settings),
+    .target(
+        name: "SluiceCache",
+        dependencies: ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb, crypto],
+        swiftSettings: settings),
+    .target(
+        name: "SluiceDownloads",
+        dependencies: ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb],
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
@@ -57,7 +66,7 @@ let targets: [Target] = [
     .target(
         name: "SluiceCommands",
         dependencies: [
-            "SluiceDownloads", "NativeMark", "LoopbackOrigin", httpTypes,
+            "SluiceDownloads", "SluiceCache", "NativeMark", "LoopbackOrigin", httpTypes,
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
@@ -71,7 +80,11 @@ let targets: [Target] = [
     .testTarget(name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport"], swiftSettings: settings),
     .testTarget(
         name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport"], swiftSettings: settings),
-    .testTarget(name: "SluiceCacheTests", dependencies: ["SluiceCache", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+        name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "TestSupport", grdb], swiftSettings: settings),
+    .testTarget(
+        name: "SluiceCacheTests", dependencies: ["SluiceCache", "LoopbackOrigin", "TestSupport", grdb],
+        swiftSettings: settings),
     .testTarget(
         name: "SluiceDownloadsTests", dependencies: ["SluiceDownloads", "LoopbackOrigin", "TestSupport"],
         swiftSettings: settings),
@@ -92,6 +105,8 @@ var dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
 ]
 
 if withDocumentation {

@@ -5,6 +5,7 @@ set -euo pipefail
 # A file that tells that a package is there, and the package.
 needs=(
     /usr/include/zlib.h:zlib1g-dev
+    /usr/include/sqlite3.h:libsqlite3-dev
     /usr/sbin/nginx:nginx-light
     /usr/bin/curl:curl
     /usr/bin/python3:python3
@@ -19,7 +20,7 @@ if [ ${#missing[@]} -eq 0 ]; then
 fi
 echo "missing: ${missing[*]}"
 if ! command -v apt-get >/dev/null; then
-    echo "Install them with this system's package manager (Fedora: zlib-devel nginx curl python3), then run this again." >&2
+    echo "Install them with this system's package manager (Fedora: zlib-devel sqlite-devel nginx curl python3), then run this again." >&2
     exit 1
 fi
 as_root=()

@@ -1,0 +1,132 @@
+import Foundation
+import GRDB
+import SluiceDatabase
+import SluiceFiles
+import Testing
+
+@Suite struct OpeningDatabases {
+    private let schema = DatabaseSchema(
+        application: 77, migrations: [{ try $0.execute(sql: "CREATE TABLE word (text TEXT NOT NULL)") }])
+
+    private func failure(_ body: () async throws -> Void) async -> DatabaseFailure? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error as? DatabaseFailure
+        }
+    }
+
+    @Test func `what was written is there after closing and opening again`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let url = folder.appending(path: "words.db")
+            let first = try await SluiceDatabase.open(at: url, schema: schema)
+            try await first.write { try $0.execute(sql: "INSERT INTO word VALUES ('hello')") }
+            try await first.close()
+            let second = try await SluiceDatabase.open(at: url, schema: schema)
+            #expect(try await second.read { try String.fetchAll($0, sql: "SELECT text FROM word") } == ["hello"])
+            try await second.close()
+            #expect(await failure { try await second.write { _ in } }?.code == .closed)
+        }
+    }
+
+    @Test func `the file is for its owner only, in WAL mode, and synchronous as asked`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let url = folder.appending(path: "words.db")
+            let database = try await SluiceDatabase.open(at: url, schema: schema)
+            #expect(try await FileIO.shared.status(of: url)?.permissions.rawValue == 0o600)
+            #expect(try await database.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
+            #expect(try await database.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 2)
+            try await database.close()
+        }
+    }
+
+    @Test func `a transaction that throws leaves nothing`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let database = try await SluiceDatabase.open(at: folder.appending(path: "words.db"), schema: schema)
+            await #expect(throws: CancellationError.self) {
+                try await database.write { database in
+                    try database.execute(sql: "INSERT INTO word VALUES ('hello')")
+                    throw CancellationError()
+                }
+            }
+            #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM word") } == 0)
+            try await database.close()
+        }
+    }
+
+    @Test func `a write of a cancelled task is done all the same`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let database = try await SluiceDatabase.open(at: folder.appending(path: "words.db"), schema: schema)
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await database.write { try $0.execute(sql: "INSERT INTO word VALUES ('hello')") }
+            }
+            try await task.value
+            #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM word") } == 1)
+            try await database.close()
+        }
+    }
+
+    @Test func `a newer version is refused and left as it is`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let url = folder.appending(path: "words.db")
+            var newer = schema
+            newer.migrations.append { try $0.execute(sql: "ALTER TABLE word ADD COLUMN length INTEGER") }
+            try await SluiceDatabase.open(at: url, schema: newer).close()
+            let error = await failure { _ = try await SluiceDatabase.open(at: url, schema: schema) }
+            #expect(error?.code == .newerVersion)
+            #expect(error?.description.contains("words.db': it has version 2 of its tables") == true)
+            try await SluiceDatabase.open(at: url, schema: newer).close()
+        }
+    }
+
+    @Test func `an older version is brought to the newest`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let url = folder.appending(path: "words.db")
+            let old = try await SluiceDatabase.open(at: url, schema: schema)
+            try await old.write { try $0.execute(sql: "INSERT INTO word VALUES ('hello')") }
+            try await old.close()
+            var newer = schema
+            newer.migrations.append { try $0.execute(sql: "ALTER TABLE word ADD COLUMN length INTEGER DEFAULT 5") }
+            let database = try await SluiceDatabase.open(at: url, schema: newer)
+            #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT length FROM word") } == 5)
+            try await database.close()
+        }
+    }
+
+    @Test func `a migration that fails leaves the old version`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let url = folder.appending(path: "words.db")
+            try await SluiceDatabase.open(at: url, schema: schema).close()
+            var broken = schema
+            broken.migrations.append { database in
+                try database.execute(sql: "ALTER TABLE word ADD COLUMN length INTEGER")
+                try database.execute(sql: "no statement")
+            }
+            #expect(await failure { _ = try await SluiceDatabase.open(at: url, schema: broken) } != nil)
+            let database = try await SluiceDatabase.open(at: url, schema: schema)
+            #expect(try await database.read { try $0.columns(in: "word").map(\.name) } == ["text"])
+            try await database.close()
+        }
+    }
+
+    @Test func `files that are no database of ours are refused with their name`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let text = folder.appending(path: "notes.txt")
+            try await Data(repeating: 0x41, count: 5000).asyncWrite(to: text)
+            #expect(await failure { _ = try await SluiceDatabase.open(at: text, schema: schema) }?.code == .corrupt)
+            let other = folder.appending(path: "other.db")
+            var foreign = schema
+            foreign.application = 78
+            try await SluiceDatabase.open(at: other, schema: foreign).close()
+            #expect(await failure { _ = try await SluiceDatabase.open(at: other, schema: schema) }?.code == .foreign)
+            let missing = folder.appending(path: "no/such/folder.db")
+            let error = await failure { _ = try await SluiceDatabase.open(at: missing, schema: schema) }
+            #expect(error?.code == .cannotOpen)
+            #expect(error?.description.contains("no/such/folder.db") == true)
+            #expect(
+                await failure { _ = try await SluiceDatabase.open(at: folder, schema: schema) }?.code == .cannotOpen)
+        }
+    }
+}
