@@ -58,7 +58,9 @@ let targets: [Target] = [
         swiftSettings: settings),
     .target(
         name: "SluiceDownloads",
-        dependencies: ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb],
+        dependencies: [
+            "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, httpTypes, grdb,
+        ],
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(

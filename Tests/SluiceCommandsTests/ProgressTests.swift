@@ -7,6 +7,9 @@ import Testing
 
 @testable import SluiceCommands
 
+/// The board does not look at it.
+private let job = JobID(rawValue: 1)
+
 @Suite struct `Showing progress` {
     static let error = DownloadError(
         .status(.notFound), url: URL(string: "http://a.example/x")!, target: URL(filePath: "/tmp/x"))
@@ -14,16 +17,16 @@ import Testing
     /// A board in the middle of things: one file done, one running, one waiting, one of unknown length.
     func board() -> ProgressBoard {
         var board = ProgressBoard(names: ["done.mp3", "日本の歌 (live).mp3", "waiting.mp3", "unknown.bin", "later.mp3"])
-        board.note(.started(index: 0, attempt: 1), at: .zero)
-        board.note(.finished(index: 0, outcome: .done(bytes: 1_000_000)), at: .seconds(1))
-        board.note(.started(index: 1, attempt: 1), at: .seconds(1))
-        board.note(.responded(index: 1, announced: 4_000_000), at: .seconds(1))
-        board.note(.received(index: 1, bytes: 1_000_000), at: .seconds(2))
-        board.note(.started(index: 2, attempt: 1), at: .seconds(1))
-        board.note(.received(index: 2, bytes: 500), at: .seconds(1))
-        board.note(.retrying(index: 2, error: Self.error, delay: .seconds(1)), at: .seconds(2))
-        board.note(.started(index: 3, attempt: 1), at: .seconds(1))
-        board.note(.received(index: 3, bytes: 2_000_000), at: .seconds(3))
+        board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
+        board.note(.finished(job: job, outcome: .done(bytes: 1_000_000)), of: 0, at: .seconds(1))
+        board.note(.started(job: job, attempt: 1), of: 1, at: .seconds(1))
+        board.note(.responded(job: job, announced: 4_000_000, resumed: 0), of: 1, at: .seconds(1))
+        board.note(.received(job: job, bytes: 1_000_000), of: 1, at: .seconds(2))
+        board.note(.started(job: job, attempt: 1), of: 2, at: .seconds(1))
+        board.note(.received(job: job, bytes: 500), of: 2, at: .seconds(1))
+        board.note(.retrying(job: job, error: Self.error, delay: .seconds(1)), of: 2, at: .seconds(2))
+        board.note(.started(job: job, attempt: 1), of: 3, at: .seconds(1))
+        board.note(.received(job: job, bytes: 2_000_000), of: 3, at: .seconds(3))
         board.sample(at: .seconds(1))
         return board
     }
@@ -58,7 +61,7 @@ import Testing
     @Test func `bytes of a failed attempt are no progress`() {
         #expect(board().bytes == 4_000_000)
         var board = board()
-        board.note(.finished(index: 3, outcome: .failed(Self.error)), at: .seconds(4))
+        board.note(.finished(job: job, outcome: .failed(Self.error)), of: 3, at: .seconds(4))
         #expect(board.bytes == 2_000_000)
         #expect(board.failed == 1 && board.retries == 1)
     }
@@ -70,10 +73,11 @@ import Testing
 
     @Test func `the rate looks back a few seconds`() {
         var board = ProgressBoard(names: ["a"])
-        board.note(.started(index: 0, attempt: 1), at: .zero)
+        board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
         for second in 0...10 {
             // 1 MB a second, and from the fifth on 3.
-            board.note(.received(index: 0, bytes: Int64(second <= 5 ? second : second * 3 - 10) * 1_000_000), at: .zero)
+            board.note(
+                .received(job: job, bytes: Int64(second <= 5 ? second : second * 3 - 10) * 1_000_000), of: 0, at: .zero)
             board.sample(at: .seconds(second))
         }
         #expect(board.rate == 3_000_000)
@@ -82,9 +86,9 @@ import Testing
 
     @Test func `an announced length of any size is drawn`() {
         var board = ProgressBoard(names: ["a"])
-        board.note(.started(index: 0, attempt: 1), at: .zero)
-        board.note(.responded(index: 0, announced: .max), at: .zero)
-        board.note(.received(index: 0, bytes: 1), at: .zero)
+        board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
+        board.note(.responded(job: job, announced: .max, resumed: 0), of: 0, at: .zero)
+        board.note(.received(job: job, bytes: 1), of: 0, at: .zero)
         board.sample(at: .seconds(100))
         let lines = BarFrame(
             board: board, size: .init(columns: 120, rows: 24), time: .seconds(100), styled: { text, _ in text }
@@ -94,7 +98,7 @@ import Testing
 
     @Test func `a hostile name cannot move the cursor`() {
         var board = ProgressBoard(names: ["\u{1B}[2J\nx"])
-        board.note(.started(index: 0, attempt: 1), at: .zero)
+        board.note(.started(job: job, attempt: 1), of: 0, at: .zero)
         let lines = BarFrame(
             board: board, size: .init(columns: 80, rows: 24), time: .seconds(1), styled: { text, _ in text }
         )

@@ -72,13 +72,13 @@ struct DemoRun: Sendable {
     ) async throws -> DownloadSummary {
         let configuration = HTTPTransport.Configuration(userAgent: "sluice/\(SluiceVersion.current) (demo)")
         return try await HTTPTransport.withTransport(configuration: configuration) { transport in
-            let downloader = Downloader(
-                transport: transport, limiter: ConcurrencyLimiter(concurrency: jobs),
+            let downloads = DownloadCoordinator(
+                transport: transport, limits: DownloadLimits(total: jobs, perHost: nil),
                 configuration: .init(
                     retries: RetryPolicy(baseDelay: .milliseconds(200)), existing: .replace, durability: .none))
-            try await downloader.prepareFolders(of: requests)
-            return await reporter.showing {
-                await downloader.run(requests) { reporter.report($0) }
+            try await downloads.prepareFolders(of: requests)
+            return try await reporter.showing {
+                try await downloads.download(requests) { reporter.report($0, $1) }
             }
         }
     }

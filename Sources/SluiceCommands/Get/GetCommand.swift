@@ -9,13 +9,15 @@ struct GetCommand: ConsoleCommand {
         abstract: "Downloads files.",
         discussion: """
             Each file is written beside its place as NAME.sluice.part and gets its name only when it is whole. Downloads that fail \
-            for a passing reason are tried again, with growing delays. Ctrl-C stops cleanly; a second one stops at once.
+            for a passing reason are tried again, with growing delays. Ctrl-C stops cleanly; a second one stops at once. \
+            What has arrived stays, and the same command goes on there if the server can and has the same file still.
 
             EXAMPLES:
               sluice get https://example.com/song.mp3
               sluice get -d music -j 4 https://example.com/a.mp3 https://example.com/b.mp3
               sluice get -o today.html https://example.com/
               sluice get -i list.txt -d music --no-clobber
+              sluice get --db queue.db -i list.txt -d music      (to be repeated until it exits with 0)
               generate-urls | sluice get -i - --progress json
 
             A LIST FILE has one URL a line. Indented lines below a URL are options of it:
@@ -23,6 +25,7 @@ struct GetCommand: ConsoleCommand {
               https://example.com/download?id=7
                 out=song.mp3
                 dir=music
+                user=ann
 
             \(ExitStatus.help)
             """)
@@ -49,6 +52,24 @@ struct GetCommand: ConsoleCommand {
         name: [.customShort("j", allowingJoined: true), .customLong("jobs")],
         help: .init("How many downloads run at once.", valueName: "n"))
     var jobs = 8
+
+    @Option(
+        help: .init("How many downloads run at once from one host and port. By default as many as -j.", valueName: "n"))
+    var perHost: Int?
+
+    @Option(
+        help: .init(
+            "How many downloads run at once for one user; users are named by user= in a list. By default as many as -j.",
+            valueName: "n"))
+    var perUser: Int?
+
+    @Option(
+        help: .init(
+            """
+            Keep the queue in this database file, which is made if it is missing: after an interruption, a kill or a crash the \
+            same command goes on where it was. Several processes may share it; then the limits hold for all together.
+            """, valueName: "file"))
+    var db: String?
 
     @Option(help: .init("How often a download is tried again.", valueName: "n"))
     var retries = 3
@@ -101,6 +122,12 @@ struct GetCommand: ConsoleCommand {
                 "-j \(jobs): this process may open \(files) files, which suffices for -j \(max(1, (files - 64) / 2)); "
                     + "allow more with ulimit -n")
         }
+        for (option, limit) in [("--per-host", perHost), ("--per-user", perUser)] {
+            guard limit.map((1...1024).contains) ?? true else {
+                throw refuse("\(option) \(limit!): must be between 1 and 1024")
+            }
+        }
+        guard db != "" else { throw refuse("--db: name a file") }
         guard (0...1000).contains(retries) else { throw refuse("--retries \(retries): must be between 0 and 1000") }
         guard connectTimeout > 0, connectTimeout <= 86_400 else {
             throw refuse("--connect-timeout \(connectTimeout): must be more than 0 seconds and at most a day")
@@ -115,7 +142,8 @@ struct GetCommand: ConsoleCommand {
             throw refuse("nothing to download: give URLs, or a list with -i")
         }
         return GetOptions(
-            urls: urls, lists: lists, directory: directory, output: output, jobs: jobs, retries: retries,
+            urls: urls, lists: lists, directory: directory, output: output,
+            limits: DownloadLimits(total: jobs, perHost: perHost, perUser: perUser), database: db, retries: retries,
             existing: overwrite ? .replace : noClobber ? .skip : .fail,
             progress: isQuiet ? .none : progress, connectTimeout: .seconds(connectTimeout), timeout: .seconds(timeout),
             durability: durability.level)
@@ -128,7 +156,9 @@ package struct GetOptions: Sendable {
     var lists: [String]
     var directory: String
     var output: String?
-    var jobs: Int
+    var limits: DownloadLimits
+    /// The file of the queue that survives; nil keeps it in memory.
+    var database: String?
     var retries: Int
     var existing: ExistingTarget
     var progress: ProgressStyle

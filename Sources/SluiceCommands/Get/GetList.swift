@@ -11,6 +11,7 @@ struct GetList: Sendable, Equatable {
         var url: String
         var name: String?
         var folder: String?
+        var user: String?
         /// Where the URL stands: `list.txt:12`.
         var place: String
     }
@@ -57,8 +58,9 @@ struct GetList: Sendable, Equatable {
         switch parts[0] {
         case "out": entries[entries.count - 1].name = value
         case "dir": entries[entries.count - 1].folder = value
+        case "user": entries[entries.count - 1].user = value
         default:
-            problems.append("\(place): unknown option \"\(parts[0])\"; a list knows out= and dir=")
+            problems.append("\(place): unknown option \"\(parts[0])\"; a list knows out=, dir= and user=")
         }
     }
 }

@@ -68,7 +68,7 @@ struct GetPlan: Sendable {
                 let path = entry.folder ?? folder
                 let folder = folders[path] ?? Self.folder(path)
                 folders[path] = folder
-                requests.append(DownloadRequest(url, to: folder, name: entry.name))
+                requests.append(DownloadRequest(url, to: folder, name: entry.name, user: entry.user))
                 places.append(entry.place)
             } catch {
                 problems.append("\(prefix)\(error)")

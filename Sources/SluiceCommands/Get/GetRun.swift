@@ -1,7 +1,12 @@
-import SluiceConcurrency
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// One run of `sluice get`.
 struct GetRun: Sendable {
@@ -18,9 +23,9 @@ struct GetRun: Sendable {
         let summary = try outcome.get()
         if wasInterrupted, summary.unfinished > 0 {
             let done = summary.done + summary.skipped
+            let again = options.database == nil ? "the same command with --no-clobber" : "the same command"
             await console.report(
-                "interrupted: \(done) of \(plan.requests.count) files are complete; run the same command with "
-                    + "--no-clobber to fetch the others")
+                "interrupted: \(done) of \(plan.requests.count) files are complete; run \(again) to go on")
             return .interrupted
         }
         return .worst(of: summary.failures.values.map { ExitStatus($0) })
@@ -30,28 +35,43 @@ struct GetRun: Sendable {
     private func download(
         _ requests: [DownloadRequest], _ reporter: any ProgressReporter
     ) async -> Result<DownloadSummary, CommandFailure> {
-        let configuration = HTTPTransport.Configuration(
-            connectTimeout: options.connectTimeout, stallTimeout: options.timeout,
-            userAgent: "sluice/\(SluiceVersion.current)")
         do {
-            let summary = try await HTTPTransport.withTransport(configuration: configuration) { transport in
-                let downloader = Downloader(
-                    transport: transport, limiter: ConcurrencyLimiter(concurrency: options.jobs),
-                    configuration: .init(
-                        retries: RetryPolicy(maximumRetries: options.retries), existing: options.existing,
-                        durability: options.durability))
-                try await downloader.prepareFolders(of: requests)
-                return await reporter.showing {
-                    await downloader.run(requests) { reporter.report($0) }
-                }
-            }
-            return .success(summary)
+            let store = try await openStore()
+            let result = await Result { try await download(requests, store, reporter) }
+            try await store.close()
+            return .success(try result.get())
+        } catch let error as QueueStoreError {
+            return .failure(CommandFailure(.store, "\(error)"))
         } catch let error as FileError {
             return .failure(CommandFailure(.localFile, "\(error)"))
         } catch is CancellationError {
             return .failure(CommandFailure(.interrupted, "interrupted before anything was downloaded"))
         } catch {
             return .failure(CommandFailure(.other, "\(error)"))
+        }
+    }
+
+    private func openStore() async throws -> any QueueStore {
+        guard let path = options.database else { return MemoryQueueStore() }
+        return try await SQLiteQueueStore.open(at: URL(filePath: path, directoryHint: .notDirectory))
+    }
+
+    private func download(
+        _ requests: [DownloadRequest], _ store: any QueueStore, _ reporter: any ProgressReporter
+    ) async throws -> DownloadSummary {
+        let configuration = HTTPTransport.Configuration(
+            connectTimeout: options.connectTimeout, stallTimeout: options.timeout,
+            userAgent: "sluice/\(SluiceVersion.current)")
+        return try await HTTPTransport.withTransport(configuration: configuration) { transport in
+            let downloads = DownloadCoordinator(
+                store: store, transport: transport, limits: options.limits,
+                configuration: .init(
+                    retries: RetryPolicy(maximumRetries: options.retries), existing: options.existing,
+                    durability: options.durability))
+            try await downloads.prepareFolders(of: requests)
+            return try await reporter.showing {
+                try await downloads.download(requests) { reporter.report($0, $1) }
+            }
         }
     }
 }

@@ -26,7 +26,7 @@ struct BarFrame {
     private func line(for row: ProgressBoard.Row, width: Int) -> String {
         let name = TerminalText.sanitized(row.name)
         let seconds = (time - row.began) / .seconds(1)
-        let rate = seconds > 0 ? Double(row.received) / seconds : 0
+        let rate = seconds > 0 ? Double(row.received - row.resumed) / seconds : 0
         var tail = "\(right(Format.bytes(row.received), 8))  \(right(Format.rate(rate), 10))"
         var fraction = 0.0
         if let announced = row.announced {

@@ -24,11 +24,11 @@ final class BarReporter: ProgressReporter {
         state = Mutex(State(board: ProgressBoard(names: names)))
     }
 
-    func report(_ event: DownloadEvent) {
+    func report(_ index: Int, _ event: DownloadEvent) {
         let time = ContinuousClock.now - start
-        let line = ErrorLines().lines(for: event)
+        let line = ErrorLines().lines(for: event, of: index)
         state.withLock { state in
-            state.board.note(event, at: time)
+            state.board.note(event, of: index, at: time)
             if let line { state.pending += line }
         }
     }
@@ -37,7 +37,7 @@ final class BarReporter: ProgressReporter {
         state.withLock { $0.pending += Console.line(message) }
     }
 
-    func finish(with summary: DownloadSummary) {
+    func finish(with summary: DownloadSummary?) {
         state.withLock { $0.summary = summary }
         endSignal.signal()
     }

@@ -12,7 +12,7 @@ import Foundation
 struct ErrorLines: LineFormatter {
     var stream: Console.Stream { .error }
 
-    func lines(for event: DownloadEvent) -> String? {
+    func lines(for event: DownloadEvent, of index: Int) -> String? {
         guard case .finished(_, .failed(let error)) = event else { return nil }
         return Console.line("\(error)")
     }
@@ -27,14 +27,15 @@ struct PlainLines: LineFormatter {
     let names: [String]
     var stream: Console.Stream { .error }
 
-    func lines(for event: DownloadEvent) -> String? {
+    func lines(for event: DownloadEvent, of index: Int) -> String? {
         switch event {
-        case .finished(let index, .done(let bytes)): "\(name(index))  \(Format.bytes(bytes))\n"
-        case .finished(let index, .skipped): "\(name(index))  exists, skipped\n"
-        case .finished(_, .failed): ErrorLines().lines(for: event)
+        case .finished(_, .done(let bytes)): "\(name(index))  \(Format.bytes(bytes))\n"
+        case .finished(_, .skipped): "\(name(index))  exists, skipped\n"
+        case .finished(_, .cancelled): "\(name(index))  cancelled\n"
+        case .finished(_, .failed): ErrorLines().lines(for: event, of: index)
         case .retrying(_, let error, let delay):
             Console.line("\(error); trying again in \(Format.elapsed(delay))")
-        case .started, .responded, .received: nil
+        case .started, .responded, .received, .released: nil
         }
     }
 
@@ -64,10 +65,12 @@ struct PlainLines: LineFormatter {
 /// | event | fields beside `event`, `index` and `file` |
 /// |---|---|
 /// | `started` | `attempt` |
-/// | `responded` | `total`, in bytes, where the server says it |
+/// | `responded` | `total`, in bytes, where the server says it; `resumed`, if so many were there before |
 /// | `retrying` | `error`, `delay` in seconds |
 /// | `done` | `bytes` |
 /// | `skipped` | |
+/// | `cancelled` | |
+/// | `released`, stopped and to be gone on with later | |
 /// | `failed` | `error` |
 /// | `message` | only `message` |
 /// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds` |
@@ -81,6 +84,7 @@ struct JSONLines: LineFormatter {
         var file: String?
         var attempt: Int?
         var total: Int64?
+        var resumed: Int64?
         var bytes: Int64?
         var error: String?
         var delay: Double?
@@ -93,18 +97,24 @@ struct JSONLines: LineFormatter {
         var seconds: Double?
     }
 
-    func lines(for event: DownloadEvent) -> String? {
+    func lines(for event: DownloadEvent, of index: Int) -> String? {
         switch event {
-        case .started(let index, let attempt): line("started", index) { $0.attempt = attempt }
-        case .responded(let index, let announced): line("responded", index) { $0.total = announced }
-        case .retrying(let index, let error, let delay):
+        case .started(_, let attempt): line("started", index) { $0.attempt = attempt }
+        case .responded(_, let announced, let resumed):
+            line("responded", index) {
+                $0.total = announced
+                $0.resumed = resumed > 0 ? resumed : nil
+            }
+        case .retrying(_, let error, let delay):
             line("retrying", index) {
                 $0.error = "\(error)"
                 $0.delay = delay / .seconds(1)
             }
-        case .finished(let index, .done(let bytes)): line("done", index) { $0.bytes = bytes }
-        case .finished(let index, .skipped): line("skipped", index) { _ in }
-        case .finished(let index, .failed(let error)): line("failed", index) { $0.error = "\(error)" }
+        case .finished(_, .done(let bytes)): line("done", index) { $0.bytes = bytes }
+        case .finished(_, .skipped): line("skipped", index) { _ in }
+        case .finished(_, .cancelled): line("cancelled", index) { _ in }
+        case .released: line("released", index) { _ in }
+        case .finished(_, .failed(let error)): line("failed", index) { $0.error = "\(error)" }
         case .received: nil
         }
     }

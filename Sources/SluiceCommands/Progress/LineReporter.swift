@@ -4,7 +4,7 @@ import SluiceDownloads
 /// Turns events into text, a line at a time.
 protocol LineFormatter: Sendable {
     /// The lines for an event, if any, and the stream that they go to.
-    func lines(for event: DownloadEvent) -> String?
+    func lines(for event: DownloadEvent, of index: Int) -> String?
     /// The lines at the end.
     func lines(for summary: DownloadSummary, after duration: Duration) -> String?
     /// The line for a message of the program's own.
@@ -25,8 +25,8 @@ final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
         self.formatter = formatter
     }
 
-    func report(_ event: DownloadEvent) {
-        if let lines = formatter.lines(for: event) { pending.enqueue(lines) }
+    func report(_ index: Int, _ event: DownloadEvent) {
+        if let lines = formatter.lines(for: event, of: index) { pending.enqueue(lines) }
     }
 
     func announce(_ message: String) async {
@@ -42,8 +42,8 @@ final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
         }
     }
 
-    func finish(with summary: DownloadSummary) {
-        if let lines = formatter.lines(for: summary, after: .now - start) { pending.enqueue(lines) }
+    func finish(with summary: DownloadSummary?) {
+        if let summary, let lines = formatter.lines(for: summary, after: .now - start) { pending.enqueue(lines) }
         pending.finish()
     }
 }

@@ -7,6 +7,8 @@ struct ProgressBoard: Sendable {
         var name: String
         var received: Int64 = 0
         var announced: Int64?
+        /// How many of the bytes were there before this attempt.
+        var resumed: Int64 = 0
         /// When this attempt began, on the caller's clock.
         var began: Duration
         /// Whether it waits for its next attempt.
@@ -50,33 +52,43 @@ struct ProgressBoard: Sendable {
         return min(1, (Double(finished) + running) / Double(names.count))
     }
 
-    mutating func note(_ event: DownloadEvent, at time: Duration) {
+    mutating func note(_ event: DownloadEvent, of index: Int, at time: Duration) {
         switch event {
-        case .started(let index, _):
+        case .started:
             forgetBytes(of: index)
             rows[index] = Row(name: names[index], began: time)
-        case .responded(let index, let announced):
+        case .responded(_, let announced, let resumed):
             rows[index]?.announced = announced
-        case .received(let index, let count):
-            guard let before = rows[index]?.received else { return }
-            bytes += count - before
-            rows[index]?.received = count
-        case .retrying(let index, _, _):
+            rows[index]?.resumed = resumed
+            addBytes(resumed, to: index)
+        case .received(_, let count):
+            addBytes(count, to: index)
+        case .retrying:
             retries += 1
             forgetBytes(of: index)
             rows[index]?.isWaiting = true
-        case .finished(let index, let outcome):
+        case .released:
+            forgetBytes(of: index)
+            rows[index] = nil
+        case .finished(_, let outcome):
             switch outcome {
             case .done(let size):
                 bytes += size - (rows[index]?.received ?? 0)
                 done += 1
             case .skipped: skipped += 1
-            case .failed:
+            case .failed, .cancelled:
                 forgetBytes(of: index)
                 failed += 1
             }
             rows[index] = nil
         }
+    }
+
+    /// Notes how many bytes of a file are there.
+    private mutating func addBytes(_ count: Int64, to index: Int) {
+        guard let before = rows[index]?.received else { return }
+        bytes += count - before
+        rows[index]?.received = count
     }
 
     /// Bytes of an attempt that failed are no progress.

@@ -22,24 +22,24 @@ enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendable {
 /// Events come from many tasks at once and are only noted; a task of its own writes, so that a slow terminal slows no
 /// download.
 protocol ProgressReporter: Sendable {
-    /// Notes an event. Quick, never blocks.
-    func report(_ event: DownloadEvent)
+    /// Notes an event of the request at this place in the list. Quick, never blocks.
+    func report(_ index: Int, _ event: DownloadEvent)
     /// Shows a message of the program's own among the progress.
     func announce(_ message: String) async
     /// Writes what is noted until ``finish(with:)``, and then the rest.
     func run() async
-    /// Ends ``run()`` after all that was noted, and the summary, are written.
-    func finish(with summary: DownloadSummary)
+    /// Ends ``run()`` after all that was noted, and the summary if there is one, are written.
+    func finish(with summary: DownloadSummary?)
 }
 
 extension ProgressReporter {
     /// Shows the progress of `work`, which reports to this reporter.
-    func showing(_ work: @Sendable () async -> DownloadSummary) async -> DownloadSummary {
+    func showing(_ work: @Sendable () async throws -> DownloadSummary) async throws -> DownloadSummary {
         // Cancelling the work must not stop the writing, which has the last word to say: hence no child task of ours.
         let writing = Task { await run() }
-        let summary = await work()
-        finish(with: summary)
+        let result = await Result { try await work() }
+        finish(with: try? result.get())
         await writing.value
-        return summary
+        return try result.get()
     }
 }

@@ -23,6 +23,10 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         case file(FileError)
         /// A file with the target's name is there already, and the request does not say to replace it.
         case targetExists
+        /// The fields that ``DownloadCoordinator/Configuration/headerFields`` was to give.
+        case headerFields(cause: String)
+        /// Another process that shares the queue worked on it, and this is what it says.
+        case elsewhere(message: String)
         /// An earlier request of the list, with this URL, writes the same file.
         case conflict(with: URL)
     }
@@ -52,7 +56,7 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         case .transport(let error): RetryPolicy.isTransient(error.code)
         case .status(let status): RetryPolicy.isTransient(status)
         case .length(let announced, let received): received < announced
-        case .file, .targetExists, .conflict: false
+        case .file, .targetExists, .headerFields, .elsewhere, .conflict: false
         }
     }
 
@@ -72,6 +76,11 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         case .targetExists:
             return "\(url.redactedForDisplay): the file '\(target.path(percentEncoded: false))' exists already; "
                 + "allow replacing it, skip it, or choose another name or folder"
+        case .headerFields(let cause):
+            return "\(url.redactedForDisplay): no header fields for the request: \(cause); "
+                + "see where the program takes its credentials from"
+        case .elsewhere(let message):
+            return message
         case .conflict(let other):
             return "\(url.redactedForDisplay): \(other.redactedForDisplay) of the same list is written to "
                 + "'\(target.path(percentEncoded: false))', too; give one of them another name"

@@ -20,19 +20,39 @@ public struct DownloadRequest: Sendable, Hashable {
         didSet { Self.check(name) }
     }
     /// Fields beside the usual ones, such as `Authorization`; they stay with the URL's origin.
+    ///
+    /// A queue that outlives the process does not take them, since secrets are not stored
+    /// (``DownloadCoordinator/Configuration/headerFields``).
     public var headerFields: HTTPFields
+    /// Whom the download is for; ``DownloadLimits/perUser`` counts those of a user together. Nil or empty is nobody.
+    public var user: String?
+    /// Of the requests that wait, those of a higher priority come first.
+    public var priority: Int
 
     /// A request to store what `url` leads to.
     ///
     /// The name is one safe path component (`FileName.isSafe(_:)`); by default it is what the URL suggests. A name that is
     /// not safe stops the program: check what comes from elsewhere first.
-    public init(_ url: URL, to folder: URL, name: String? = nil, headerFields: HTTPFields = [:]) {
+    public init(
+        _ url: URL, to folder: URL, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
+        priority: Int = 0
+    ) {
         let name = name ?? FileName.suggested(by: url)
         Self.check(name)
         self.url = url
         self.folder = folder
         self.name = name
         self.headerFields = headerFields
+        self.user = user
+        self.priority = priority
+    }
+
+    /// What ``DownloadLimits/perHost`` counts together: the URL's host, and its port where it is not the scheme's own.
+    public var host: String {
+        let host = url.host(percentEncoded: false)?.lowercased() ?? ""
+        let usual = url.scheme?.lowercased() == "https" ? 443 : 80
+        guard let port = url.port, port != usual else { return host }
+        return "\(host):\(port)"
     }
 
     private static func check(_ name: String) {

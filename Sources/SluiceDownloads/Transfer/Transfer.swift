@@ -139,3 +139,8 @@ struct Transfer {
         return error
     }
 }
+
+extension Transfer {
+    static func forget(_ request: DownloadRequest, files: FileIO) async {}
+    static func discardPartial(of request: DownloadRequest, files: FileIO) async throws {}
+}

@@ -10,56 +10,15 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-/// Bytes that tell their place.
-private func bytes(_ count: Int, seed: Int = 0) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ $0 >> 8) ^ seed) }
-}
-
-/// A clock whose sleeps take no time and are noted.
-private final class InstantClock: Clock {
-    typealias Instant = ContinuousClock.Instant
-    let slept = Recorder<Duration>()
-    var now: Instant { .now }
-    var minimumResolution: Duration { .nanoseconds(1) }
-
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        slept.note(now.duration(to: deadline))
-        try Task.checkCancellation()
-        await Task.yield()
-    }
-}
-
-@Suite struct `The downloader` {
-    /// A downloader against an origin that answers as told, and an empty folder.
-    private func downloading(
-        from handler: @escaping LoopbackOrigin.Handler, existing: ExistingTarget = .fail, retries: Int = 3,
-        concurrency: Int = 4, files: FileIO = .shared, clock: any Clock<Duration> = InstantClock(),
-        _ test: @escaping @Sendable (Downloader, LoopbackOrigin, URL) async throws -> Void
-    ) async throws {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            try await LoopbackOrigin.serve(handler) { origin in
-                try await HTTPTransport.withTransport { transport in
-                    let downloader = Downloader(
-                        transport: transport, limiter: ConcurrencyLimiter(concurrency: concurrency),
-                        configuration: .init(
-                            retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: .none),
-                        files: files, clock: clock)
-                    try await test(downloader, origin, folder)
-                }
-            }
-        }
-    }
-
-    private func names(in folder: URL) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-    }
-
+@Suite struct `Downloading a list` {
     @Test(arguments: [0, 1, 1000, 262_144, 262_145, 3_000_000])
     func `a file of any size arrives whole, and nothing is left beside it`(size: Int) async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(size))
         } _: { downloader, origin, folder in
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: folder)])
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: folder)
+            ])
             #expect(summary.isComplete && summary.done == 1 && summary.bytes == Int64(size))
             #expect(try Data(contentsOf: folder.appending(path: "a.bin")) == Data(bytes(size)))
             #expect(try names(in: folder) == ["a.bin"])
@@ -70,7 +29,7 @@ private final class InstantClock: Clock {
         try await downloading { _ in
             OriginResponse(announcedLength: nil, steps: [.send(bytes(1000)), .send(bytes(500))])
         } _: { downloader, origin, folder in
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             #expect(summary.bytes == 1500)
             #expect(try names(in: folder) == ["a"])
         }
@@ -83,7 +42,7 @@ private final class InstantClock: Clock {
             let requests = try (0..<60).map {
                 DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)")
             }
-            let summary = await downloader.run(requests)
+            let summary = try await downloader.run(requests)
             #expect(summary.done == 60)
             #expect(origin.metrics.peak <= 4)
             #expect(origin.metrics.requests == 60)
@@ -91,7 +50,7 @@ private final class InstantClock: Clock {
     }
 
     @Test func `what fails for a passing reason is tried again and then right`() async throws {
-        let clock = InstantClock()
+        let delays = Recorder<Duration>()
         try await downloading(
             from: { request in
                 switch request.attempt {
@@ -100,15 +59,18 @@ private final class InstantClock: Clock {
                 case 3: OriginResponse(announcedLength: 1000, steps: [.send(bytes(10)), .hangUp])
                 default: OriginResponse(body: bytes(600_000))
                 }
-            }, clock: clock
+            }
         ) { downloader, origin, folder in
             let events = Recorder<String>()
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)]) {
-                switch $0 {
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            {
+                switch $1 {
                 case .started(_, let attempt): events.note("started \(attempt)")
-                case .retrying: events.note("retrying")
+                case .retrying(_, _, let delay):
+                    events.note("retrying")
+                    delays.note(delay)
                 case .finished: events.note("finished")
-                case .responded, .received: break
+                case .responded, .received, .released: break
                 }
             }
             #expect(summary.done == 1 && summary.retries == 3)
@@ -119,8 +81,8 @@ private final class InstantClock: Clock {
             #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(bytes(600_000)))
             #expect(try names(in: folder) == ["a"])
         }
-        #expect(clock.slept.values.count == 3)
-        #expect(clock.slept.values.first ?? .zero >= .seconds(6.9))
+        #expect(delays.values.count == 3)
+        #expect(delays.values.first ?? .zero >= .seconds(6.9))
     }
 
     @Test(arguments: [
@@ -132,7 +94,7 @@ private final class InstantClock: Clock {
         try await downloading(from: { _ in OriginResponse(status: status, body: bytes(50)) }, retries: 2) {
             downloader, origin, folder in
             let url = try URL(fetchable: origin.url("/a"))
-            let summary = await downloader.run([DownloadRequest(url, to: folder)])
+            let summary = try await downloader.run([DownloadRequest(url, to: folder)])
             let error = try #require(summary.failures[0])
             #expect(error.attempts == attempts)
             #expect(origin.metrics.requests == attempts)
@@ -145,7 +107,7 @@ private final class InstantClock: Clock {
         try await downloading(
             from: { _ in OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .hangUp]) }, retries: 1
         ) { downloader, origin, folder in
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             #expect(summary.failures.count == 1 && summary.retries == 1)
             #expect(try names(in: folder) == [])
         }
@@ -157,7 +119,9 @@ private final class InstantClock: Clock {
                 downloader, origin, folder in
                 let file = folder.appending(path: "a")
                 try Data("old".utf8).write(to: file)
-                let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+                let summary = try await downloader.run([
+                    DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)
+                ])
                 switch existing {
                 case .fail:
                     guard case .targetExists = summary.failures[0]?.reason else { return #expect(Bool(false)) }
@@ -181,7 +145,7 @@ private final class InstantClock: Clock {
             return OriginResponse(body: bytes(size))
         } _: { downloader, origin, folder in
             folderBox.withLock { $0 = folder }
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             guard case .targetExists = summary.failures[0]?.reason else { return #expect(Bool(false)) }
             #expect(try Data(contentsOf: folder.appending(path: "a")) == Data("other".utf8))
             #expect(try names(in: folder) == ["a"])
@@ -193,7 +157,7 @@ private final class InstantClock: Clock {
             OriginResponse(body: bytes(600_000))
         } _: { downloader, origin, folder in
             try Data(repeating: 9, count: 1_000_000).write(to: folder.appending(path: "a.sluice.part"))
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             #expect(summary.done == 1)
             #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(bytes(600_000)))
             #expect(try names(in: folder) == ["a"])
@@ -207,7 +171,7 @@ private final class InstantClock: Clock {
         } _: { downloader, origin, folder in
             let other = try await folder.appending(path: "a.sluice.part").openForWriting(.truncate, lock: .exclusive)
             try await other.write(Data("theirs".utf8))
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             guard case .file(let error) = summary.failures[0]?.reason else { return #expect(Bool(false)) }
             #expect(error.code == .locked)
             try await other.close()
@@ -228,13 +192,13 @@ private final class InstantClock: Clock {
                 DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder)
             }
             let running = Task {
-                await downloader.run(requests) { event in
+                try await downloader.run(requests) { _, event in
                     if case .received(_, let count) = event, count >= 300_000 { Task { await stalled.pass() } }
                 }
             }
             await stalled.arrivals(4)
             running.cancel()
-            let summary = await running.value
+            let summary = try await running.value
             await stalled.open()
             #expect(summary.done == 1 && summary.unfinished == 20 && summary.failures.isEmpty)
             #expect(try names(in: folder) == ["whole"])
@@ -250,7 +214,9 @@ private final class InstantClock: Clock {
                 try Data("precious".utf8).write(to: victim)
                 try FileManager.default.createSymbolicLink(
                     at: folder.appending(path: "a.sluice.part"), withDestinationURL: victim)
-                let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+                let summary = try await downloader.run([
+                    DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)
+                ])
                 #expect(summary.failures.count == 1)
                 #expect(try Data(contentsOf: victim) == Data("precious".utf8))
                 #expect(try names(in: folder) == ["a.sluice.part", "victim"])
@@ -264,7 +230,7 @@ private final class InstantClock: Clock {
             let file = folder.appending(path: "a")
             try Data("old".utf8).write(to: file)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             #expect(summary.done == 1)
             let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber
             #expect(mode?.intValue == 0o600)
@@ -283,7 +249,7 @@ private final class InstantClock: Clock {
                 let left = Mutex(round * 8)
                 let reached = Gate()
                 let running = Task {
-                    await downloader.run(requests) { _ in
+                    try await downloader.run(requests) { _, _ in
                         if left.withLock({
                             $0 -= 1; return $0 == 0
                         }) {
@@ -294,7 +260,7 @@ private final class InstantClock: Clock {
                 await reached.open()
                 if round > 0 { await reached.arrivals(1) }
                 running.cancel()
-                let summary = await running.value
+                let summary = try await running.value
                 #expect(summary.failures.isEmpty)
                 let found = (try? names(in: target)) ?? []
                 #expect(found.count == summary.done)
@@ -303,32 +269,14 @@ private final class InstantClock: Clock {
         }
     }
 
-    @Test func `a limiter that sends its waiters away leaves requests unfinished and does not hang`() async throws {
-        let limiter = ConcurrencyLimiter(concurrency: 1)
-        let gate = Gate()
-        let holder = Task { await limiter.run { await gate.pass() } }
-        await gate.arrivals(1)
-        let url = URL(string: "http://example.invalid/a")!
-        let downloader = Downloader(transport: ScriptedTransport([:]), limiter: limiter)
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let running = Task { await downloader.run([DownloadRequest(url, to: folder)]) }
-            while limiter.waiting == 0 { await Task.yield() }
-            limiter.cancelWaiting()
-            #expect(await running.value.unfinished == 1)
-        }
-        await gate.open()
-        await holder.value
-    }
-
     @Test func `a transport that throws its own errors fails the request and nothing else`() async throws {
         struct Odd: Error {}
         struct OddTransport: Transport {
             func open(_ request: TransportRequest) async throws -> TransportResponse { throw Odd() }
         }
-        let downloader = Downloader(
-            transport: OddTransport(), configuration: .init(retries: .never), clock: InstantClock())
+        let downloader = ListDownloader(transport: OddTransport(), configuration: .init(retries: .never))
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let summary = await downloader.run([DownloadRequest(URL(string: "http://a.example/x")!, to: folder)])
+            let summary = try await downloader.run([DownloadRequest(URL(string: "http://a.example/x")!, to: folder)])
             let error = try #require(summary.failures[0])
             #expect("\(error)".contains("Odd"))
         }
@@ -341,13 +289,13 @@ private final class InstantClock: Clock {
             let requests = try names.enumerated().map { index, name in
                 DownloadRequest(try URL(fetchable: origin.url("/\(index)")), to: folder, name: name)
             }
-            let summary = await downloader.run(requests)
+            let summary = try await downloader.run(requests)
             #expect(summary.done == 2)
             #expect(Set(summary.failures.keys) == [1, 2])
             guard case .conflict = summary.failures[1]?.reason, case .conflict = summary.failures[2]?.reason else {
                 return #expect(Bool(false))
             }
-            #expect(try self.names(in: folder) == ["other", "song"])
+            #expect(try SluiceDownloadsTests.names(in: folder) == ["other", "song"])
         }
     }
 
@@ -362,7 +310,7 @@ private final class InstantClock: Clock {
         try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: .replace) {
             downloader, origin, folder in
             try FileManager.default.createDirectory(at: folder.appending(path: "a"), withIntermediateDirectories: false)
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             guard case .file(let error) = summary.failures[0]?.reason else { return #expect(Bool(false)) }
             #expect(error.code == .isDirectory)
             #expect(origin.metrics.requests == 0)
@@ -374,7 +322,7 @@ private final class InstantClock: Clock {
             OriginResponse(body: bytes(400_000))
         } _: { downloader, origin, folder in
             try Data("a browser's".utf8).write(to: folder.appending(path: "a.part"))
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             #expect(summary.done == 1)
             #expect(try Data(contentsOf: folder.appending(path: "a.part")) == Data("a browser's".utf8))
         }
@@ -385,14 +333,14 @@ private final class InstantClock: Clock {
             OriginResponse(body: bytes(10))
         } _: { downloader, origin, folder in
             let deep = folder.appending(path: "x/y", directoryHint: .isDirectory)
-            let summary = await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: deep)])
+            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: deep)])
             #expect(summary.done == 1)
             #expect(try names(in: deep) == ["a"])
         }
     }
 
-    @Test func `an empty list is done at once`() async {
-        let summary = await Downloader(transport: ScriptedTransport([:])).run([])
+    @Test func `an empty list is done at once`() async throws {
+        let summary = try await ListDownloader(transport: ScriptedTransport([:])).run([])
         #expect(summary.isComplete && summary.done == 0)
     }
 
@@ -408,7 +356,7 @@ private final class InstantClock: Clock {
     }
 }
 
-@Suite struct `The downloader on a failing disk` {
+@Suite struct `Downloading a list on a failing disk` {
     /// ENOSPC from the n-th write on, EIO from fdatasync, EACCES from rename: each leaves the folder as it was.
     @Test(arguments: ["write", "sync", "rename"], [100, 900_000])
     func `a file operation that fails leaves nothing and says which file`(call: String, size: Int) async throws {
@@ -429,7 +377,9 @@ private final class InstantClock: Clock {
             url: [.response(headerFields: [.contentLength: "\(size)"], body: [body])]
         ])
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let summary = await Downloader(transport: transport, files: files).run([DownloadRequest(url, to: folder)])
+            let summary = try await ListDownloader(transport: transport, configuration: .init(), files: files).run([
+                DownloadRequest(url, to: folder)
+            ])
             let error = try #require(summary.failures[0])
             guard case .file = error.reason else { return #expect(Bool(false), "\(error)") }
             #expect("\(error)".contains("song.mp3"))
@@ -442,7 +392,7 @@ private final class InstantClock: Clock {
 
     @Test func `folders are made, and one that cannot be written is found before anything is asked for`() async throws {
         let url = URL(string: "http://a.example/x")!
-        let downloader = Downloader(transport: ScriptedTransport([:]))
+        let downloader = ListDownloader(transport: ScriptedTransport([:])).coordinator()
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
             let deep = folder.appending(path: "a/b/c", directoryHint: .isDirectory)
             try await downloader.prepareFolders(of: [DownloadRequest(url, to: deep)])

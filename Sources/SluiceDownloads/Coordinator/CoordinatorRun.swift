@@ -1,0 +1,181 @@
+import SluiceConcurrency
+import Synchronization
+
+/// One call of ``DownloadCoordinator/run(until:onEvent:)``.
+///
+///     store ── claims ──▶ queue ──▶ workers, as many as the total limit ── transfers ──┐
+///       ▲                                                                              │
+///       └──────────── exchange: settlements in, claims out ◀── settled ────────────────┘
+///
+/// Whoever has something for the store exchanges it for all: while one exchange is under way, others only leave theirs. So
+/// an idle worker has its next job without a detour, and many small files share their transactions.
+final class CoordinatorRun: Sendable {
+    let coordinator: DownloadCoordinator
+    let end: DownloadCoordinator.RunEnd
+    let onEvent: @Sendable (DownloadEvent) -> Void
+    let state: Mutex<CoordinatorState>
+    private let worker: QueueWorker
+    private let queue = AsyncQueue<ClaimedJob>()
+    private let waker = Pulse()
+    private let folders: FolderMaker
+
+    init(
+        coordinator: DownloadCoordinator, worker: QueueWorker, end: DownloadCoordinator.RunEnd,
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void
+    ) {
+        self.coordinator = coordinator
+        self.worker = worker
+        self.end = end
+        self.onEvent = onEvent
+        folders = FolderMaker(files: coordinator.files)
+        state = Mutex(CoordinatorState(lastRenewed: coordinator.timing.time.now()))
+    }
+
+    /// Works until the end that was asked for, or cancellation, or a failure of the store.
+    func work() async throws {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.tick() }
+            for _ in 0..<coordinator.limits.total {
+                group.addTask { await self.workOff() }
+            }
+            await pump()
+        }
+        // What a failed exchange left.
+        await pump()
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// Looks for work: somebody has enqueued some.
+    func wake() { waker.send() }
+
+    /// Stops the transfers of these jobs, for good.
+    func cancel(_ jobs: [JobID]) {
+        let tasks = state.withLock { state in jobs.compactMap { state.stop($0, because: .cancelled) } }
+        for task in tasks { task.cancel() }
+    }
+
+    // MARK: The workers
+
+    private func workOff() async {
+        for await job in queue.elements {
+            // A task of its own, so that it can be stopped without its worker.
+            let task = Task { await DownloadAttempt(run: self, job: job).carryOut() }
+            if state.withLock({ $0.began(job.lease.job, task) }) { task.cancel() }
+            let settled = await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+            state.withLock { $0.settle(job, settled) }
+            await pump()
+        }
+    }
+
+    func report(_ event: DownloadEvent) {
+        state.withLock { $0.note(event) }
+        onEvent(event)
+        coordinator.observers.note(event)
+    }
+
+    // MARK: The exchange
+
+    private func pump() async {
+        guard state.withLock({ $0.beginExchange() }) else { return }
+        repeat {
+            let isStopping = Task.isCancelled
+            let (settled, room) = state.withLock { $0.takeSettled(total: coordinator.limits.total) }
+            let claim = isStopping || room == 0 ? nil : claim(room)
+            guard claim != nil || !settled.isEmpty else { continue }
+            do {
+                let exchange = try await coordinator.store.exchange(settled.map(\.settlement), claiming: claim)
+                await take(exchange, settled)
+            } catch {
+                fail(error, giving: settled)
+            }
+        } while state.withLock({ $0.endExchange() })
+    }
+
+    private func claim(_ room: Int) -> JobClaim {
+        var batch: String?
+        if case .whenBatchIsEmpty(let name) = end { batch = name }
+        return JobClaim(
+            worker: worker, count: room, limits: coordinator.limits, lease: coordinator.configuration.lease,
+            batch: batch)
+    }
+
+    private func take(_ exchange: JobExchange, _ settled: [SettledJob]) async {
+        let refused = Set(exchange.refused)
+        for one in settled where !refused.contains(one.settlement.lease) {
+            // The store knows: now the checkpoint has said all that it had to say.
+            if let request = one.published { await Transfer.forget(request, files: coordinator.files) }
+            report(one.event)
+        }
+        state.withLock { $0.claimed(exchange.claimed) }
+        let attempts = exchange.claimed.map { DownloadAttempt(run: self, job: $0) }
+        let decided = await DownloadAttempt.decidedBeforehand(attempts, folders)
+        for (attempt, outcome) in zip(attempts, decided) {
+            if let outcome {
+                state.withLock { $0.settle(attempt.job, outcome) }
+            } else {
+                queue.enqueue(attempt.job)
+            }
+        }
+        let timing = coordinator.timing
+        let due = exchange.nextDue.map { timing.time.now() + $0.milliseconds }
+        let isEmpty = exchange.isEmpty && end != .whenCancelled
+        if state.withLock({ $0.noteDue(due, renewal: renewalPeriod, isEmpty: isEmpty) }) { waker.send() }
+        if state.withLock({ $0.isStopping }) { queue.finish() }
+    }
+
+    private func fail(_ error: any Error, giving settled: [SettledJob]) {
+        let tasks = state.withLock { $0.fail(error, settled) }
+        for task in tasks { task.cancel() }
+        queue.finish()
+        waker.send()
+    }
+
+    // MARK: Time
+
+    /// Renews leases, and asks again when a delay is over or others may have changed something.
+    private func tick() async {
+        let timing = coordinator.timing
+        while !Task.isCancelled, !state.withLock({ $0.isStopping }) {
+            let limit = state.withLock { state in
+                state.arm(
+                    now: timing.time.now(), renewal: renewalPeriod,
+                    poll: coordinator.store.isShared ? timing.poll.milliseconds : nil)
+            }
+            await waker.wait(atMost: limit.map { .milliseconds($0) }, sleep: timing.sleep)
+            if Task.isCancelled { break }
+            await renewIfDue()
+            await pump()
+        }
+    }
+
+    private var renewalPeriod: Int64 { max(1, coordinator.configuration.lease.milliseconds / 3) }
+
+    private func renewIfDue() async {
+        let now = coordinator.timing.time.now()
+        guard let held = state.withLock({ $0.leasesToRenew(now: now, period: renewalPeriod) }) else { return }
+        do {
+            let renewed = try await coordinator.store.renew(worker, lease: coordinator.configuration.lease)
+            cancel(renewed.filter(\.isCancelled).map(\.lease.job))
+            let lost = held.subtracting(renewed.map(\.lease))
+            let tasks = state.withLock { state in lost.compactMap { state.lose($0) } }
+            for task in tasks { task.cancel() }
+        } catch {
+            fail(error, giving: [])
+        }
+    }
+
+    /// Tells how far the jobs of this process are.
+    func addProgress(to snapshot: inout QueueSnapshot) {
+        state.withLock { state in
+            for index in snapshot.running.indices {
+                guard let progress = state.progress(of: snapshot.running[index].id) else { continue }
+                snapshot.running[index].received = progress.received
+                snapshot.running[index].expected = progress.expected
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Synchronization
+
+extension DownloadCoordinator {
+    /// Cancels jobs and returns when they have stopped: no writer of theirs is left, and what they had is removed.
+    ///
+    ///     try await downloads.cancel(.all)
+    ///     try await downloads.cancel(.batch("playlist 7"))
+    ///
+    /// Cancelling a batch takes its jobs out of it; those that belong to another batch, too, go on. Jobs that are done stay
+    /// done, and their files stay.
+    ///
+    /// Jobs that another process runs are stopped by it, which may take as long as a third of its lease; this waits for
+    /// that.
+    ///
+    /// - Throws: ``QueueStoreError``; `CancellationError` when the task is cancelled while it waits: the jobs are cancelled
+    ///   all the same.
+    public func cancel(_ selection: JobSelection) async throws {
+        let pulse = observers.pulse()
+        defer { observers.remove(pulse) }
+        let cancellation = try await store.cancel(selection)
+        current.withLock { $0 }?.cancel(cancellation.running)
+        for job in cancellation.stopped {
+            observers.note(.finished(job: job.id, outcome: .cancelled))
+            try? await Transfer.discardPartial(of: job.request, files: files)
+        }
+        observers.noteChange()
+        while try await store.jobs(cancellation.running).contains(where: { $0.state == .running }) {
+            try Task.checkCancellation()
+            await pulse.wait(atMost: timing.poll, sleep: timing.sleep)
+        }
+    }
+}

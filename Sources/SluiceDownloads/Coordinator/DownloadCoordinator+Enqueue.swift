@@ -1,0 +1,124 @@
+import SluiceConcurrency
+import Synchronization
+import SluiceHTTP
+
+extension DownloadCoordinator {
+    /// Takes requests in, in this order, and returns a handle for each.
+    ///
+    ///     let handles = try await downloads.enqueue(songs, batch: "top 500")
+    ///     let song = try await handles[0].result
+    ///
+    /// Returns when they are in the store; all of them are, or none. A job's key is its URL and its target: a request for one
+    /// that waits or runs joins it, one that has ended starts anew unless the options say otherwise. A request whose target
+    /// another job is about to write is not taken in, and its handle says so.
+    ///
+    /// Has an effect at once on a run that is under way here, and within a second on those of other processes.
+    ///
+    /// - Parameter batch: A name for these requests together, for ``cancel(_:)``.
+    /// - Throws: ``QueueStoreError``.
+    @discardableResult
+    public func enqueue(
+        _ requests: [DownloadRequest], batch: String? = nil, options: EnqueueOptions = .init()
+    ) async throws -> [DownloadHandle] {
+        var options = options
+        if let batch { options.batch = batch }
+        let jobs = try await store.enqueue(requests, options: options)
+        current.withLock { $0 }?.wake()
+        observers.noteChange()
+        return zip(requests, jobs).map { DownloadHandle(request: $0, enqueued: $1, coordinator: self) }
+    }
+
+    /// Forgets those of the ended jobs that ended longer ago than this, and the oldest beyond this many.
+    ///
+    /// Files stay. To be called now and then by whoever keeps a queue for long.
+    public func prune(olderThan age: Duration, keeping count: Int = 10_000) async throws {
+        try await store.prune(olderThan: age, keeping: count)
+        observers.noteChange()
+    }
+}
+
+/// A job that was enqueued, for waiting and watching.
+public struct DownloadHandle: Sendable {
+    /// What was asked for.
+    public let request: DownloadRequest
+    /// What became of it when it was taken in.
+    public let enqueued: EnqueuedJob
+    let coordinator: DownloadCoordinator
+
+    /// The job's number.
+    public var id: JobID { enqueued.id }
+
+    /// The job as it is when it has ended: done, failed or cancelled.
+    ///
+    /// Waits for that, however long; somebody must run the queue.
+    ///
+    /// - Throws: ``QueueStoreError``, also when the job was forgotten meanwhile; `CancellationError` at once when the task is
+    ///   cancelled, which has no effect on the job.
+    public var result: QueuedDownload {
+        get async throws {
+            try await coordinator.observers.withPulse(of: id) { pulse in
+                while true {
+                    try Task.checkCancellation()
+                    guard let job = try await coordinator.store.jobs([id]).first else {
+                        throw QueueStoreError(
+                            .other,
+                            description:
+                                "the download of \(request.url.redactedForDisplay) was removed from the queue; "
+                                + "wait for the results of downloads before they are pruned")
+                    }
+                    if job.state.isFinal { return job }
+                    let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
+                    await pulse.wait(atMost: limit, sleep: coordinator.timing.sleep)
+                }
+            }
+        }
+    }
+
+    /// What happens to the job in this process from now on, until it has ended.
+    ///
+    /// Other processes' work on it is not seen here. Events that nobody takes stay in memory until the job ends or the
+    /// sequence is dropped.
+    public var events: some AsyncSequence<DownloadEvent, Never> & Sendable {
+        JobEvents(job: id, observers: coordinator.observers)
+    }
+}
+
+/// The events of a job, from the moment at which the sequence is made.
+private struct JobEvents: AsyncSequence, Sendable {
+    typealias Failure = Never
+
+    private let subscription: Subscription
+
+    init(job: JobID, observers: QueueObservers) {
+        subscription = Subscription(job: job, observers: observers)
+    }
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(subscription: subscription, elements: subscription.queue.elements.makeAsyncIterator())
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate let subscription: Subscription
+        fileprivate var elements: AsyncQueue<DownloadEvent>.Elements.Iterator
+
+        mutating func next() async -> DownloadEvent? { await elements.next() }
+
+        mutating func next(isolation actor: isolated (any Actor)?) async -> DownloadEvent? {
+            await elements.next(isolation: actor)
+        }
+    }
+
+    fileprivate final class Subscription: Sendable {
+        let job: JobID
+        let observers: QueueObservers
+        let queue: AsyncQueue<DownloadEvent>
+
+        init(job: JobID, observers: QueueObservers) {
+            self.job = job
+            self.observers = observers
+            queue = observers.events(of: job)
+        }
+
+        deinit { observers.remove(queue, of: job) }
+    }
+}

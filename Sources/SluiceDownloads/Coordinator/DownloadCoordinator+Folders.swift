@@ -1,0 +1,34 @@
+import SluiceFiles
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension DownloadCoordinator {
+    /// Makes the folders of the requests that are missing, and tries that files can be made in each.
+    ///
+    /// Saves a list of a thousand files from failing a thousand times.
+    ///
+    /// - Throws: `FileError` for the first folder that cannot be made or written; `CancellationError`.
+    public func prepareFolders(of requests: [DownloadRequest]) async throws {
+        for folder in Set(requests.map(\.folder)) {
+            try await files.makeDirectory(at: folder)
+            // In a task of its own: a cancellation between the two steps would leave the probe behind.
+            try await Task { try await probeWriting(in: folder) }.value
+        }
+    }
+
+    private func probeWriting(in folder: URL) async throws {
+        let probe = folder.appending(path: ".sluice-\(UInt64.random(in: 0 ... .max))", directoryHint: .notDirectory)
+        do {
+            try await Data().asyncWrite(to: probe, options: .init(durability: .none, existing: .fail), using: files)
+            try await files.remove(probe)
+        } catch var error as FileError {
+            error.operation = "make a file in"
+            error.path = folder.path(percentEncoded: false)
+            throw error
+        }
+    }
+}

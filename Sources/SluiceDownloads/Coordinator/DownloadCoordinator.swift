@@ -1,0 +1,156 @@
+public import HTTPTypes
+public import SluiceFiles
+public import SluiceHTTP
+import Synchronization
+
+/// Downloads what a queue holds, under limits, and shows the queue to whoever looks.
+///
+///     let downloads = DownloadCoordinator(
+///         store: try await .sqlite(at: url), transport: transport, limits: .init(total: 8, perHost: 4, perUser: 1))
+///     try await downloads.enqueue(playlist.map { DownloadRequest($0.url, to: folder, user: me) }, batch: "playlist 7")
+///     for await snapshot in downloads.snapshots() { render(snapshot) }
+///     try await downloads.cancel(.all)
+///
+/// Somebody has to run it: ``run(until:onEvent:)`` does the work in the task that calls it, until that is cancelled or the
+/// queue is empty. Enqueuing, cancelling and looking are possible from anywhere, whether it runs or not.
+///
+/// **Limits** hold for all who share the store, exactly: what a user may have running is decided when a job is handed out,
+/// in one step with the counting.
+///
+/// **Durable.** With an SQLite store a request is on the disk when ``enqueue(_:batch:options:)`` returns. A process that is
+/// killed at any moment loses no job and leaves no partial file under a final name; the next run goes on where it was,
+/// within files, too, where the server can (RFC 9110, section 14).
+///
+/// **Retries.** Failures that pass are tried again with growing delays (`RetryPolicy`), meanwhile others have their turn.
+public final class DownloadCoordinator: Sendable {
+    /// How a coordinator works.
+    public struct Configuration: Sendable {
+        /// When to try again.
+        public var retries: RetryPolicy
+        /// What happens where a target exists already.
+        public var existing: ExistingTarget
+        /// How safe a file is against a loss of power when its download is done.
+        public var durability: Durability
+        /// How long a job of this process stays its own if it shows no sign of life; renewed at a third of it.
+        public var lease: Duration
+        /// Asked for the fields of a request each time that it begins, for credentials: they are never stored. What it
+        /// throws is the job's failure.
+        public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
+
+        /// A configuration; by default existing files are left alone and are errors, and a file has its name only once
+        /// its bytes are on the disk.
+        public init(
+            retries: RetryPolicy = RetryPolicy(), existing: ExistingTarget = .fail, durability: Durability = .data,
+            lease: Duration = .seconds(15),
+            headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)? = nil
+        ) {
+            self.retries = retries
+            self.existing = existing
+            self.durability = durability
+            self.lease = lease
+            self.headerFields = headerFields
+        }
+    }
+
+    let store: any QueueStore
+    let transport: any Transport
+    let limits: DownloadLimits
+    let configuration: Configuration
+    let files: FileIO
+    let timing: CoordinatorTiming
+    let observers = QueueObservers()
+    /// The run that is under way in this process.
+    let current = Mutex<CoordinatorRun?>(nil)
+
+    /// A coordinator of the jobs in `store`, which downloads through `transport`.
+    ///
+    /// Nothing happens until it is run. Several may share a store, in this process and in others.
+    public convenience init(
+        store: any QueueStore = MemoryQueueStore(), transport: any Transport, limits: DownloadLimits = .init(),
+        configuration: Configuration = .init(), files: FileIO = .shared
+    ) {
+        self.init(
+            store: store, transport: transport, limits: limits, configuration: configuration, files: files,
+            timing: .system)
+    }
+
+    init(
+        store: any QueueStore, transport: any Transport, limits: DownloadLimits, configuration: Configuration,
+        files: FileIO, timing: CoordinatorTiming
+    ) {
+        self.store = store
+        self.transport = transport
+        self.limits = limits
+        self.configuration = configuration
+        self.files = files
+        self.timing = timing
+    }
+
+    /// When a run ends.
+    public enum RunEnd: Sendable, Hashable {
+        /// When its task is cancelled: for a service.
+        case whenCancelled
+        /// When no job waits or runs any more. Jobs of other processes are waited for.
+        case whenEmpty
+        /// The same for a batch, and only its jobs are worked on.
+        case whenBatchIsEmpty(String)
+    }
+
+    /// Works on the queue in the calling task.
+    ///
+    ///     try await withThrowingTaskGroup { group in
+    ///         group.addTask { try await downloads.run() }
+    ///         …
+    ///     }
+    ///
+    /// One run at a time for each coordinator; a second one stops the program. `onEvent` is called at each step, from the
+    /// task that takes it; it must be quick and must not block.
+    ///
+    /// - Cancellation: stops claiming, stops the transfers, each of which keeps what it has, gives the jobs back, and returns
+    ///   without throwing: being cancelled is how a service ends.
+    /// - Throws: ``QueueStoreError`` where the store fails; transfers are stopped before that.
+    public func run(
+        until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+    ) async throws {
+        let worker = try await store.attach()
+        let run = CoordinatorRun(coordinator: self, worker: worker, end: end, onEvent: onEvent)
+        current.withLock { current in
+            precondition(current == nil, "DownloadCoordinator: it runs already; share it, or make another on its store")
+            current = run
+        }
+        let result = await Result { try await run.work() }
+        current.withLock { $0 = nil }
+        observers.noteChange()
+        try await store.detach(worker)
+        observers.noteChange()
+        try result.get()
+    }
+}
+
+/// How a coordinator waits; tests have a clock of their own.
+struct CoordinatorTiming: Sendable {
+    var time = QueueTime.system
+    var sleep: @Sendable (Duration) async throws -> Void
+    /// How often a shared store is asked for what other processes changed.
+    var poll = Duration.seconds(1)
+    /// The least time between two snapshots.
+    var frame = Duration.milliseconds(100)
+
+    static let system = CoordinatorTiming { try await Task.sleep(for: $0) }
+}
+
+extension QueueStore where Self == MemoryQueueStore {
+    /// A queue in memory.
+    public static var memory: MemoryQueueStore { MemoryQueueStore() }
+}
+
+extension Result where Failure == any Error {
+    /// What an async body returns or throws.
+    init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import SluiceConcurrency
+import Synchronization
+
+/// Who waits for changes of a queue in this process: snapshots for any, handles for those of a job.
+final class QueueObservers: Sendable {
+    private struct State {
+        var ofAll: [ObjectIdentifier: Pulse] = [:]
+        var ofJob: [JobID: [ObjectIdentifier: Pulse]] = [:]
+        var events: [JobID: [ObjectIdentifier: AsyncQueue<DownloadEvent>]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// A pulse for each change of anything, until it is given to ``remove(_:)``.
+    func pulse() -> Pulse {
+        let pulse = Pulse()
+        state.withLock { $0.ofAll[ObjectIdentifier(pulse)] = pulse }
+        return pulse
+    }
+
+    func remove(_ pulse: Pulse) {
+        let removed = state.withLock { $0.ofAll.removeValue(forKey: ObjectIdentifier(pulse)) }
+        _ = removed
+    }
+
+    /// Runs `body` with a pulse that comes when the job ends.
+    func withPulse<R>(of job: JobID, _ body: (Pulse) async throws -> R) async rethrows -> R {
+        let pulse = Pulse()
+        state.withLock { $0.ofJob[job, default: [:]][ObjectIdentifier(pulse)] = pulse }
+        defer {
+            state.withLock { state in
+                state.ofJob[job]?[ObjectIdentifier(pulse)] = nil
+                if state.ofJob[job]?.isEmpty == true { state.ofJob[job] = nil }
+            }
+        }
+        return try await body(pulse)
+    }
+
+    /// A queue of the job's events.
+    func events(of job: JobID) -> AsyncQueue<DownloadEvent> {
+        let queue = AsyncQueue<DownloadEvent>()
+        state.withLock { $0.events[job, default: [:]][ObjectIdentifier(queue)] = queue }
+        return queue
+    }
+
+    func remove(_ queue: AsyncQueue<DownloadEvent>, of job: JobID) {
+        let removed = state.withLock { state in
+            defer { if state.events[job]?.isEmpty == true { state.events[job] = nil } }
+            return state.events[job]?.removeValue(forKey: ObjectIdentifier(queue))
+        }
+        removed?.finish()
+    }
+
+    func noteChange() {
+        for pulse in state.withLock({ Array($0.ofAll.values) }) { pulse.send() }
+    }
+
+    func note(_ event: DownloadEvent) {
+        let job = event.job
+        let isEnd = event.isEnd
+        let (queues, pulses) = state.withLock { state in
+            defer { if isEnd { state.events[job] = nil } }
+            return (
+                state.events[job].map { Array($0.values) } ?? [],
+                isEnd ? state.ofJob[job].map { Array($0.values) } ?? [] : []
+            )
+        }
+        for queue in queues {
+            queue.enqueue(event)
+            if isEnd { queue.finish() }
+        }
+        for pulse in pulses { pulse.send() }
+        noteChange()
+    }
+}
+
+/// Says that something happened, once for any number of times until somebody has waited for it.
+final class Pulse: Sendable {
+    private let queue = AsyncQueue<Void>()
+
+    func send() {
+        // Two at the same time may leave two: one pulse too many does no harm.
+        if queue.count == 0 { queue.enqueue(()) }
+    }
+
+    /// Waits for the pulse, or for as long as `limit` says; returns at once when the task is cancelled.
+    func wait(atMost limit: Duration?, sleep: @escaping @Sendable (Duration) async throws -> Void) async {
+        guard let limit else {
+            _ = try? await queue.dequeue()
+            return
+        }
+        if queue.tryDequeue() != nil { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try? await self.queue.dequeue() }
+            group.addTask { try? await sleep(limit) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

@@ -1,0 +1,147 @@
+/// Who works with a store: the coordinator of a process, by a name that no other has.
+public struct QueueWorker: Sendable, Hashable {
+    public var name: String
+
+    public init(name: String) { self.name = name }
+}
+
+/// The right to work on a job, for a while.
+///
+/// The token is another one each time that a job is claimed: a worker that was away for too long cannot finish a job that
+/// somebody else has been given meanwhile.
+public struct JobLease: Sendable, Hashable {
+    public var job: JobID
+    public var token: Int64
+
+    public init(job: JobID, token: Int64) {
+        self.job = job
+        self.token = token
+    }
+}
+
+/// How many downloads run at once: in all, from a host, for a user.
+public struct DownloadLimits: Sendable, Hashable {
+    /// In all.
+    public var total: Int
+    /// From one host and port; nil is no limit of its own.
+    public var perHost: Int?
+    /// For one user; nil is no limit of its own. Requests without a user are not limited by this.
+    public var perUser: Int?
+
+    /// Limits, each at least 1.
+    public init(total: Int = 8, perHost: Int? = 6, perUser: Int? = nil) {
+        precondition(total >= 1 && perHost ?? 1 >= 1 && perUser ?? 1 >= 1, "DownloadLimits: a limit is at least 1")
+        self.total = total
+        self.perHost = perHost
+        self.perUser = perUser
+    }
+}
+
+/// A wish for jobs.
+public struct JobClaim: Sendable, Hashable {
+    /// Who will work on them.
+    public var worker: QueueWorker
+    /// How many at most.
+    public var count: Int
+    /// The limits, which count the jobs of all workers.
+    public var limits: DownloadLimits
+    /// How long the leases last unless they are renewed.
+    public var lease: Duration
+    /// Only jobs of this batch, if there is one.
+    public var batch: String?
+
+    public init(worker: QueueWorker, count: Int, limits: DownloadLimits, lease: Duration, batch: String? = nil) {
+        self.worker = worker
+        self.count = count
+        self.limits = limits
+        self.lease = lease
+        self.batch = batch
+    }
+}
+
+/// A job to work on.
+public struct ClaimedJob: Sendable, Hashable {
+    public var lease: JobLease
+    public var request: DownloadRequest
+    /// How many attempts have failed before this one.
+    public var failures: Int
+    /// Whether an earlier worker lost the job and may have given the file its name without having said so.
+    public var mayBePublished: Bool
+
+    public init(lease: JobLease, request: DownloadRequest, failures: Int, mayBePublished: Bool) {
+        self.lease = lease
+        self.request = request
+        self.failures = failures
+        self.mayBePublished = mayBePublished
+    }
+}
+
+/// What became of a claimed job.
+public struct JobSettlement: Sendable, Hashable {
+    public enum Outcome: Sendable, Hashable {
+        /// The file is there, with this many bytes.
+        case done(bytes: Int64)
+        /// It failed for good.
+        case failed(message: String)
+        /// It failed and is tried again after a delay.
+        case retry(after: Duration, message: String)
+        /// It was given back undone.
+        case released
+        /// It was stopped because somebody cancelled it.
+        case cancelled
+    }
+
+    public var lease: JobLease
+    public var outcome: Outcome
+
+    public init(lease: JobLease, outcome: Outcome) {
+        self.lease = lease
+        self.outcome = outcome
+    }
+}
+
+/// What a store answers to ``QueueStore/exchange(_:claiming:)``.
+public struct JobExchange: Sendable, Hashable {
+    /// Settlements that changed nothing, since their leases were not valid any more.
+    public var refused: [JobLease]
+    /// The jobs to work on.
+    public var claimed: [ClaimedJob]
+    /// When to ask again if nothing else happens: the next delay's or lease's end. Nil: there is none.
+    public var nextDue: Duration?
+    /// Whether no job waits or runs; of the claim's batch, if it names one. Not said where nothing was claimed for.
+    public var isEmpty: Bool
+
+    public init(
+        refused: [JobLease] = [], claimed: [ClaimedJob] = [], nextDue: Duration? = nil, isEmpty: Bool = false
+    ) {
+        self.refused = refused
+        self.claimed = claimed
+        self.nextDue = nextDue
+        self.isEmpty = isEmpty
+    }
+}
+
+/// A lease that a worker holds.
+public struct RenewedLease: Sendable, Hashable {
+    public var lease: JobLease
+    /// Whether the job is to be stopped and settled as cancelled.
+    public var isCancelled: Bool
+
+    public init(lease: JobLease, isCancelled: Bool) {
+        self.lease = lease
+        self.isCancelled = isCancelled
+    }
+}
+
+/// What ``QueueStore/cancel(_:)`` did.
+public struct JobCancellation: Sendable, Hashable {
+    /// Jobs that waited and are cancelled now.
+    public var stopped: [QueuedDownload]
+    /// Jobs that run and will be cancelled by their workers.
+    public var running: [JobID]
+
+    public init(stopped: [QueuedDownload] = [], running: [JobID] = []) {
+        self.stopped = stopped
+        self.running = running
+    }
+}

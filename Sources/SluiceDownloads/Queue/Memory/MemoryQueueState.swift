@@ -1,0 +1,295 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The jobs of a ``MemoryQueueStore``: a pure value, told the time in milliseconds.
+struct MemoryQueueState {
+    struct Job {
+        var download: QueuedDownload
+        var batches: Set<String>
+        var lease: Lease?
+        var mayBePublished = false
+        /// When it ended, and its place among those that ended at the same time.
+        var ended: Int64?
+
+        var lane: Lane { Lane(host: host, user: download.request.user ?? "") }
+        let host: String
+        let target: Data
+    }
+
+    struct Lease {
+        var worker: QueueWorker
+        var token: Int64
+        var until: Int64
+        var isCancelled = false
+    }
+
+    /// What the limits count by.
+    struct Lane: Hashable {
+        var host: String
+        var user: String
+    }
+
+    private(set) var jobs: [JobID: Job] = [:]
+    /// The jobs that may be claimed.
+    private(set) var lines: [Lane: MemoryQueueLine] = [:]
+    /// Those that wait for a delay to be over, with when that is.
+    private var delayed: [JobID: Int64] = [:]
+    /// No delay is over before this.
+    private var firstDelayOver = Int64.max
+    private var leased: Set<JobID> = []
+    private var running = RunningCounts()
+    /// The jobs for a target, by their URLs; seldom more than one.
+    private var byTarget: [Data: [JobID]] = [:]
+    private var lastID: Int64 = 0
+    private var lastToken: Int64 = 0
+
+    // MARK: Taking in
+
+    mutating func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions) -> EnqueuedJob {
+        let target = request.targetBytes
+        for id in byTarget[target] ?? [] {
+            guard let job = jobs[id] else { continue }
+            guard job.download.request.url == request.url else {
+                if job.download.state.isFinal { continue }
+                return EnqueuedJob(id: id, outcome: .conflict(with: job.download.request.url))
+            }
+            if !job.download.state.isFinal {
+                join(id, request, options)
+                return EnqueuedJob(id: id, outcome: .joined)
+            }
+            if job.download.state == .done, options.keepsFinished {
+                jobs[id]?.batches.insert(options.batch ?? "")
+                return EnqueuedJob(id: id, outcome: .kept)
+            }
+            forget(id)
+        }
+        lastID += 1
+        let id = JobID(rawValue: lastID)
+        let job = Job(
+            download: QueuedDownload(id: id, request: request, state: .waiting), batches: [options.batch ?? ""],
+            host: request.host, target: target)
+        jobs[id] = job
+        byTarget[target, default: []].append(id)
+        lines[job.lane, default: MemoryQueueLine()].insert(id, priority: request.priority)
+        return EnqueuedJob(id: id, outcome: .added)
+    }
+
+    private mutating func join(_ id: JobID, _ request: DownloadRequest, _ options: EnqueueOptions) {
+        guard let job = jobs[id] else { return }
+        jobs[id]?.batches.insert(options.batch ?? "")
+        guard job.download.request.priority < request.priority else { return }
+        leaveLine(id)
+        jobs[id]?.download.request.priority = request.priority
+        if job.download.state == .waiting, delayed[id] == nil { joinLine(id) }
+    }
+
+    private mutating func joinLine(_ id: JobID) {
+        guard let job = jobs[id] else { return }
+        lines[job.lane, default: MemoryQueueLine()].insert(id, priority: job.download.request.priority)
+    }
+
+    private mutating func leaveLine(_ id: JobID) {
+        guard let job = jobs[id] else { return }
+        lines[job.lane]?.remove(id, priority: job.download.request.priority)
+        if lines[job.lane]?.isEmpty == true { lines[job.lane] = nil }
+    }
+
+    // MARK: Handing out and taking back
+
+    mutating func claim(_ claim: JobClaim, now: Int64) -> [ClaimedJob] {
+        var claimed: [ClaimedJob] = []
+        while claimed.count < claim.count, let id = bestOpen(claim), var job = jobs[id] {
+            leaveLine(id)
+            lastToken += 1
+            job.lease = Lease(worker: claim.worker, token: lastToken, until: now + claim.lease.milliseconds)
+            job.download.state = .running
+            jobs[id] = job
+            leased.insert(id)
+            running.add(host: job.lane.host, user: job.lane.user)
+            claimed.append(
+                ClaimedJob(
+                    lease: JobLease(job: id, token: lastToken), request: job.download.request,
+                    failures: job.download.failures, mayBePublished: job.mayBePublished))
+        }
+        return claimed
+    }
+
+    /// The job that comes first of those for which there is room.
+    private func bestOpen(_ claim: JobClaim) -> JobID? {
+        guard running.total < claim.limits.total else { return nil }
+        var best: (priority: Int, id: JobID)?
+        for (lane, line) in lines where running.room(host: lane.host, user: lane.user, under: claim.limits) > 0 {
+            guard let head = line.first(where: { isMember($0, of: claim.batch) }) else { continue }
+            if let found = best, (found.priority, head.id) > (head.priority, found.id) { continue }
+            best = head
+        }
+        return best?.id
+    }
+
+    private func isMember(_ id: JobID, of batch: String?) -> Bool {
+        batch.map { jobs[id]?.batches.contains($0) == true } ?? true
+    }
+
+    /// Whether the settlement's lease was valid, and it is recorded.
+    mutating func settle(_ settlement: JobSettlement, now: Int64) -> Bool {
+        let id = settlement.lease.job
+        guard let lease = jobs[id]?.lease, lease.token == settlement.lease.token else { return false }
+        endLease(id)
+        switch settlement.outcome {
+        case .done(let bytes):
+            jobs[id]?.download.bytes = bytes
+            jobs[id]?.download.message = nil
+            end(id, .done, now: now)
+        case .failed(let message):
+            noteFailure(id, message)
+            end(id, .failed, now: now)
+        case .cancelled: end(id, .cancelled, now: now)
+        case .retry(let delay, let message):
+            noteFailure(id, message)
+            if lease.isCancelled { end(id, .cancelled, now: now) } else { wait(id, until: now + delay.milliseconds) }
+        case .released:
+            if lease.isCancelled { end(id, .cancelled, now: now) } else { wait(id) }
+        }
+        return true
+    }
+
+    private mutating func noteFailure(_ id: JobID, _ message: String) {
+        jobs[id]?.download.failures += 1
+        jobs[id]?.download.message = message
+    }
+
+    private mutating func endLease(_ id: JobID) {
+        guard let job = jobs[id] else { return }
+        jobs[id]?.lease = nil
+        leased.remove(id)
+        running.remove(host: job.lane.host, user: job.lane.user)
+    }
+
+    private mutating func wait(_ id: JobID, until due: Int64? = nil) {
+        jobs[id]?.download.state = .waiting
+        jobs[id]?.download.notBefore = due.map { Date(queueTime: $0) }
+        guard let due else { return joinLine(id) }
+        delayed[id] = due
+        firstDelayOver = min(firstDelayOver, due)
+    }
+
+    private mutating func end(_ id: JobID, _ state: JobState, now: Int64) {
+        jobs[id]?.download.state = state
+        jobs[id]?.download.notBefore = nil
+        jobs[id]?.ended = now
+    }
+
+    /// The jobs whose delay is over join their lines.
+    mutating func admitDelayed(now: Int64) {
+        guard firstDelayOver <= now else { return }
+        for (id, due) in delayed where due <= now {
+            delayed[id] = nil
+            wait(id)
+        }
+        firstDelayOver = delayed.values.min() ?? .max
+    }
+
+    mutating func takeBackExpiredLeases(now: Int64) {
+        for id in leased where jobs[id]?.lease.map({ $0.until <= now }) == true {
+            takeBack(id, now: now)
+        }
+    }
+
+    mutating func releaseJobs(of worker: QueueWorker, now: Int64) {
+        for id in leased where jobs[id]?.lease?.worker == worker { takeBack(id, now: now) }
+    }
+
+    private mutating func takeBack(_ id: JobID, now: Int64) {
+        let isCancelled = jobs[id]?.lease?.isCancelled == true
+        jobs[id]?.mayBePublished = true
+        endLease(id)
+        if isCancelled { end(id, .cancelled, now: now) } else { wait(id) }
+    }
+
+    mutating func renew(_ worker: QueueWorker, until: Int64) -> [RenewedLease] {
+        leased.compactMap { id in
+            guard let lease = jobs[id]?.lease, lease.worker == worker else { return nil }
+            jobs[id]?.lease?.until = until
+            return RenewedLease(lease: JobLease(job: id, token: lease.token), isCancelled: lease.isCancelled)
+        }
+    }
+
+    /// When the next delay or lease is over.
+    var nextDue: Int64? {
+        let leases = leased.compactMap { jobs[$0]?.lease?.until }.min()
+        return [delayed.isEmpty ? nil : firstDelayOver, leases].compactMap(\.self).min()
+    }
+
+    func hasOpenJobs(in batch: String?) -> Bool {
+        guard let batch else { return !lines.isEmpty || !delayed.isEmpty || !leased.isEmpty }
+        return jobs.values.contains { !$0.download.state.isFinal && $0.batches.contains(batch) }
+    }
+
+    // MARK: Cancelling and forgetting
+
+    mutating func cancel(_ selection: JobSelection, now: Int64) -> JobCancellation {
+        var cancellation = JobCancellation()
+        for id in openJobs(in: selection) {
+            if case .batch(let batch) = selection {
+                jobs[id]?.batches.remove(batch)
+                if jobs[id]?.batches.isEmpty == false { continue }
+            }
+            if leased.contains(id) {
+                jobs[id]?.lease?.isCancelled = true
+                cancellation.running.append(id)
+            } else {
+                leaveLine(id)
+                delayed[id] = nil
+                end(id, .cancelled, now: now)
+                if let job = jobs[id] { cancellation.stopped.append(job.download) }
+            }
+        }
+        return cancellation
+    }
+
+    private func openJobs(in selection: JobSelection) -> [JobID] {
+        let open = jobs.values.lazy.filter { !$0.download.state.isFinal }
+        switch selection {
+        case .all: return open.map(\.download.id).sorted()
+        case .batch(let batch): return open.filter { $0.batches.contains(batch) }.map(\.download.id).sorted()
+        case .jobs(let ids): return ids.filter { jobs[$0].map { !$0.download.state.isFinal } == true }
+        case .user(let user): return open.filter { $0.lane.user == user }.map(\.download.id).sorted()
+        }
+    }
+
+    mutating func remove(_ ids: [JobID]) {
+        for id in ids where jobs[id]?.download.state.isFinal == true { forget(id) }
+    }
+
+    mutating func prune(endedBefore limit: Int64, keeping count: Int) {
+        let ended = endedLatestFirst
+        for (place, job) in ended.enumerated() where place >= count || job.ended! < limit { forget(job.download.id) }
+    }
+
+    private mutating func forget(_ id: JobID) {
+        guard let job = jobs.removeValue(forKey: id) else { return }
+        byTarget[job.target]?.removeAll { $0 == id }
+        if byTarget[job.target]?.isEmpty == true { byTarget[job.target] = nil }
+    }
+
+    // MARK: Looking
+
+    private var endedLatestFirst: [Job] {
+        jobs.values.filter { $0.ended != nil && $0.download.state.isFinal }
+            .sorted { ($0.ended!, $0.download.id) > ($1.ended!, $1.download.id) }
+    }
+
+    func snapshot(listing count: Int) -> QueueSnapshot {
+        var snapshot = QueueSnapshot()
+        for job in jobs.values { snapshot.counts[job.download.state, default: 0] += 1 }
+        snapshot.running = leased.sorted().prefix(count).compactMap { jobs[$0].map { .init(download: $0.download) } }
+        let waiting = jobs.values.lazy.map(\.download).filter { $0.state == .waiting }
+        snapshot.waiting = Array(
+            waiting.sorted { ($1.request.priority, $0.id) < ($0.request.priority, $1.id) }.prefix(count))
+        snapshot.ended = endedLatestFirst.prefix(count).map(\.download)
+        return snapshot
+    }
+}

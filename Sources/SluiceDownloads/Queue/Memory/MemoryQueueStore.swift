@@ -1,0 +1,76 @@
+import Synchronization
+
+/// A queue in memory: it ends with the process.
+///
+///     let downloads = DownloadCoordinator(store: MemoryQueueStore(), transport: transport)
+///
+/// Every operation takes one lock for as long as it computes, and never suspends. A claim looks at each pair of host and
+/// user that has jobs waiting; listing what waits sorts it.
+public final class MemoryQueueStore: QueueStore {
+    private let state = Mutex(MemoryQueueState())
+    private let time: QueueTime
+
+    /// An empty queue.
+    public convenience init() { self.init(time: .system) }
+
+    init(time: QueueTime) { self.time = time }
+
+    public var isShared: Bool { false }
+
+    public func attach() async throws -> QueueWorker {
+        QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
+    }
+
+    public func detach(_ worker: QueueWorker) async throws {
+        state.withLock { $0.releaseJobs(of: worker, now: time.now()) }
+    }
+
+    public func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
+        state.withLock { state in requests.map { state.enqueue($0, options) } }
+    }
+
+    public func exchange(
+        _ settlements: [JobSettlement], claiming claim: JobClaim?
+    ) async throws -> JobExchange {
+        state.withLock { state in
+            let now = time.now()
+            var exchange = JobExchange()
+            for settlement in settlements where !state.settle(settlement, now: now) {
+                exchange.refused.append(settlement.lease)
+            }
+            guard let claim else { return exchange }
+            state.takeBackExpiredLeases(now: now)
+            state.admitDelayed(now: now)
+            exchange.claimed = state.claim(claim, now: now)
+            exchange.nextDue = state.nextDue.map { .milliseconds(max(0, $0 - now)) }
+            exchange.isEmpty = exchange.claimed.count < claim.count && !state.hasOpenJobs(in: claim.batch)
+            return exchange
+        }
+    }
+
+    public func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
+        state.withLock { $0.renew(worker, until: time.now() + lease.milliseconds) }
+    }
+
+    public func cancel(_ selection: JobSelection) async throws -> JobCancellation {
+        state.withLock { $0.cancel(selection, now: time.now()) }
+    }
+
+    public func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
+        state.withLock { state in ids.compactMap { state.jobs[$0]?.download } }
+    }
+
+    public func snapshot(listing count: Int) async throws -> QueueSnapshot {
+        state.withLock { $0.snapshot(listing: count) }
+    }
+
+    public func remove(_ ids: [JobID]) async throws {
+        state.withLock { $0.remove(ids) }
+    }
+
+    public func prune(olderThan age: Duration, keeping count: Int) async throws {
+        state.withLock { $0.prune(endedBefore: time.now() - age.milliseconds, keeping: count) }
+    }
+
+    public func close() async throws {}
+}

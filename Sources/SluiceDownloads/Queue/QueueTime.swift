@@ -1,0 +1,29 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The clock of a queue: milliseconds since 1970, so that what is written down makes sense to another process.
+struct QueueTime: Sendable {
+    /// The time now.
+    let now: @Sendable () -> Int64
+
+    /// The system's.
+    static let system = QueueTime { Int64(Date().timeIntervalSince1970 * 1000) }
+}
+
+extension Duration {
+    /// In milliseconds, rounded up: a delay is never shortened.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let most = Int64.max / 4000
+        return min(max(seconds, -most), most) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    }
+}
+
+extension Date {
+    init(queueTime milliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
+    }
+}

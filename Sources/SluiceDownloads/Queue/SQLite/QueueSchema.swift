@@ -1,0 +1,65 @@
+import GRDB
+import SluiceDatabase
+
+/// The tables of ``SQLiteQueueStore``.
+///
+/// A **lane** is a host and a user: what the limits count by. The jobs of a lane that may be claimed are one stretch of an
+/// index, in the order in which they are claimed, so that a claim costs a few seeks for each lane, however many jobs wait.
+/// How many run is counted, not kept: there are never more of them than the limit, and a count cannot go wrong.
+enum QueueSchema {
+    static let current = DatabaseSchema(application: 0x534C_4451 /* SLDQ */, migrations: [version1])
+
+    /// In the column `state` stand the numbers of ``JobState``, and this for those that wait for a delay to be over.
+    static let delayed = 5
+
+    private static let version1: @Sendable (Database) throws -> Void = { database in
+        try database.execute(
+            sql: """
+                CREATE TABLE lane (
+                    id INTEGER PRIMARY KEY,
+                    host TEXT NOT NULL,
+                    user TEXT NOT NULL,
+                    UNIQUE (host, user)
+                );
+
+                CREATE TABLE job (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    url TEXT NOT NULL,
+                    folder TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    target BLOB NOT NULL,
+                    lane INTEGER NOT NULL REFERENCES lane (id),
+                    priority INTEGER NOT NULL,
+                    state INTEGER NOT NULL,
+                    failures INTEGER NOT NULL DEFAULT 0,
+                    not_before INTEGER,
+                    -- The lease, while it runs.
+                    worker TEXT,
+                    token INTEGER,
+                    lease_until INTEGER,
+                    -- Whether it is to be cancelled by its worker.
+                    is_cancelled INTEGER NOT NULL DEFAULT 0,
+                    -- Whether a worker was lost that may have given the file its name.
+                    may_be_published INTEGER NOT NULL DEFAULT 0,
+                    bytes INTEGER,
+                    message TEXT,
+                    created INTEGER NOT NULL,
+                    ended INTEGER
+                );
+                CREATE UNIQUE INDEX job_key ON job (target, url);
+                CREATE INDEX job_in_lane ON job (lane, priority DESC, id) WHERE state = 0;
+                CREATE INDEX job_in_line ON job (priority DESC, id) WHERE state IN (0, 5);
+                CREATE INDEX job_delayed ON job (not_before) WHERE state = 5;
+                CREATE INDEX job_running ON job (worker, id) WHERE state = 1;
+                CREATE INDEX job_ended ON job (ended, id) WHERE state IN (2, 3, 4);
+
+                -- The batches that a job belongs to; the empty name stands for requests that came without one.
+                CREATE TABLE membership (
+                    batch TEXT NOT NULL,
+                    job INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+                    PRIMARY KEY (batch, job)
+                ) WITHOUT ROWID;
+                CREATE INDEX membership_of_job ON membership (job);
+                """)
+    }
+}

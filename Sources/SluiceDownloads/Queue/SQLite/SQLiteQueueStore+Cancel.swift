@@ -1,0 +1,75 @@
+import GRDB
+
+extension SQLiteQueueStore {
+    public func cancel(_ selection: JobSelection) async throws -> JobCancellation {
+        try await write { database, now in
+            let ids = try database.openJobs(in: selection)
+            if case .batch(let batch) = selection {
+                for id in ids {
+                    try database.run("DELETE FROM membership WHERE batch = ? AND job = ?", [batch, id])
+                }
+            }
+            var cancellation = JobCancellation()
+            for id in ids {
+                if case .batch = selection, try database.hasMembership(id) { continue }
+                if let stopped = try database.cancel(id, now: now) {
+                    cancellation.stopped.append(stopped)
+                } else {
+                    cancellation.running.append(JobID(rawValue: id))
+                }
+            }
+            return cancellation
+        }
+    }
+
+    public func remove(_ ids: [JobID]) async throws {
+        try await write { database, _ in
+            for id in ids { try database.run("DELETE FROM job WHERE id = ? AND state IN (2, 3, 4)", [id.rawValue]) }
+        }
+    }
+
+    public func prune(olderThan age: Duration, keeping count: Int) async throws {
+        try await write { database, now in
+            try database.run(
+                "DELETE FROM job WHERE state IN (2, 3, 4) AND ended < ?", [now - age.milliseconds])
+            try database.run(
+                """
+                DELETE FROM job WHERE id IN (
+                    SELECT id FROM job WHERE state IN (2, 3, 4) ORDER BY ended DESC, id DESC LIMIT -1 OFFSET ?)
+                """, [count])
+        }
+    }
+}
+
+extension Database {
+    fileprivate func openJobs(in selection: JobSelection) throws -> [Int64] {
+        let open = "state IN (0, 1, 5)"
+        switch selection {
+        case .all: return try Int64.fetchAll(self, sql: "SELECT id FROM job WHERE \(open) ORDER BY id")
+        case .batch(let batch):
+            return try Int64.fetchAll(
+                self, sql: "SELECT id FROM job WHERE \(open) AND id IN (SELECT job FROM membership WHERE batch = ?)",
+                arguments: [batch])
+        case .jobs(let ids):
+            let find = try cachedStatement(sql: "SELECT id FROM job WHERE \(open) AND id = ?")
+            return try ids.compactMap { try Int64.fetchOne(find, arguments: [$0.rawValue]) }
+        case .user(let user):
+            return try Int64.fetchAll(
+                self, sql: "SELECT id FROM job WHERE \(open) AND lane IN (SELECT id FROM lane WHERE user = ?)",
+                arguments: [user])
+        }
+    }
+
+    fileprivate func hasMembership(_ id: Int64) throws -> Bool {
+        let query = try cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM membership WHERE job = ?)")
+        return try Bool.fetchOne(query, arguments: [id])!
+    }
+
+    /// Cancels a job that waits, and returns it; marks one that runs.
+    fileprivate func cancel(_ id: Int64, now: Int64) throws -> QueuedDownload? {
+        try run("UPDATE job SET state = 4, ended = ?, not_before = NULL WHERE id = ? AND state IN (0, 5)", [now, id])
+        if changesCount == 1 { return try queuedDownload(id) }
+        try run("UPDATE job SET is_cancelled = 1 WHERE id = ? AND state = 1", [id])
+        return nil
+    }
+}

@@ -1,0 +1,117 @@
+import GRDB
+
+extension Database {
+    /// A host and a user with jobs that may be claimed.
+    private struct Lane {
+        var id: Int64
+        var host: String
+        var user: String
+    }
+
+    /// The head of a lane's line.
+    private struct Candidate {
+        var id: Int64
+        var priority: Int
+        var lane: Lane
+    }
+
+    /// Hands out jobs under the limits. Within the transaction that holds the write lock, so that what is counted stays
+    /// true until it is written.
+    func claim(_ claim: JobClaim, now: Int64) throws -> [ClaimedJob] {
+        var running = RunningCounts()
+        let counted = try cachedStatement(
+            sql: "SELECT host, user FROM job JOIN lane ON lane.id = job.lane WHERE job.state = 1")
+        let rows = try Row.fetchCursor(counted)
+        while let row = try rows.next() { running.add(host: row["host"], user: row["user"]) }
+
+        let room = min(claim.count, claim.limits.total - running.total)
+        guard room > 0 else { return [] }
+        var candidates: [Candidate] = []
+        for lane in try lanesInLine() {
+            let most = min(room, running.room(host: lane.host, user: lane.user, under: claim.limits))
+            if most > 0 { candidates += try heads(of: lane, most, in: claim.batch) }
+        }
+        candidates.sort { ($1.priority, $0.id) < ($0.priority, $1.id) }
+
+        var claimed: [ClaimedJob] = []
+        for candidate in candidates where claimed.count < room {
+            let (host, user) = (candidate.lane.host, candidate.lane.user)
+            guard running.room(host: host, user: user, under: claim.limits) > 0 else { continue }
+            running.add(host: host, user: user)
+            claimed.append(try hand(candidate.id, of: user, to: claim, now: now))
+        }
+        return claimed
+    }
+
+    /// The lanes that have jobs to claim: from one to the next in the index, past the jobs between.
+    private func lanesInLine() throws -> [Lane] {
+        let query = """
+            WITH RECURSIVE line (lane) AS (
+                SELECT min(lane) FROM job WHERE state = 0
+                UNION ALL
+                SELECT (SELECT min(lane) FROM job WHERE state = 0 AND lane > line.lane) FROM line
+                WHERE line.lane IS NOT NULL)
+            SELECT id, host, user FROM line JOIN lane ON lane.id = line.lane
+            """
+        return try Row.fetchAll(cachedStatement(sql: query)).map { row in
+            Lane(id: row["id"], host: row["host"], user: row["user"])
+        }
+    }
+
+    private func heads(of lane: Lane, _ count: Int, in batch: String?) throws -> [Candidate] {
+        let member =
+            batch == nil ? "" : "AND EXISTS (SELECT 1 FROM membership WHERE membership.batch = ? AND job = job.id)"
+        let query = """
+            SELECT id, priority FROM job WHERE state = 0 AND lane = ? \(member)
+            ORDER BY priority DESC, id LIMIT ?
+            """
+        var arguments: StatementArguments = [lane.id]
+        if let batch { arguments += [batch] }
+        arguments += [count]
+        return try Row.fetchAll(cachedStatement(sql: query), arguments: arguments).map { row in
+            Candidate(id: row["id"], priority: row["priority"], lane: lane)
+        }
+    }
+
+    private func hand(_ id: Int64, of user: String, to claim: JobClaim, now: Int64) throws -> ClaimedJob {
+        let token = Int64.random(in: 1 ... .max)
+        try run(
+            "UPDATE job SET state = 1, not_before = NULL, worker = ?, token = ?, lease_until = ? WHERE id = ?",
+            [claim.worker.name, token, now + claim.lease.milliseconds, id])
+        let query = """
+            SELECT url, folder, name, priority, failures, may_be_published FROM job WHERE id = ?
+            """
+        let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [id])!
+        return ClaimedJob(
+            lease: JobLease(job: JobID(rawValue: id), token: token),
+            request: try DownloadRequest(row: row, user: user), failures: row["failures"],
+            mayBePublished: row["may_be_published"])
+    }
+}
+
+/// How many jobs run, by what the limits count.
+struct RunningCounts {
+    private(set) var total = 0
+    private var ofHost: [String: Int] = [:]
+    private var ofUser: [String: Int] = [:]
+
+    mutating func add(host: String, user: String) {
+        total += 1
+        ofHost[host, default: 0] += 1
+        if !user.isEmpty { ofUser[user, default: 0] += 1 }
+    }
+
+    mutating func remove(host: String, user: String) {
+        total -= 1
+        ofHost[host] = ofHost[host].flatMap { $0 > 1 ? $0 - 1 : nil }
+        if !user.isEmpty { ofUser[user] = ofUser[user].flatMap { $0 > 1 ? $0 - 1 : nil } }
+    }
+
+    /// How many more may run from this host for this user.
+    func room(host: String, user: String, under limits: DownloadLimits) -> Int {
+        var room = limits.total - total
+        if let most = limits.perHost { room = min(room, most - ofHost[host, default: 0]) }
+        if let most = limits.perUser, !user.isEmpty { room = min(room, most - ofUser[user, default: 0]) }
+        return room
+    }
+}

@@ -1,0 +1,79 @@
+import GRDB
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension SQLiteQueueStore {
+    public func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
+        for request in requests where !request.headerFields.isEmpty {
+            throw QueueStoreError(
+                .headerFieldsNotStored,
+                description:
+                    "\(request.url.redactedForDisplay): header fields are not stored, since they hold secrets; "
+                    + "give them with the coordinator's headerFields, which is asked when the download begins")
+        }
+        return try await write { database, now in
+            try requests.map { try database.enqueue($0, options, now: now) }
+        }
+    }
+}
+
+extension Database {
+    fileprivate func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions, now: Int64) throws -> EnqueuedJob {
+        let target = request.targetBytes
+        let url = request.url.absoluteString
+        for row in try Row.fetchAll(
+            cachedStatement(sql: "SELECT id, url, state FROM job WHERE target = ?"), arguments: [target])
+        {
+            let id = JobID(rawValue: row["id"])
+            let state = JobState(column: row["state"])
+            guard row["url"] == url else {
+                guard !state.isFinal else { continue }
+                let other = URL(string: row["url"]) ?? request.url
+                return EnqueuedJob(id: id, outcome: .conflict(with: other))
+            }
+            if !state.isFinal {
+                try join(id, request, options)
+                return EnqueuedJob(id: id, outcome: .joined)
+            }
+            if state == .done, options.keepsFinished {
+                try addMembership(of: id, options.batch)
+                return EnqueuedJob(id: id, outcome: .kept)
+            }
+            try run("DELETE FROM job WHERE id = ?", [id.rawValue])
+        }
+        try run(
+            """
+            INSERT INTO job (url, folder, name, target, lane, priority, state, created)
+            VALUES (?, ?, ?, ?, ?, ?, 0, ?)
+            """,
+            [
+                url, request.folder.absoluteString, request.name, target, try lane(of: request), request.priority, now,
+            ])
+        let id = JobID(rawValue: lastInsertedRowID)
+        try addMembership(of: id, options.batch)
+        return EnqueuedJob(id: id, outcome: .added)
+    }
+
+    private func join(_ id: JobID, _ request: DownloadRequest, _ options: EnqueueOptions) throws {
+        try run(
+            "UPDATE job SET priority = ?2 WHERE id = ?1 AND priority < ?2", [id.rawValue, request.priority])
+        try addMembership(of: id, options.batch)
+    }
+
+    private func addMembership(of id: JobID, _ batch: String?) throws {
+        try run("INSERT OR IGNORE INTO membership (batch, job) VALUES (?, ?)", [batch ?? "", id.rawValue])
+    }
+
+    private func lane(of request: DownloadRequest) throws -> Int64 {
+        let arguments: StatementArguments = [request.host, request.user ?? ""]
+        let find = try cachedStatement(sql: "SELECT id FROM lane WHERE host = ? AND user = ?")
+        if let id = try Int64.fetchOne(find, arguments: arguments) { return id }
+        try run("INSERT INTO lane (host, user) VALUES (?, ?)", arguments)
+        return lastInsertedRowID
+    }
+}

@@ -1,0 +1,85 @@
+import GRDB
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension SQLiteQueueStore {
+    public func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
+        try await read { database, _ in try ids.compactMap { try database.queuedDownload($0.rawValue) } }
+    }
+
+    public func snapshot(listing count: Int) async throws -> QueueSnapshot {
+        try await read { database, _ in
+            var snapshot = QueueSnapshot()
+            // Each from an index of its own: together they would be read from the table.
+            for column in [0, 5, 1] {
+                let query = try database.cachedStatement(sql: "SELECT count(*) FROM job WHERE state = \(column)")
+                let found = try Int.fetchOne(query)!
+                if found > 0 { snapshot.counts[JobState(column: column), default: 0] += found }
+            }
+            let ended = try database.cachedStatement(
+                sql: "SELECT state, count(*) AS number FROM job WHERE state IN (2, 3, 4) GROUP BY state")
+            for row in try Row.fetchAll(ended) { snapshot.counts[JobState(column: row["state"])] = row["number"] }
+            snapshot.running = try database.list("WHERE state = 1 ORDER BY job.id", count).map { .init(download: $0) }
+            snapshot.waiting = try database.list("WHERE state IN (0, 5) ORDER BY priority DESC, job.id", count)
+            snapshot.ended = try database.list("WHERE state IN (2, 3, 4) ORDER BY ended DESC, job.id DESC", count)
+            return snapshot
+        }
+    }
+}
+
+extension Database {
+    func queuedDownload(_ id: Int64) throws -> QueuedDownload? {
+        try list("WHERE job.id = \(id)", 1).first
+    }
+
+    fileprivate func list(_ rest: String, _ count: Int) throws -> [QueuedDownload] {
+        try Row.fetchAll(
+            self,
+            sql: """
+                SELECT job.id, url, folder, name, priority, state, failures, not_before, bytes, message, user
+                FROM job JOIN lane ON lane.id = job.lane \(rest) LIMIT ?
+                """, arguments: [count]
+        ).map { try QueuedDownload(row: $0) }
+    }
+
+    /// Runs a statement that is prepared once.
+    func run(_ sql: String, _ arguments: StatementArguments) throws {
+        try cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+}
+
+extension JobState {
+    /// The state that a number in the table stands for.
+    init(column: Int) {
+        self = column == QueueSchema.delayed ? .waiting : JobState(rawValue: column) ?? .failed
+    }
+}
+
+extension QueuedDownload {
+    fileprivate init(row: Row) throws {
+        let notBefore: Int64? = row["not_before"]
+        self.init(
+            id: JobID(rawValue: row["id"]), request: try DownloadRequest(row: row, user: row["user"]),
+            state: JobState(column: row["state"]), failures: row["failures"], bytes: row["bytes"],
+            message: row["message"], notBefore: notBefore.map { Date(queueTime: $0) })
+    }
+}
+
+extension DownloadRequest {
+    init(row: Row, user: String) throws {
+        let name: String = row["name"]
+        guard let url = URL(string: row["url"]), let folder = URL(string: row["folder"]), FileName.isSafe(name) else {
+            // Somebody else has written into the table.
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "job with the name \"\(name)\" cannot be read")
+        }
+        self.init(url, to: folder, name: name, user: user.isEmpty ? nil : user, priority: row["priority"])
+    }
+
+    /// The target's path by its bytes: String takes one spelling of é for the other, and Linux does not.
+    var targetBytes: Data { Data(target.path(percentEncoded: false).utf8) }
+}

@@ -1,0 +1,120 @@
+import GRDB
+import SluiceDatabase
+public import SluiceFiles
+import Synchronization
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A queue in an SQLite file: it survives the process, a kill and a loss of power, and several processes may share it.
+///
+///     let store = try await SQLiteQueueStore.open(at: folder.appending(path: "queue.db"))
+///     let downloads = DownloadCoordinator(store: store, transport: transport)
+///
+/// **Durable.** What an operation did is on the disk when it returns (`synchronous = FULL`, write-ahead log).
+///
+/// **Private.** The file is made readable by its owner only. URLs are stored as they are; header fields never are.
+///
+/// **Several processes** on one machine may open it: each operation is a transaction that takes the write lock at once, so
+/// that the limits hold for all of them together. A worker keeps a lock on a file beside the database, `NAME-worker-…`,
+/// while it works: when it is killed, the next worker sees that at once and takes its jobs over, where file locks work;
+/// elsewhere it waits for the leases to run out. The file must be on a local file system (sqlite.org/wal.html).
+///
+/// **Cost.** A claim takes a few seeks for each pair of host and user that has jobs waiting, however many those are.
+public final class SQLiteQueueStore: QueueStore {
+    let database: SluiceDatabase
+    let time: QueueTime
+    private let url: URL
+    private let files: FileIO
+    /// The locks of the workers that this store introduced.
+    private let locks = Mutex<[QueueWorker: WorkerLock]>([:])
+
+    /// Opens the queue at a file URL, which is made if it is missing.
+    ///
+    /// - Throws: ``QueueStoreError``: a file that is no queue, a newer version, a folder that cannot be written.
+    public static func open(at url: URL, using files: FileIO = .shared) async throws -> SQLiteQueueStore {
+        try await open(at: url, time: .system, using: files)
+    }
+
+    static func open(at url: URL, time: QueueTime, using files: FileIO = .shared) async throws -> SQLiteQueueStore {
+        let database = try await Self.mapping {
+            try await SluiceDatabase.open(at: url, schema: QueueSchema.current, using: files)
+        }
+        return SQLiteQueueStore(database, url: url, time: time, files: files)
+    }
+
+    private init(_ database: SluiceDatabase, url: URL, time: QueueTime, files: FileIO) {
+        self.database = database
+        self.url = url
+        self.time = time
+        self.files = files
+    }
+
+    public var isShared: Bool { true }
+
+    public func close() async throws {
+        let held = locks.withLock { locks in
+            defer { locks = [:] }
+            return Array(locks.values)
+        }
+        for lock in held { await lock.release() }
+        try await Self.mapping { try await database.close() }
+    }
+
+    // MARK: Workers
+
+    public func attach() async throws -> QueueWorker {
+        let worker = QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
+        if let lock = await WorkerLock.taken(for: worker, beside: url, using: files) {
+            locks.withLock { $0[worker] = lock }
+            try await releaseJobsOfTheDead()
+        }
+        return worker
+    }
+
+    public func detach(_ worker: QueueWorker) async throws {
+        let lock = locks.withLock { $0.removeValue(forKey: worker) }
+        do {
+            try await write { try $0.releaseJobs(of: worker.name, now: $1) }
+        } catch {
+            await lock?.release()
+            throw error
+        }
+        await lock?.release()
+    }
+
+    private func releaseJobsOfTheDead() async throws {
+        let names = try await read { database, _ in
+            try String.fetchAll(database, sql: "SELECT DISTINCT worker FROM job WHERE state = 1")
+        }
+        for name in names where !isMine(name) {
+            guard await WorkerLock.isDead(QueueWorker(name: name), beside: url, using: files) else { continue }
+            try await write { try $0.releaseJobs(of: name, now: $1) }
+        }
+    }
+
+    private func isMine(_ name: String) -> Bool {
+        locks.withLock { $0[QueueWorker(name: name)] != nil }
+    }
+
+    // MARK: Transactions
+
+    func write<R: Sendable>(_ body: @escaping @Sendable (Database, _ now: Int64) throws -> R) async throws -> R {
+        try await Self.mapping { try await database.write { [time] in try body($0, time.now()) } }
+    }
+
+    func read<R: Sendable>(_ body: @escaping @Sendable (Database, _ now: Int64) throws -> R) async throws -> R {
+        try await Self.mapping { try await database.read { [time] in try body($0, time.now()) } }
+    }
+
+    private static func mapping<R>(_ body: () async throws -> R) async throws -> R {
+        do {
+            return try await body()
+        } catch let failure as DatabaseFailure {
+            throw QueueStoreError(failure)
+        }
+    }
+}

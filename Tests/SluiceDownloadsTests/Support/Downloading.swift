@@ -1,0 +1,60 @@
+import Foundation
+import LoopbackOrigin
+import SluiceFiles
+import SluiceHTTP
+
+@testable import SluiceDownloads
+
+/// Bytes that tell their place.
+func bytes(_ count: Int, seed: Int = 0) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ $0 >> 8) ^ seed) }
+}
+
+/// Downloads lists, each with a queue of its own in memory; a delay before a retry passes at once.
+struct ListDownloader: Sendable {
+    let transport: any Transport
+    var limits = DownloadLimits(total: 4, perHost: nil)
+    var configuration = DownloadCoordinator.Configuration(durability: .none)
+    var files = FileIO.shared
+
+    func coordinator(store: (any QueueStore)? = nil, time: VirtualTime = VirtualTime()) -> DownloadCoordinator {
+        DownloadCoordinator(
+            store: store ?? MemoryQueueStore(time: time.queueTime), transport: transport, limits: limits,
+            configuration: configuration, files: files, timing: time.timing)
+    }
+
+    func run(
+        _ requests: [DownloadRequest], onEvent: @escaping @Sendable (Int, DownloadEvent) -> Void = { _, _ in }
+    ) async throws -> DownloadSummary {
+        let time = VirtualTime()
+        return try await coordinator(time: time).download(requests) { index, event in
+            onEvent(index, event)
+            if case .retrying(_, _, let delay) = event { time.advance(by: delay) }
+        }
+    }
+}
+
+/// A downloader against an origin that answers as told, and an empty folder.
+func downloading(
+    from handler: @escaping LoopbackOrigin.Handler, existing: ExistingTarget = .fail, retries: Int = 3,
+    concurrency: Int = 4, files: FileIO = .shared,
+    _ test: @escaping @Sendable (ListDownloader, LoopbackOrigin, URL) async throws -> Void
+) async throws {
+    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await LoopbackOrigin.serve(handler) { origin in
+            try await HTTPTransport.withTransport { transport in
+                let downloader = ListDownloader(
+                    transport: transport, limits: DownloadLimits(total: concurrency, perHost: nil),
+                    configuration: .init(
+                        retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: .none),
+                    files: files)
+                try await test(downloader, origin, folder)
+            }
+        }
+    }
+}
+
+/// The names in a folder, sorted.
+func names(in folder: URL) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+}
