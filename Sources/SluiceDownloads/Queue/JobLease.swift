@@ -1,7 +1,9 @@
 /// Who works with a store: the coordinator of a process, by a name that no other has.
 public struct QueueWorker: Sendable, Hashable {
+    /// A name that no other worker has.
     public var name: String
 
+    /// A worker; for stores.
     public init(name: String) { self.name = name }
 }
 
@@ -10,9 +12,12 @@ public struct QueueWorker: Sendable, Hashable {
 /// The token is another one each time that a job is claimed: a worker that was away for too long cannot finish a job that
 /// somebody else has been given meanwhile.
 public struct JobLease: Sendable, Hashable {
+    /// The job.
     public var job: JobID
+    /// Which claim of the job it is.
     public var token: Int64
 
+    /// A lease; for stores.
     public init(job: JobID, token: Int64) {
         self.job = job
         self.token = token
@@ -50,6 +55,7 @@ public struct JobClaim: Sendable, Hashable {
     /// Only jobs of this batch, if there is one.
     public var batch: String?
 
+    /// A wish for jobs.
     public init(worker: QueueWorker, count: Int, limits: DownloadLimits, lease: Duration, batch: String? = nil) {
         self.worker = worker
         self.count = count
@@ -61,13 +67,16 @@ public struct JobClaim: Sendable, Hashable {
 
 /// A job to work on.
 public struct ClaimedJob: Sendable, Hashable {
+    /// The lease.
     public var lease: JobLease
+    /// What is to be downloaded.
     public var request: DownloadRequest
     /// How many attempts have failed before this one.
     public var failures: Int
     /// Whether an earlier worker lost the job and may have given the file its name without having said so.
     public var mayBePublished: Bool
 
+    /// A job to work on; for stores.
     public init(lease: JobLease, request: DownloadRequest, failures: Int, mayBePublished: Bool) {
         self.lease = lease
         self.request = request
@@ -78,6 +87,7 @@ public struct ClaimedJob: Sendable, Hashable {
 
 /// What became of a claimed job.
 public struct JobSettlement: Sendable, Hashable {
+    /// What became of it.
     public enum Outcome: Sendable, Hashable {
         /// The file is there, with this many bytes.
         case done(bytes: Int64)
@@ -91,9 +101,12 @@ public struct JobSettlement: Sendable, Hashable {
         case cancelled
     }
 
+    /// The lease.
     public var lease: JobLease
+    /// What became of it.
     public var outcome: Outcome
 
+    /// What became of a job.
     public init(lease: JobLease, outcome: Outcome) {
         self.lease = lease
         self.outcome = outcome
@@ -111,6 +124,7 @@ public struct JobExchange: Sendable, Hashable {
     /// Whether no job waits or runs; of the claim's batch, if it names one. Not said where nothing was claimed for.
     public var isEmpty: Bool
 
+    /// An answer; for stores.
     public init(
         refused: [JobLease] = [], claimed: [ClaimedJob] = [], nextDue: Duration? = nil, isEmpty: Bool = false
     ) {
@@ -123,10 +137,12 @@ public struct JobExchange: Sendable, Hashable {
 
 /// A lease that a worker holds.
 public struct RenewedLease: Sendable, Hashable {
+    /// The lease.
     public var lease: JobLease
     /// Whether the job is to be stopped and settled as cancelled.
     public var isCancelled: Bool
 
+    /// A lease that is held; for stores.
     public init(lease: JobLease, isCancelled: Bool) {
         self.lease = lease
         self.isCancelled = isCancelled
@@ -140,6 +156,7 @@ public struct JobCancellation: Sendable, Hashable {
     /// Jobs that run and will be cancelled by their workers.
     public var running: [JobID]
 
+    /// What was done; for stores.
     public init(stopped: [QueuedDownload] = [], running: [JobID] = []) {
         self.stopped = stopped
         self.running = running

@@ -9,8 +9,10 @@ public struct QueueSnapshot: Sendable, Hashable {
         /// Bytes that the file will have, where the server said so.
         public var expected: Int64?
 
+        /// The number of the job.
         public var id: JobID { download.id }
 
+        /// A job under way; for stores.
         public init(download: QueuedDownload, received: Int64 = 0, expected: Int64? = nil) {
             self.download = download
             self.received = received
@@ -33,6 +35,7 @@ public struct QueueSnapshot: Sendable, Hashable {
     /// The last of those that ended, latest first.
     public var ended: [QueuedDownload]
 
+    /// A queue at one moment; for stores.
     public init(
         counts: [JobState: Int] = [:], running: [Running] = [], waiting: [QueuedDownload] = [],
         ended: [QueuedDownload] = []

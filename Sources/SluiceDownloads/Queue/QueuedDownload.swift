@@ -6,12 +6,16 @@ public import Foundation
 
 /// A job's number in its store. Later jobs have greater ones.
 public struct JobID: Sendable, Hashable, Comparable, RawRepresentable, CustomStringConvertible {
+    /// The number.
     public var rawValue: Int64
 
+    /// A number that a store gave.
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
+    /// The order of enqueuing.
     public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
+    /// The number in decimal.
     public var description: String { "\(rawValue)" }
 }
 
@@ -49,6 +53,7 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     /// When it is tried again at the earliest, while it waits for that.
     public var notBefore: Date?
 
+    /// A job; for stores.
     public init(
         id: JobID, request: DownloadRequest, state: JobState, failures: Int = 0, bytes: Int64? = nil,
         message: String? = nil, notBefore: Date? = nil
@@ -105,8 +110,10 @@ public struct EnqueuedJob: Sendable, Hashable {
 
     /// The job; of a conflict, the other one.
     public var id: JobID
+    /// How it was taken in.
     public var outcome: Outcome
 
+    /// What became of a request; for stores.
     public init(id: JobID, outcome: Outcome) {
         self.id = id
         self.outcome = outcome

@@ -15,20 +15,25 @@ public final class MemoryQueueStore: QueueStore {
 
     init(time: QueueTime) { self.time = time }
 
+    /// See ``QueueStore/isShared``.
     public var isShared: Bool { false }
 
+    /// See ``QueueStore/attach()``.
     public func attach() async throws -> QueueWorker {
         QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
     }
 
+    /// See ``QueueStore/detach(_:)``.
     public func detach(_ worker: QueueWorker) async throws {
         state.withLock { $0.releaseJobs(of: worker, now: time.now()) }
     }
 
+    /// See ``QueueStore/enqueue(_:options:)``.
     public func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
         state.withLock { state in requests.map { state.enqueue($0, options) } }
     }
 
+    /// See ``QueueStore/exchange(_:claiming:)``.
     public func exchange(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
     ) async throws -> JobExchange {
@@ -48,29 +53,36 @@ public final class MemoryQueueStore: QueueStore {
         }
     }
 
+    /// See ``QueueStore/renew(_:lease:)``.
     public func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         state.withLock { $0.renew(worker, until: time.now() + lease.milliseconds) }
     }
 
+    /// See ``QueueStore/cancel(_:)``.
     public func cancel(_ selection: JobSelection) async throws -> JobCancellation {
         state.withLock { $0.cancel(selection, now: time.now()) }
     }
 
+    /// See ``QueueStore/jobs(_:)``.
     public func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
         state.withLock { state in ids.compactMap { state.jobs[$0]?.download } }
     }
 
+    /// See ``QueueStore/snapshot(listing:)``.
     public func snapshot(listing count: Int) async throws -> QueueSnapshot {
         state.withLock { $0.snapshot(listing: count) }
     }
 
+    /// See ``QueueStore/remove(_:)``.
     public func remove(_ ids: [JobID]) async throws {
         state.withLock { $0.remove(ids) }
     }
 
+    /// See ``QueueStore/prune(olderThan:keeping:)``.
     public func prune(olderThan age: Duration, keeping count: Int) async throws {
         state.withLock { $0.prune(endedBefore: time.now() - age.milliseconds, keeping: count) }
     }
 
+    /// See ``QueueStore/close()``.
     public func close() async throws {}
 }

@@ -1,6 +1,7 @@
 import GRDB
 
 extension SQLiteQueueStore {
+    /// See ``QueueStore/cancel(_:)``.
     public func cancel(_ selection: JobSelection) async throws -> JobCancellation {
         try await write { database, now in
             let ids = try database.openJobs(in: selection)
@@ -22,12 +23,14 @@ extension SQLiteQueueStore {
         }
     }
 
+    /// See ``QueueStore/remove(_:)``.
     public func remove(_ ids: [JobID]) async throws {
         try await write { database, _ in
             for id in ids { try database.run("DELETE FROM job WHERE id = ? AND state IN (2, 3, 4)", [id.rawValue]) }
         }
     }
 
+    /// See ``QueueStore/prune(olderThan:keeping:)``.
     public func prune(olderThan age: Duration, keeping count: Int) async throws {
         try await write { database, now in
             try database.run(

@@ -8,6 +8,7 @@ import Foundation
 #endif
 
 extension SQLiteQueueStore {
+    /// See ``QueueStore/enqueue(_:options:)``.
     public func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
         for request in requests where !request.headerFields.isEmpty {
             throw QueueStoreError(

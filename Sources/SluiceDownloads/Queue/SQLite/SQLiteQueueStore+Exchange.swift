@@ -1,6 +1,7 @@
 import GRDB
 
 extension SQLiteQueueStore {
+    /// See ``QueueStore/exchange(_:claiming:)``.
     public func exchange(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
     ) async throws -> JobExchange {
@@ -19,6 +20,7 @@ extension SQLiteQueueStore {
         }
     }
 
+    /// See ``QueueStore/renew(_:lease:)``.
     public func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         try await write { database, now in
             try database.run(

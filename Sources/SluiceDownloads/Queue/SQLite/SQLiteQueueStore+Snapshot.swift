@@ -8,10 +8,12 @@ import Foundation
 #endif
 
 extension SQLiteQueueStore {
+    /// See ``QueueStore/jobs(_:)``.
     public func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
         try await read { database, _ in try ids.compactMap { try database.queuedDownload($0.rawValue) } }
     }
 
+    /// See ``QueueStore/snapshot(listing:)``.
     public func snapshot(listing count: Int) async throws -> QueueSnapshot {
         try await read { database, _ in
             var snapshot = QueueSnapshot()

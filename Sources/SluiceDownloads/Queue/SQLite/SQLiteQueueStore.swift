@@ -53,8 +53,10 @@ public final class SQLiteQueueStore: QueueStore {
         self.files = files
     }
 
+    /// See ``QueueStore/isShared``.
     public var isShared: Bool { true }
 
+    /// See ``QueueStore/close()``.
     public func close() async throws {
         let held = locks.withLock { locks in
             defer { locks = [:] }
@@ -66,6 +68,7 @@ public final class SQLiteQueueStore: QueueStore {
 
     // MARK: Workers
 
+    /// See ``QueueStore/attach()``.
     public func attach() async throws -> QueueWorker {
         let worker = QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
         if let lock = await WorkerLock.taken(for: worker, beside: url, using: files) {
@@ -75,6 +78,7 @@ public final class SQLiteQueueStore: QueueStore {
         return worker
     }
 
+    /// See ``QueueStore/detach(_:)``.
     public func detach(_ worker: QueueWorker) async throws {
         let lock = locks.withLock { $0.removeValue(forKey: worker) }
         do {
