@@ -19,7 +19,8 @@ import Musl
 ///     }
 ///
 /// `sluice demo` and the tests download from it. It counts what it saw: a client's own count of its requests proves
-/// nothing.
+/// nothing. A request counts as being answered until the last byte of its body is about to be sent: once the client has
+/// that, its next request may come before anything else happens here.
 package final class LoopbackOrigin: Sendable {
     /// Decides the answer to a request.
     package typealias Handler = @Sendable (OriginRequest) async -> OriginResponse
@@ -36,15 +37,20 @@ package final class LoopbackOrigin: Sendable {
         package var peak = 0
         /// Requests by target.
         package var requestsByTarget: [String: Int] = [:]
+        /// Requests being answered now, and the most at once, by what the origin was told to group by.
+        package var runningByGroup: [String: Int] = [:]
+        package var peakByGroup: [String: Int] = [:]
     }
 
     /// The port that the system chose.
     package let port: Int
     private let handler: Handler
+    private let group: @Sendable (OriginRequest) -> String?
     private let state = Mutex(Metrics())
 
-    private init(port: Int, handler: @escaping Handler) {
+    private init(port: Int, group: @escaping @Sendable (OriginRequest) -> String?, handler: @escaping Handler) {
         self.port = port
+        self.group = group
         self.handler = handler
     }
 
@@ -57,7 +63,10 @@ package final class LoopbackOrigin: Sendable {
     package var metrics: Metrics { state.withLock { $0 } }
 
     /// Serves while `body` runs, then closes the port and every connection, whatever they are doing.
+    ///
+    /// - Parameter group: What else to count requests by, such as the user that they are for.
     package static func serve<Result: Sendable>(
+        groupedBy group: @escaping @Sendable (OriginRequest) -> String? = { _ in nil },
         _ handler: @escaping Handler, during body: @Sendable (LoopbackOrigin) async throws -> Result
     ) async throws -> Result {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -71,7 +80,7 @@ package final class LoopbackOrigin: Sendable {
                     return try Connection(wrappingChannelSynchronously: channel)
                 }
             }
-        let origin = LoopbackOrigin(port: server.channel.localAddress?.port ?? 0, handler: handler)
+        let origin = LoopbackOrigin(port: server.channel.localAddress?.port ?? 0, group: group, handler: handler)
         return try await server.executeThenClose { connections in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await origin.accept(connections) }
@@ -102,9 +111,11 @@ package final class LoopbackOrigin: Sendable {
             for try await part in inbound {
                 guard case .head(let head) = part else { continue }
                 let request = began(head)
-                defer { ended() }
+                let counted = Counted(origin: self, group: group(request))
+                defer { counted.end() }
                 let response = await handler(request)
-                let goesOn = try await send(response, to: head, over: outbound, of: connection.channel)
+                let goesOn = try await send(
+                    response, to: head, over: outbound, of: connection.channel, counted: counted)
                 guard goesOn, head.isKeepAlive else { return }
             }
         }
@@ -113,8 +124,6 @@ package final class LoopbackOrigin: Sendable {
     private func began(_ head: HTTPRequestHead) -> OriginRequest {
         let attempt = state.withLock { state in
             state.requests += 1
-            state.running += 1
-            state.peak = max(state.peak, state.running)
             state.requestsByTarget[head.uri, default: 0] += 1
             return state.requestsByTarget[head.uri, default: 0]
         }
@@ -125,14 +134,42 @@ package final class LoopbackOrigin: Sendable {
         return OriginRequest(method: head.method.rawValue, target: head.uri, headerFields: fields, attempt: attempt)
     }
 
-    private func ended() {
-        state.withLock { $0.running -= 1 }
+    /// A request while it is being answered.
+    private final class Counted: Sendable {
+        private let origin: LoopbackOrigin
+        private let group: String?
+        private let isOver = Mutex(false)
+
+        init(origin: LoopbackOrigin, group: String?) {
+            self.origin = origin
+            self.group = group
+            origin.state.withLock { state in
+                state.running += 1
+                state.peak = max(state.peak, state.running)
+                guard let group else { return }
+                state.runningByGroup[group, default: 0] += 1
+                state.peakByGroup[group] = max(
+                    state.peakByGroup[group, default: 0], state.runningByGroup[group, default: 0])
+            }
+        }
+
+        func end() {
+            let isFirst = isOver.withLock { isOver in
+                defer { isOver = true }
+                return !isOver
+            }
+            guard isFirst else { return }
+            origin.state.withLock { state in
+                state.running -= 1
+                if let group { state.runningByGroup[group, default: 0] -= 1 }
+            }
+        }
     }
 
     /// Sends the response; false if the connection is of no further use.
     private func send(
         _ response: OriginResponse, to request: HTTPRequestHead,
-        over outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>, of channel: any Channel
+        over outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>, of channel: any Channel, counted: Counted
     ) async throws -> Bool {
         if response.delay > .zero { try await Task.sleep(for: response.delay) }
         var headers = HTTPHeaders()
@@ -140,13 +177,18 @@ package final class LoopbackOrigin: Sendable {
         if let length = response.announcedLength { headers.replaceOrAdd(name: "Content-Length", value: "\(length)") }
         let head = HTTPResponseHead(
             version: .http1_1, status: HTTPResponseStatus(statusCode: response.status), headers: headers)
+        if response.steps.isEmpty || request.method == .HEAD { counted.end() }
         try await outbound.write(.head(head))
         guard request.method != .HEAD else {
             try await outbound.write(.end(nil))
             return true
         }
-        for step in response.steps {
+        for (index, step) in response.steps.enumerated() {
             switch step {
+            case .send(let bytes) where index == response.steps.count - 1 && !bytes.isEmpty:
+                try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes.dropLast()))))
+                counted.end()
+                try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes.suffix(1)))))
             case .send(let bytes): try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
             case .pause(let duration): try await Task.sleep(for: duration)
             case .hangUp: return false

@@ -1,0 +1,320 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import SluiceDownloads
+
+@Suite struct `The coordinator` {
+    /// A response that begins and goes on when the test is over.
+    @Sendable private static func stall(_ request: OriginRequest) async -> OriginResponse {
+        OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
+    }
+
+    private func requests(_ count: Int, _ origin: LoopbackOrigin, _ folder: URL, user: String? = nil) throws
+        -> [DownloadRequest]
+    {
+        try (0..<count).map {
+            DownloadRequest(
+                try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)", user: user)
+        }
+    }
+
+    /// Runs the coordinator while `body` does.
+    private func running(
+        _ downloads: DownloadCoordinator, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
+        _ body: () async throws -> Void
+    ) async throws {
+        let run = Task { try await downloads.run(onEvent: onEvent) }
+        let result = await Result { try await body() }
+        run.cancel()
+        try await run.value
+        try result.get()
+    }
+
+    @Test func `takes up what is enqueued while it runs, and tells those who wait for it`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(400_000)) }) { list, origin, folder in
+            let downloads = list.coordinator()
+            try await running(downloads) {
+                for round in 0..<3 {
+                    let request = DownloadRequest(try URL(fetchable: origin.url("/\(round)")), to: folder)
+                    let handle = try await downloads.enqueue([request])[0]
+                    var last: Int64 = 0
+                    var outcome: DownloadOutcome?
+                    for await event in handle.events {
+                        if case .received(_, let bytes) = event { last = bytes }
+                        if case .finished(_, let end) = event { outcome = end }
+                    }
+                    // Unless it was over before somebody listened.
+                    if let outcome {
+                        guard case .done(400_000) = outcome else { return #expect(Bool(false)) }
+                        #expect(last == 400_000)
+                    }
+                    let result = try await handle.result
+                    #expect(result.state == .done && result.bytes == 400_000)
+                }
+            }
+            #expect(try names(in: folder) == ["0", "1", "2"])
+        }
+    }
+
+    @Test func `cancelling everything returns when nobody writes any more, and leaves no partial file`() async throws {
+        try await downloading(from: Self.stall) { list, origin, folder in
+            let downloads = list.coordinator()
+            let arrived = Gate()
+            try await running(downloads) { event in
+                if case .received(_, 300_000...) = event { Task { await arrived.pass() } }
+            } _: {
+                let handles = try await downloads.enqueue(try requests(20, origin, folder))
+                await arrived.arrivals(4)
+                try await downloads.cancel(.all)
+                let snapshot = try await downloads.snapshot()
+                #expect(snapshot.open == 0 && snapshot.count(.cancelled) == 20)
+                #expect(try names(in: folder) == [])
+                for handle in handles { #expect(try await handle.result.state == .cancelled) }
+                // The queue goes on.
+                try await downloads.enqueue([try requests(1, origin, folder)[0]])
+                while try await downloads.snapshot().count(.running) == 0 { await Task.yield() }
+                try await downloads.cancel(.all)
+                #expect(try names(in: folder) == [])
+            }
+            await arrived.open()
+        }
+    }
+
+    @Test func `cancelling a batch leaves those that another batch wants, too`() async throws {
+        try await downloading(from: Self.stall) { list, origin, folder in
+            let downloads = list.coordinator()
+            let all = try requests(6, origin, folder)
+            try await downloads.enqueue(Array(all[0..<4]), batch: "one")
+            try await downloads.enqueue(Array(all[2..<6]), batch: "other")
+            try await downloads.cancel(.batch("one"))
+            #expect(try await downloads.snapshot().waiting.map(\.request.name) == ["2", "3", "4", "5"])
+            try await downloads.cancel(.batch("other"))
+            #expect(try await downloads.snapshot().count(.cancelled) == 6)
+        }
+    }
+
+    @Test func `snapshots show what runs with its progress, what waits in order, and the end`() async throws {
+        let gate = Gate()
+        try await downloading(
+            from: { _ in
+                await gate.pass()
+                return OriginResponse(body: bytes(500_000))
+            }, concurrency: 2
+        ) { list, origin, folder in
+            let downloads = list.coordinator()
+            try await running(downloads) {
+                var all = try requests(5, origin, folder)
+                all[4].priority = 9
+                try await downloads.enqueue(Array(all[0..<2]))
+                await gate.arrivals(2)
+                try await downloads.enqueue(Array(all[2...]))
+                var seen: [String] = []
+                for try await snapshot in downloads.snapshots() {
+                    if seen.isEmpty {
+                        #expect(snapshot.running.map(\.download.request.name) == ["0", "1"])
+                        #expect(snapshot.waiting.map(\.request.name) == ["4", "2", "3"])
+                        await gate.open()
+                    }
+                    seen.append("\(snapshot.open)")
+                    if snapshot.open == 0 {
+                        #expect(snapshot.count(.done) == 5)
+                        break
+                    }
+                }
+                #expect(seen.first == "5" && seen.last == "0")
+            }
+        }
+    }
+
+    @Test func `a stopped run gives its jobs back, and another goes on without asking twice for what is done`()
+        async throws
+    {
+        let stalls = Mutex(true)
+        try await downloading(
+            from: { request in
+                stalls.withLock { $0 } && request.target != "/0" && request.target != "/1"
+                    ? await Self.stall(request) : OriginResponse(body: bytes(900_000))
+            }
+        ) { list, origin, folder in
+            let file = folder.appending(path: "queue.db")
+            let files = folder.appending(path: "files", directoryHint: .isDirectory)
+            let all = try requests(8, origin, files)
+            let arrived = Gate()
+
+            let first = try await SQLiteQueueStore.open(at: file)
+            let run = Task {
+                try await list.coordinator(store: first).download(all) { _, event in
+                    if case .received(_, 300_000) = event { Task { await arrived.pass() } }
+                }
+            }
+            await arrived.arrivals(4)
+            run.cancel()
+            let stopped = try await run.value
+            await arrived.open()
+            #expect(stopped.done == 2 && stopped.unfinished == 6)
+            #expect(try await first.snapshot(listing: 0).counts == [.done: 2, .waiting: 6])
+            try await first.close()
+
+            stalls.withLock { $0 = false }
+            let second = try await SQLiteQueueStore.open(at: file)
+            let summary = try await list.coordinator(store: second).download(all)
+            #expect(summary.done == 6 && summary.skipped == 2 && summary.isComplete)
+            #expect(try await second.snapshot(listing: 0).counts == [:], "a list that is done is forgotten")
+            try await second.close()
+            #expect(origin.metrics.requestsByTarget["/0"] == 1 && origin.metrics.requestsByTarget["/1"] == 1)
+            #expect(try names(in: files) == (0..<8).map(String.init))
+            for name in try names(in: files) {
+                #expect(try Data(contentsOf: files.appending(path: name)).elementsEqual(bytes(900_000)))
+            }
+        }
+    }
+
+    @Test func `what waits for its next attempt lets others have their turn`() async throws {
+        try await downloading(
+            from: { request in
+                request.target == "/0" && request.attempt < 3 ? OriginResponse(status: 503) : OriginResponse(body: [1])
+            }, concurrency: 1
+        ) { list, origin, folder in
+            let order = Recorder<String>()
+            let summary = try await list.run(try requests(4, origin, folder)) { index, event in
+                if case .finished = event { order.note("\(index)") }
+            }
+            #expect(summary.done == 4 && summary.retries == 2)
+            #expect(order.values.first != "0")
+        }
+    }
+
+    @Test func `header fields are asked for at each attempt, sent, and not stored`() async throws {
+        let seen = Recorder<String>()
+        try await downloading(
+            from: { request in
+                seen.note(request.headerFields[.authorization] ?? "none")
+                return request.attempt == 1 ? OriginResponse(status: 503) : OriginResponse(body: [1])
+            }
+        ) { list, origin, folder in
+            let number = Mutex(0)
+            var list = list
+            list.configuration.headerFields = { request in
+                number.withLock { number in
+                    number += 1
+                    return [.authorization: "Bearer \(request.user ?? "") \(number)"]
+                }
+            }
+            let summary = try await list.run(try requests(1, origin, folder, user: "ann"))
+            #expect(summary.done == 1)
+            #expect(seen.values == ["Bearer ann 1", "Bearer ann 2"])
+        }
+    }
+
+    @Test func `a provider of header fields that fails is the job's failure`() async throws {
+        struct NoToken: Error {}
+        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
+            var list = list
+            list.configuration.headerFields = { _ in throw NoToken() }
+            let summary = try await list.run(try requests(1, origin, folder))
+            guard case .headerFields = summary.failures[0]?.reason else { return #expect(Bool(false)) }
+            #expect(origin.metrics.requests == 0)
+        }
+    }
+
+    @Test func `a store that fails ends the run with its error, after the transfers`() async throws {
+        try await downloading(from: Self.stall) { list, origin, folder in
+            let store = FailingStore(MemoryQueueStore())
+            let downloads = list.coordinator(store: store)
+            try await downloads.enqueue(try requests(6, origin, folder))
+            let arrived = Gate()
+            let run = Task {
+                try await downloads.run { event in
+                    if case .received(_, 300_000) = event { Task { await arrived.pass() } }
+                }
+            }
+            await arrived.arrivals(4)
+            store.fails.store(true, ordering: .relaxed)
+            try? await downloads.cancel(.all)
+            try await downloads.enqueue([])
+            await #expect(throws: QueueStoreError.self) { try await run.value }
+            await arrived.open()
+            store.fails.store(false, ordering: .relaxed)
+            // The failure over, another run finishes what was left.
+            #expect(try await downloads.snapshot().count(.running) == 0)
+        }
+    }
+
+    @Test func `a job whose lease is lost is stopped and not written about`() async throws {
+        try await downloading(from: Self.stall) { list, origin, folder in
+            let time = VirtualTime()
+            let store = MemoryQueueStore(time: time.queueTime)
+            let downloads = list.coordinator(store: store, time: time)
+            let arrived = Gate()
+            try await running(downloads) { event in
+                if case .received(_, 300_000) = event { Task { await arrived.pass() } }
+            } _: {
+                let handle = try await downloads.enqueue(try requests(1, origin, folder))[0]
+                await arrived.arrivals(1)
+                // Somebody else takes the job over when the lease has run out.
+                let other = try await store.attach()
+                time.advance(by: .seconds(14))
+                while true {
+                    time.advance(by: .seconds(16))
+                    let claim = JobClaim(worker: other, count: 1, limits: .init(), lease: .seconds(1000))
+                    let claimed = try await store.exchange([], claiming: claim).claimed
+                    guard let job = claimed.first else {
+                        await Task.yield()
+                        continue
+                    }
+                    #expect(job.lease.job == handle.id && job.mayBePublished)
+                    while try await store.renew(other, lease: .seconds(1000)).isEmpty { await Task.yield() }
+                    time.advance(by: .seconds(6))
+                    #expect(
+                        try await store.exchange(
+                            [JobSettlement(lease: job.lease, outcome: .done(bytes: 1))], claiming: nil
+                        ).refused.isEmpty)
+                    break
+                }
+                #expect(try await handle.result.bytes == 1, "what the new holder says counts")
+            }
+            await arrived.open()
+        }
+    }
+}
+
+/// Fails when it is told to.
+private final class FailingStore: QueueStore {
+    let fails = Atomic(false)
+    private let store: MemoryQueueStore
+
+    init(_ store: MemoryQueueStore) { self.store = store }
+
+    private func check() throws {
+        if fails.load(ordering: .relaxed) { throw QueueStoreError(.full, description: "the disk is full") }
+    }
+
+    var isShared: Bool { false }
+    func attach() async throws -> QueueWorker { try await store.attach() }
+    func detach(_ worker: QueueWorker) async throws { try await store.detach(worker) }
+    func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
+        try await store.enqueue(requests, options: options)
+    }
+    func exchange(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobExchange {
+        try check()
+        return try await store.exchange(settlements, claiming: claim)
+    }
+    func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
+        try await store.renew(worker, lease: lease)
+    }
+    func cancel(_ selection: JobSelection) async throws -> JobCancellation { try await store.cancel(selection) }
+    func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
+    func snapshot(listing count: Int) async throws -> QueueSnapshot { try await store.snapshot(listing: count) }
+    func remove(_ ids: [JobID]) async throws { try await store.remove(ids) }
+    func prune(olderThan age: Duration, keeping count: Int) async throws {
+        try await store.prune(olderThan: age, keeping: count)
+    }
+    func close() async throws { try await store.close() }
+}
