@@ -4,9 +4,9 @@
 public enum DownloadEvent: Sendable {
     /// An attempt begins, the first one being number 1.
     case started(index: Int, attempt: Int)
-    /// The server answered, and announces this many bytes if it knows.
+    /// The server answered, and announces how many bytes the whole file has, if it knows.
     case responded(index: Int, announced: Int64?)
-    /// So many bytes of the file have arrived.
+    /// So many bytes of the file have arrived, those of earlier attempts included.
     case received(index: Int, bytes: Int64)
     /// An attempt failed and another follows after a delay.
     case retrying(index: Int, error: DownloadError, delay: Duration)

@@ -17,8 +17,8 @@ import Foundation
 /// Requests are taken in order from a queue by a few workers; each transfer runs behind a `ConcurrencyLimiter`, so that
 /// several downloaders can share one. A request that waits for its next attempt takes no place.
 ///
-/// Cancel the task that runs it to stop: transfers end at once, partial files are removed, and the summary counts what is
-/// left undone. No file ever has its final name before it is whole.
+/// Cancel the task that runs it to stop: transfers end at once, what a later run can go on from stays beside its target, and
+/// the summary counts what is left undone. No file ever has its final name before it is whole.
 public struct Downloader: Sendable {
     /// How a downloader works.
     public struct Configuration: Sendable {

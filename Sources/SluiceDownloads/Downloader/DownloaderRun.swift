@@ -142,11 +142,13 @@ final class DownloaderRun: Sendable {
     private func carryOut(_ attempt: Attempt) async -> Duration? {
         let request = requests[attempt.index]
         do {
-            let bytes = try await downloader.limiter.run {
+            let transfer = transfer(request, index: attempt.index)
+            let result = try await downloader.limiter.run {
                 onEvent(.started(index: attempt.index, attempt: attempt.number))
-                return try await transfer(request, index: attempt.index).run()
+                return try await transfer.run()
             }
-            finish(attempt.index, .done(bytes: bytes))
+            if result.isCheckpointed { await transfer.forget() }
+            finish(attempt.index, .done(bytes: result.bytes))
         } catch var error as DownloadError where !Task.isCancelled {
             error.attempts = attempt.number
             if case .targetExists = error.reason, downloader.configuration.existing == .skip {
@@ -170,7 +172,10 @@ final class DownloaderRun: Sendable {
         Transfer(
             request: request, transport: downloader.transport, files: downloader.files,
             existing: downloader.configuration.existing, durability: downloader.configuration.durability,
-            onResponse: { self.onEvent(.responded(index: index, announced: $0)) },
+            onResponse: { announced, present in
+                self.onEvent(.responded(index: index, announced: announced))
+                if present > 0 { self.onEvent(.received(index: index, bytes: present)) }
+            },
             onReceived: { self.onEvent(.received(index: index, bytes: $0)) })
     }
 
