@@ -24,7 +24,8 @@ import Testing
     @Test(
         arguments: [
             ("b", "b", 500, 500),  // same boot: all that is there
-            ("b", "c", 500, 300), ("b", nil, 500, 300), (nil, nil, 500, 300), (nil, "b", 500, 300),  // what was on the disk
+            // What was on the disk.
+            ("b", "c", 500, 300), ("b", nil, 500, 300), (nil, nil, 500, 300), (nil, "b", 500, 300),
             ("b", "c", 200, 200),  // the disk lost more
             ("b", "b", 1001, 0),  // more than the file has
             ("b", "b", 1000, 1000), ("b", "b", 0, 0),
