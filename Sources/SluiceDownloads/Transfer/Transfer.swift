@@ -61,6 +61,8 @@ struct Transfer {
                 return try await course.run()
             } catch {
                 await course.partial?.leave(after: error, using: files, request.checkpointedPlaces)
+                // Nobody will come back for it: the file that has its name counts as the download done.
+                if existing == .skip, (error as? FileError)?.code == .exists { await forget() }
                 throw error
             }
         } catch let failure as TransferFailure {

@@ -151,6 +151,23 @@ import TestSupport
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `goes on from behind a redirect to another host`() async throws {
+        let ranges = Recorder<String?>()
+        try await LoopbackOrigin.serve { request in
+            ranges.note(request.headerFields[.range])
+            return .file(Self.content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 400_000 : nil)
+        } during: { store in
+            try await TransferScene.with { _ in
+                .redirect(to: store.url("/final"))
+            } _: { scene in
+                await scene.leavePartial(at: 400_000)
+                try await scene.finish()
+                #expect(scene.target(is: Self.content))
+                #expect(ranges.values == [nil, "bytes=400000-"])
+            }
+        }
+    }
+
     @Test(arguments: [OriginResponse(status: 503), OriginResponse(status: 404)])
     func `keeps what is there through an attempt that brought nothing`(answer: OriginResponse) async throws {
         try await TransferScene.with {
@@ -217,6 +234,27 @@ import TestSupport
             #expect(announced.values == [1_000_000, 1_000_000, 1_000_000])
             #expect(received.values == received.values.sorted())
             #expect(scene.names == ["a.bin"])
+        }
+    }
+
+    @Test(arguments: [ExistingTarget.fail, .skip])
+    func `leaves a file that took its name meanwhile alone, and keeps its own if it can be of use`(
+        existing: ExistingTarget
+    ) async throws {
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0)
+        } _: { scene in
+            try Data("other".utf8).write(to: scene.request.target)
+            let error = await #expect(throws: DownloadError.self) {
+                try await scene.transfer(existing: existing).run()
+            }
+            guard case .targetExists = error?.reason else { return #expect(Bool(false)) }
+            #expect(scene.target(is: Array("other".utf8)))
+            #expect(scene.names.count == (existing == .skip ? 1 : 3))
+            guard existing == .fail else { return }
+            try await scene.finish(existing: .replace)
+            #expect(scene.target(is: Self.content))
+            #expect(scene.sent.values == [1_000_000, 0])
         }
     }
 

@@ -11,7 +11,12 @@ import TestSupport
 
 /// Bytes that tell their place.
 func placeBytes(_ count: Int, seed: Int = 0) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ $0 >> 8) ^ seed) }
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        for index in 0..<count {
+            buffer[index] = UInt8(truncatingIfNeeded: (index &* 31 &+ index >> 8) ^ seed)
+        }
+        initialized = count
+    }
 }
 
 /// An origin, a folder and one file's transfers between them; what went over the wire is noted by the origin.
@@ -31,7 +36,7 @@ struct TransferScene: Sendable {
     var checkpoint: Checkpoint? { (try? Data(contentsOf: request.checkpointTarget)).flatMap { Checkpoint($0) } }
 
     func target(is content: [UInt8]) -> Bool {
-        (try? Data(contentsOf: request.target))?.elementsEqual(content) ?? false
+        (try? Data(contentsOf: request.target)) == Data(content)
     }
 
     func transfer(
