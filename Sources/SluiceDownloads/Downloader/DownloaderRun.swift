@@ -15,6 +15,8 @@ final class DownloaderRun: Sendable {
     private struct Attempt: Sendable {
         var index: Int
         var number: Int
+        /// Whether there may be something to go on from.
+        var mayResume = true
     }
 
     private let downloader: Downloader
@@ -63,6 +65,8 @@ final class DownloaderRun: Sendable {
                 folders[folder] = .some(await errorOfMaking(folder))
             }
             let outcomes = await outcomesBeforehand(of: batch)
+            // Cancelled: so are the workers.
+            let mayResume = try? await Transfer.mayResume(requests[batch], files: downloader.files)
             for (index, outcome) in zip(batch, outcomes) {
                 let request = requests[index]
                 if let other = conflicts[index] {
@@ -72,7 +76,8 @@ final class DownloaderRun: Sendable {
                 } else if let outcome {
                     finish(index, outcome)
                 } else {
-                    queue.enqueue(Attempt(index: index, number: 1))
+                    queue.enqueue(
+                        Attempt(index: index, number: 1, mayResume: mayResume?[index - batch.lowerBound] ?? true))
                 }
             }
         }
@@ -142,7 +147,7 @@ final class DownloaderRun: Sendable {
     private func carryOut(_ attempt: Attempt) async -> Duration? {
         let request = requests[attempt.index]
         do {
-            let transfer = transfer(request, index: attempt.index)
+            let transfer = transfer(request, attempt)
             let result = try await downloader.limiter.run {
                 onEvent(.started(index: attempt.index, attempt: attempt.number))
                 return try await transfer.run()
@@ -168,10 +173,12 @@ final class DownloaderRun: Sendable {
         return nil
     }
 
-    private func transfer(_ request: DownloadRequest, index: Int) -> Transfer {
-        Transfer(
+    private func transfer(_ request: DownloadRequest, _ attempt: Attempt) -> Transfer {
+        let index = attempt.index
+        return Transfer(
             request: request, transport: downloader.transport, files: downloader.files,
             existing: downloader.configuration.existing, durability: downloader.configuration.durability,
+            mayResume: attempt.mayResume,
             onResponse: { announced, present in
                 self.onEvent(.responded(index: index, announced: announced))
                 if present > 0 { self.onEvent(.received(index: index, bytes: present)) }

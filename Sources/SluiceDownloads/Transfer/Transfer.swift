@@ -97,6 +97,16 @@ struct Transfer {
         try await CheckpointedFile.removeUnlessLocked(request.checkpointedPlaces, using: files)
     }
 
+    /// Which of the requests may have something to go on from: what to tell each as ``mayResume``. One job for all, where a
+    /// look for each small file would cost more than a tenth of its transfer.
+    ///
+    /// - Throws: `CancellationError`.
+    static func mayResume(_ requests: some Sequence<DownloadRequest>, files: FileIO) async throws -> [Bool] {
+        try await files.statuses(of: requests.map(\.checkpointTarget), followingLinks: false).map { found in
+            if case .success(nil) = found { false } else { true }
+        }
+    }
+
     /// The size of the target if it is the file that an earlier attempt published.
     private func sizeOfPublished() async throws -> Int64? {
         guard

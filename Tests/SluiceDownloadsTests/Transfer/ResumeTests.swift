@@ -258,6 +258,22 @@ import TestSupport
         }
     }
 
+    @Test func `is gone on from by the downloader's first attempt, too`() async throws {
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
+        } _: { scene in
+            await scene.leavePartial(at: 400_000)
+            let other = DownloadRequest(scene.request.url, to: scene.folder, name: "other")
+            let summary = await Downloader(
+                transport: scene.transport, limiter: ConcurrencyLimiter(concurrency: 1),
+                configuration: .init(retries: .never, durability: .none)
+            ).run([other, scene.request])
+            #expect(summary.done == 2)
+            #expect(scene.ranges.values == ["", "", "bytes=400000-"])
+            #expect(scene.names == ["a.bin", "other"])
+        }
+    }
+
     @Test func `passes through its phases in order`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0)
