@@ -60,6 +60,7 @@ let targets: [Target] = [
         name: "SluiceDownloads",
         dependencies: [
             "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, httpTypes, grdb,
+            crypto,
         ],
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.

@@ -34,6 +34,15 @@ import Testing
         #expect(next.headerFields == (keepsFields ? Self.secret : [:]))
     }
 
+    @Test func `a range goes along to another origin, and alone`() throws {
+        let request = TransportRequest(
+            try URL(fetchable: "https://a.example/x"),
+            headerFields: [.range: "bytes=5-", .ifRange: "\"v\"", .authorization: "Bearer x"])
+        let next = try RedirectPolicy().next(
+            after: request, status: .found, headerFields: [.location: "https://b.example/y"], count: 0)
+        #expect(next?.headerFields == [.range: "bytes=5-", .ifRange: "\"v\""])
+    }
+
     @Test(arguments: [200, 300, 304, 404]) func `other statuses lead nowhere`(status: Int) throws {
         #expect(try next("https://a.example/x", status, "/y") == nil)
         #expect(try next("https://a.example/x", 302, nil) == nil)

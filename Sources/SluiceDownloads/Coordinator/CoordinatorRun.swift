@@ -15,7 +15,7 @@ final class CoordinatorRun: Sendable {
     let onEvent: @Sendable (DownloadEvent) -> Void
     let state: Mutex<CoordinatorState>
     private let worker: QueueWorker
-    private let queue = AsyncQueue<ClaimedJob>()
+    private let queue = AsyncQueue<DownloadAttempt>()
     private let waker = Pulse()
     private let folders: FolderMaker
 
@@ -57,9 +57,10 @@ final class CoordinatorRun: Sendable {
     // MARK: The workers
 
     private func workOff() async {
-        for await job in queue.elements {
+        for await attempt in queue.elements {
+            let job = attempt.job
             // A task of its own, so that it can be stopped without its worker.
-            let task = Task { await DownloadAttempt(run: self, job: job).carryOut() }
+            let task = Task { await attempt.carryOut() }
             if state.withLock({ $0.began(job.lease.job, task) }) { task.cancel() }
             let settled = await withTaskCancellationHandler {
                 await task.value
@@ -106,18 +107,20 @@ final class CoordinatorRun: Sendable {
     private func take(_ exchange: JobExchange, _ settled: [SettledJob]) async {
         let refused = Set(exchange.refused)
         for one in settled where !refused.contains(one.settlement.lease) {
+            coordinator.onPhase(one.settlement.lease.job, .recorded)
             // The store knows: now the checkpoint has said all that it had to say.
-            if let request = one.published { await Transfer.forget(request, files: coordinator.files) }
+            if let request = one.published { try? await Transfer.discardPartial(of: request, files: coordinator.files) }
             report(one.event)
         }
         state.withLock { $0.claimed(exchange.claimed) }
-        let attempts = exchange.claimed.map { DownloadAttempt(run: self, job: $0) }
-        let decided = await DownloadAttempt.decidedBeforehand(attempts, folders)
+        for job in exchange.claimed { coordinator.onPhase(job.lease.job, .claimed) }
+        var attempts = exchange.claimed.map { DownloadAttempt(run: self, job: $0) }
+        let decided = await DownloadAttempt.decidedBeforehand(&attempts, folders)
         for (attempt, outcome) in zip(attempts, decided) {
             if let outcome {
                 state.withLock { $0.settle(attempt.job, outcome) }
             } else {
-                queue.enqueue(attempt.job)
+                queue.enqueue(attempt)
             }
         }
         let timing = coordinator.timing

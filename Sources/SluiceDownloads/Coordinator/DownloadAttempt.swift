@@ -13,6 +13,8 @@ import Foundation
 struct DownloadAttempt: Sendable {
     let run: CoordinatorRun
     let job: ClaimedJob
+    /// Whether an earlier attempt may have left a partial file.
+    var mayResume = true
 
     private var id: JobID { job.lease.job }
     private var configuration: DownloadCoordinator.Configuration { run.coordinator.configuration }
@@ -22,9 +24,9 @@ struct DownloadAttempt: Sendable {
         guard !Task.isCancelled else { return await stopped() }
         run.report(.started(job: id, attempt: job.failures + 1))
         do {
-            let bytes = try await makeTransfer().run()
-            var settled = settled(.done(bytes: bytes), .finished(job: id, outcome: .done(bytes: bytes)))
-            settled.published = job.request
+            let result = try await makeTransfer().run()
+            var settled = settled(.done(bytes: result.bytes), .finished(job: id, outcome: .done(bytes: result.bytes)))
+            if result.isCheckpointed { settled.published = job.request }
             return settled
         } catch let error as DownloadError where !Task.isCancelled {
             return failed(error)
@@ -44,9 +46,11 @@ struct DownloadAttempt: Sendable {
         }
         return Transfer(
             request: request, transport: run.coordinator.transport, files: run.coordinator.files,
-            existing: configuration.existing, durability: configuration.durability,
-            onResponse: { run.report(.responded(job: id, announced: $0, resumed: 0)) },
-            onReceived: { run.report(.received(job: id, bytes: $0)) })
+            existing: configuration.existing, durability: configuration.durability, mayResume: mayResume,
+            mayBePublished: job.mayBePublished,
+            onResponse: { run.report(.responded(job: id, announced: $0, resumed: $1)) },
+            onReceived: { run.report(.received(job: id, bytes: $0)) },
+            onPhase: { run.coordinator.onPhase(id, .transfer($0)) })
     }
 
     private func failed(_ error: DownloadError) -> SettledJob {
@@ -87,10 +91,13 @@ struct DownloadAttempt: Sendable {
 // MARK: What can be said without asking a server
 
 extension DownloadAttempt {
-    /// Makes the folders of attempts, and decides those whose target exists already: a question for many files at a time,
-    /// so that it costs no switch of thread for each.
-    static func decidedBeforehand(_ attempts: [DownloadAttempt], _ folders: FolderMaker) async -> [SettledJob?] {
+    /// Makes the folders of attempts, looks for what earlier ones left, and decides those whose target exists already:
+    /// questions for many files at a time, so that they cost no switch of thread for each.
+    static func decidedBeforehand(_ attempts: inout [DownloadAttempt], _ folders: FolderMaker) async -> [SettledJob?] {
         guard let run = attempts.first?.run else { return [] }
+        if let found = try? await Transfer.mayResume(attempts.map(\.job.request), files: run.coordinator.files) {
+            for (index, mayResume) in found.enumerated() { attempts[index].mayResume = mayResume }
+        }
         // A symbolic link that leads nowhere occupies its name, too.
         let targets = attempts.map(\.job.request.target)
         let statuses = try? await run.coordinator.files.statuses(of: targets, followingLinks: false)

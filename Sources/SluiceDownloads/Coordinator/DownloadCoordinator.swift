@@ -59,6 +59,8 @@ public final class DownloadCoordinator: Sendable {
     let files: FileIO
     let timing: CoordinatorTiming
     let observers = QueueObservers()
+    /// Told at each step of each job; for tests that kill the process there.
+    let onPhase: @Sendable (JobID, JobPhase) -> Void
     /// The run that is under way in this process.
     let current = Mutex<CoordinatorRun?>(nil)
 
@@ -74,10 +76,20 @@ public final class DownloadCoordinator: Sendable {
             timing: .system)
     }
 
+    package convenience init(
+        store: any QueueStore, transport: any Transport, limits: DownloadLimits, configuration: Configuration,
+        onPhase: @escaping @Sendable (JobID, JobPhase) -> Void
+    ) {
+        self.init(
+            store: store, transport: transport, limits: limits, configuration: configuration, files: .shared,
+            timing: .system, onPhase: onPhase)
+    }
+
     init(
         store: any QueueStore, transport: any Transport, limits: DownloadLimits, configuration: Configuration,
-        files: FileIO, timing: CoordinatorTiming
+        files: FileIO, timing: CoordinatorTiming, onPhase: @escaping @Sendable (JobID, JobPhase) -> Void = { _, _ in }
     ) {
+        self.onPhase = onPhase
         self.store = store
         self.transport = transport
         self.limits = limits
@@ -125,6 +137,16 @@ public final class DownloadCoordinator: Sendable {
         observers.noteChange()
         try result.get()
     }
+}
+
+/// The steps of a job in this process; for tests that kill it there.
+package enum JobPhase: Sendable, Hashable {
+    /// The store has handed it out.
+    case claimed
+    /// Its transfer is at this step.
+    case transfer(TransferPhase)
+    /// The store knows what became of it; what the transfer left beside the file is still there.
+    case recorded
 }
 
 /// How a coordinator waits; tests have a clock of their own.

@@ -70,9 +70,23 @@ public struct DownloadRequest: Sendable, Hashable {
         folder.appending(path: partialName, directoryHint: .notDirectory)
     }
 
-    var partialName: String {
-        // Not `.part` alone: browsers name their own files so.
-        let ending = ".sluice.part"
+    /// What is known of the partial file, beside it: `name.sluice.json`, shortened in the same way.
+    public var checkpointTarget: URL {
+        folder.appending(path: checkpointName, directoryHint: .notDirectory)
+    }
+
+    // Not `.part` alone: browsers name their own files so.
+    var partialName: String { companionName(".sluice.part") }
+
+    var checkpointName: String { companionName(".sluice.json") }
+
+    /// The next checkpoint while it is written.
+    var checkpointTemporaryName: String { companionName(".sluice.new") }
+
+    /// The names that a transfer makes beside the target's.
+    var companionNames: [String] { [partialName, checkpointName, checkpointTemporaryName] }
+
+    private func companionName(_ ending: String) -> String {
         guard name.utf8.count + ending.utf8.count > FileName.maximumBytes else { return name + ending }
         // Two long names may begin alike: the hash keeps their partial files apart.
         let tag =
@@ -87,7 +101,7 @@ public struct DownloadRequest: Sendable, Hashable {
 
 extension DownloadRequest {
     /// Which requests cannot be carried out beside an earlier one of the list: they have the same target, or the one's
-    /// target is the other's partial file. By their places in the list, with the earlier one's.
+    /// target is the other's partial file or checkpoint. By their places in the list, with the earlier one's.
     ///
     /// O(n). Folders are compared by their URLs as they are: make them absolute and standardized first.
     public static func conflicts(in requests: [DownloadRequest]) -> [Int: Int] {
@@ -109,9 +123,10 @@ extension DownloadRequest {
             if let earlier = targets[place] { conflicts[index] = earlier } else { targets[place] = index }
         }
         for (index, request) in requests.enumerated() where conflicts[index] == nil {
-            let partial = Place(request.folder, request.partialName)
-            guard let other = targets[partial], other != index else { continue }
-            conflicts[max(index, other)] = min(index, other)
+            for name in request.companionNames {
+                guard let other = targets[Place(request.folder, name)], other != index else { continue }
+                conflicts[max(index, other)] = min(index, other)
+            }
         }
         return conflicts
     }

@@ -3,25 +3,43 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+import HTTPTypes
 import SluiceFiles
 import SluiceHTTP
 
-/// Carries one file from its URL to its name, in one attempt.
+/// Carries one file from its URL to its name, in one attempt that goes on where an earlier one stopped.
 ///
-/// The bytes go to a partial file beside the target, which is locked: two processes never write the same one. Only a body
-/// of the announced length gets the final name, after it is on disk as ``durability`` asks. Whatever fails, the final name
-/// is untouched and the partial file removed; a killed process leaves a partial file that the next attempt writes anew.
+///     let result = try await transfer.run()
+///     // … recorded that it is done …
+///     await transfer.forget()
 ///
-/// A body that is known to be small is kept in memory and made a file in one step.
+/// The bytes go to a partial file beside the target, which is locked: two processes never write the same one. A checkpoint
+/// beside it says of which state of the server's file they are, and how many survive what (``Checkpoint``). Only a body of
+/// the announced length gets the final name, after it is on disk as ``durability`` asks.
+///
+/// - What stays: a transfer that fails or is cancelled leaves the partial file with its checkpoint if the server named a
+///   strong validator, and nothing if it did not. Bytes that a failed disk may have lost are removed.
+/// - A file that changed on the server is no failure: it is taken from its first byte.
+/// - A body that is known to be small, of a file of which nothing is there, is kept in memory and made a file in one step.
+/// - Killed between the final name and the caller's record: see ``mayBePublished``.
 struct Transfer {
     let request: DownloadRequest
     let transport: any Transport
     let files: FileIO
     let existing: ExistingTarget
     let durability: Durability
-    /// Told when the response is there, with its announced length, and then with the number of bytes so far.
-    let onResponse: (Int64?) -> Void
+    /// Whether an earlier attempt may have left a partial file. If it is known that none did, saying so saves a look.
+    var mayResume = true
+    /// Whether an earlier attempt of this same job may have given the file its name and died before that was recorded: then
+    /// a target that is that file, or has the same bytes if it is small, is the job done.
+    var mayBePublished = false
+    var checkpoints = CheckpointPolicy()
+    /// Told when a response brings bytes of the file: the length of the whole of it, if known, and how many bytes are there
+    /// already. Then, after each arrival, how many are there.
+    let onResponse: (_ announced: Int64?, _ present: Int64) -> Void
     let onReceived: (Int64) -> Void
+    /// Told at each step, for tests.
+    var onPhase: (TransferPhase) -> Void = { _ in }
 
     /// The longest body that is kept in memory: that of one write.
     static let smallBody = 256 * 1024
@@ -29,27 +47,26 @@ struct Transfer {
     /// How many bytes are gathered for one write of a longer body.
     static let writeSize = 256 * 1024
 
-    /// Runs the attempt and returns the file's size in bytes.
+    /// Runs the attempt.
     ///
-    /// - Throws: ``DownloadError``; `CancellationError`, after the partial file is gone.
-    func run() async throws -> Int64 {
+    /// - Throws: ``DownloadError``; `CancellationError`, after what is kept is on disk as ``durability`` asks.
+    func run() async throws -> TransferResult {
         do {
-            var machine = TransferStateMachine()
-            let response = try await transport.open(
-                TransportRequest(request.url, headerFields: request.headerFields))
-            let announced: Int64?
+            if mayBePublished, let size = try await sizeOfPublished() {
+                return TransferResult(bytes: size, isCheckpointed: true)
+            }
+            let partial = mayResume ? try await PartialFile.openLocked(.ifCheckpointed, for: self) : nil
+            var course = TransferCourse(transfer: self, partial: partial)
             do {
-                announced = try machine.responded(status: response.status, contentLength: response.contentLength)
+                return try await course.run()
             } catch {
-                throw retryLater(error, response)
+                await course.partial?.leave(after: error, using: files, request.checkpointedPlaces)
+                // Nobody will come back for it: the file that has its name counts as the download done.
+                if existing == .skip, (error as? FileError)?.code == .exists { await forget() }
+                throw error
             }
-            onResponse(announced)
-            if let announced, announced <= Self.smallBody {
-                return try await storeSmall(response.body, of: announced, &machine)
-            }
-            return try await stream(response.body, &machine)
         } catch let failure as TransferFailure {
-            throw error(failure.reason)
+            throw error(reason(of: failure))
         } catch let failure as TransportError {
             throw error(.transport(failure))
         } catch let failure as FileError {
@@ -63,84 +80,67 @@ struct Transfer {
         }
     }
 
-    /// A small body: read whole, then written, synchronized and named in one job of the files' pool.
-    private func storeSmall(
-        _ body: ResponseBody, of announced: Int64, _ machine: inout TransferStateMachine
-    ) async throws -> Int64 {
-        var data = Data()
-        var iterator = body.makeAsyncIterator()
-        while let batch = try await iterator.nextBatch() {
-            for chunk in batch {
-                let received = try machine.received(chunk.count)
-                if data.isEmpty, received == announced {
-                    data = chunk
-                } else {
-                    data.append(chunk)
-                }
-                onReceived(received)
-            }
-        }
-        let size = try machine.ended()
-        let options = FileWriteOptions(
-            durability: durability, existing: existing == .replace ? .replace : .fail,
-            temporaryName: request.partialName)
-        try await data.asyncWrite(to: request.target, options: options, using: files)
-        return size
+    /// Removes the checkpoint of a file that has its name, once nobody has to recognize it any more. Nothing is lost if it is
+    /// not called, but a small file stays beside the target.
+    ///
+    /// - Cancellation: runs to its end.
+    func forget() async {
+        try? await Self.discardPartial(of: request, files: files)
     }
 
-    /// A body of any length: written as it comes, then synchronized and named.
-    private func stream(_ body: ResponseBody, _ machine: inout TransferStateMachine) async throws -> Int64 {
-        let partial = try await request.partialTarget.openForWriting(.truncate, lock: .exclusive, using: files)
-        let size: Int64
-        do {
-            size = try await write(body, to: partial, &machine)
-        } catch {
-            try? await partial.discard()
-            throw error
-        }
-        try await partial.publish(
-            as: request.target, existing: existing == .replace ? .replace : .fail, durability: durability,
-            removingOnFailure: true)
-        return size
+    /// Removes what an unfinished transfer left, partial file and checkpoint. Those of a transfer that is running, here or in
+    /// another process, stay.
+    ///
+    /// - Cancellation: runs to its end.
+    /// - Throws: `FileError`, if something is there and cannot be removed.
+    static func discardPartial(of request: DownloadRequest, files: FileIO) async throws {
+        try await CheckpointedFile.removeUnlessLocked(request.checkpointedPlaces, using: files)
     }
 
-    private func write(
-        _ body: ResponseBody, to partial: borrowing AsyncFileStream<WriteMode>, _ machine: inout TransferStateMachine
-    ) async throws -> Int64 {
-        var gathered: [Data] = []
-        var gatheredBytes = 0
-        var iterator = body.makeAsyncIterator()
-        while let batch = try await iterator.nextBatch() {
-            for chunk in batch {
-                gatheredBytes += chunk.count
-                onReceived(try machine.received(chunk.count))
-            }
-            gathered += batch
-            // What has arrived is on its way to the disk before more is waited for, in writes worth their switch of thread.
-            if gatheredBytes >= Self.writeSize {
-                try await partial.write(gathered)
-                gathered.removeAll(keepingCapacity: true)
-                gatheredBytes = 0
-            }
+    /// Which of the requests may have something to go on from: what to tell each as ``mayResume``. One job for all, where a
+    /// look for each small file would cost more than a tenth of its transfer.
+    ///
+    /// - Throws: `CancellationError`.
+    static func mayResume(_ requests: some Sequence<DownloadRequest>, files: FileIO) async throws -> [Bool] {
+        try await files.statuses(of: requests.map(\.checkpointTarget), followingLinks: false).map { found in
+            if case .success(nil) = found { false } else { true }
         }
-        let size = try machine.ended()
-        if gatheredBytes > 0 { try await partial.write(gathered) }
-        return size
     }
 
-    private func error(_ reason: DownloadError.Reason) -> DownloadError {
+    /// The size of the target if it is the file that an earlier attempt published.
+    private func sizeOfPublished() async throws -> Int64? {
+        guard
+            let found = try await CheckpointedFile.published(
+                request.checkpointedPlaces, as: request.target, using: files),
+            let checkpoint = Checkpoint(found.checkpoint), checkpoint.url == Checkpoint.digest(of: request.url),
+            checkpoint.isPublished(as: found.identity, size: found.size, boot: found.boot)
+        else { return nil }
+        return found.size
+    }
+
+    // MARK: Errors
+
+    func error(_ reason: DownloadError.Reason) -> DownloadError {
         DownloadError(reason, url: request.url, target: request.target)
     }
 
-    private func retryLater(_ failure: TransferFailure, _ response: TransportResponse) -> DownloadError {
-        var error = error(failure.reason)
-        let now = HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970))
-        error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: now)
-        return error
+    func reason(of failure: TransferFailure) -> DownloadError.Reason {
+        switch failure {
+        case .status(let status): .status(status)
+        case .length(let announced, let received): .length(announced: announced, received: received)
+        case .range(let cause):
+            .transport(
+                TransportError(
+                    .protocolViolation, url: request.url, cause: cause,
+                    remedy: "the server handles ranges wrongly: download from another place, or tell its operator"))
+        }
     }
 }
 
-extension Transfer {
-    static func forget(_ request: DownloadRequest, files: FileIO) async {}
-    static func discardPartial(of request: DownloadRequest, files: FileIO) async throws {}
+/// What a transfer made.
+struct TransferResult: Sendable, Hashable {
+    /// The file's size.
+    var bytes: Int64
+    /// Whether there is a checkpoint to forget.
+    var isCheckpointed: Bool
 }

@@ -9,7 +9,8 @@ public import HTTPTypes
 ///
 /// - At most ``limit`` of them, and never from `https` to `http`, nor to another scheme.
 /// - 303 turns any method but `HEAD` into `GET`; 301 and 302 do so with `POST`, as every browser does; 307 and 308 keep it.
-/// - The request's own header fields stay with its origin (scheme, host and port): another one never sees them.
+/// - The request's own header fields stay with its origin (scheme, host and port): another one never sees them. `Range` and
+///   `If-Range` go along: they say nothing about who asks, and without them no transfer from behind a redirect could resume.
 /// - A fragment of the first URL is kept where the target has none (section 10.2.2).
 public struct RedirectPolicy: Sendable, Hashable {
     /// How many redirects are followed for one request.
@@ -45,7 +46,9 @@ public struct RedirectPolicy: Sendable, Hashable {
         }
         var next = request
         next.url = target.inheritingFragment(of: request.url)
-        if target.origin != request.url.origin { next.headerFields = [:] }
+        if target.origin != request.url.origin {
+            next.headerFields = request.headerFields.filter { [.range, .ifRange].contains($0.name) }
+        }
         if status.code == 303 && request.method != .head
             || (status.code == 301 || status.code == 302) && request.method == .post
         {

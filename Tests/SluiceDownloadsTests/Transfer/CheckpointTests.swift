@@ -1,0 +1,88 @@
+import Foundation
+import SluiceFiles
+import SluiceHTTP
+import Testing
+
+@testable import SluiceDownloads
+
+@Suite struct `A checkpoint` {
+    private static let file = FileIdentity(device: 1, inode: 2)
+
+    private func checkpoint(
+        total: Int64? = 1000, synced: Int64 = 300, isDurable: Bool = true, boot: String? = "b"
+    ) -> Checkpoint {
+        Checkpoint(
+            url: "u", validator: .init(.entityTag("\"v\"")), total: total, synced: synced, isDurable: isDurable,
+            boot: boot, file: Self.file)
+    }
+
+    @Test func `comes back from the disk as it was`() {
+        let all = [checkpoint(), checkpoint(total: nil, boot: nil)]
+        for one in all { #expect(Checkpoint(one.data) == one) }
+    }
+
+    @Test(
+        arguments: [
+            ("b", "b", 500, 500),  // same boot: all that is there
+            // What was on the disk.
+            ("b", "c", 500, 300), ("b", nil, 500, 300), (nil, nil, 500, 300), (nil, "b", 500, 300),
+            ("b", "c", 200, 200),  // the disk lost more
+            ("b", "b", 1001, 0),  // more than the file has
+            ("b", "b", 1000, 1000), ("b", "b", 0, 0),
+        ] as [(String?, String?, Int64, Int64)])
+    func `vouches for the bytes that survived`(written: String?, read: String?, size: Int64, trusted: Int64) {
+        #expect(checkpoint(boot: written).trustedBytes(size: size, file: Self.file, boot: read) == trusted)
+    }
+
+    @Test(arguments: [FileIdentity(device: 1, inode: 3), FileIdentity(device: 2, inode: 2)])
+    func `vouches for no other file`(other: FileIdentity) {
+        #expect(checkpoint().trustedBytes(size: 500, file: other, boot: "b") == 0)
+        #expect(!checkpoint().isPublished(as: other, size: 1000, boot: "b"))
+    }
+
+    @Test(
+        arguments: [
+            (1000, 1000, true, "c", true), (1000, 1000, false, "c", false), (1000, 1000, false, "b", true),
+            (1000, 999, true, "b", false), (nil, 1000, true, "b", false),
+        ] as [(Int64?, Int64, Bool, String, Bool)])
+    func `knows its file under the final name only if it is whole`(
+        total: Int64?, size: Int64, isDurable: Bool, boot: String, expected: Bool
+    ) {
+        let one = checkpoint(total: total, isDurable: isDurable)
+        #expect(one.isPublished(as: Self.file, size: size, boot: boot) == expected)
+    }
+
+    @Test(arguments: [
+        "", "{", "null", "[]", "{}", "\u{0}\u{0}", #"{"version":1}"#,
+    ]) func `that makes no sense is none`(text: String) {
+        #expect(Checkpoint(Data(text.utf8)) == nil)
+    }
+
+    @Test func `that is cut off, of another version or below zero is none`() {
+        let whole = checkpoint().data
+        for length in 0..<whole.count { #expect(Checkpoint(whole.prefix(length)) == nil) }
+        var other = checkpoint()
+        other.version = 2
+        #expect(Checkpoint(other.data) == nil)
+        #expect(Checkpoint(checkpoint(synced: -1).data) == nil)
+        #expect(Checkpoint(checkpoint(total: -1).data) == nil)
+    }
+
+    @Test(arguments: ["a\r\nX: y", "\"a\"\n", "W/\"a\"", ""])
+    func `whose validator must not go into a header field has none`(field: String) {
+        var one = checkpoint()
+        one.validator?.field = field
+        #expect(one.validator?.validator == nil)
+    }
+
+    @Test func `holds nothing of the URL that could be a secret, and tells URLs apart`() throws {
+        let plain = try #require(URL(string: "https://a.example/x?token=hunter2"))
+        let withUser = try #require(URL(string: "https://me:hunter2@a.example/x?token=hunter2#part"))
+        let other = try #require(URL(string: "https://a.example/x?token=hunter3"))
+        #expect(Checkpoint.digest(of: plain) == Checkpoint.digest(of: withUser))
+        #expect(Checkpoint.digest(of: plain) != Checkpoint.digest(of: other))
+        var one = checkpoint()
+        one.url = Checkpoint.digest(of: withUser)
+        #expect(!String(decoding: one.data, as: UTF8.self).contains("hunter"))
+    }
+}

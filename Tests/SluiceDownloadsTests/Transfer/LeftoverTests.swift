@@ -1,0 +1,226 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import SluiceFiles
+import SluiceHTTP
+import Testing
+import TestSupport
+
+@testable import SluiceDownloads
+
+@Suite struct `What an earlier attempt left` {
+    private static let content = placeBytes(900_000)
+
+    private func leaving(
+        at count: Int = 400_000, name: String = "a.bin", content: [UInt8] = content,
+        _ body: @escaping @Sendable (TransferScene) async throws -> Void
+    ) async throws {
+        try await TransferScene.with(
+            {
+                .file(
+                    $0.attempt == 1 ? Self.content : content, etag: "\"v1\"", request: $0,
+                    sending: $0.attempt == 1 ? count : nil)
+            },
+            name: name
+        ) { scene in
+            await scene.leavePartial(at: count)
+            try await body(scene)
+        }
+    }
+
+    /// The next transfer starts again, and is right.
+    private func expectFreshStart(_ scene: TransferScene, sourceLocation: SourceLocation = #_sourceLocation)
+        async throws
+    {
+        try await scene.finish(durability: .data)
+        #expect(scene.target(is: Self.content), sourceLocation: sourceLocation)
+        #expect(scene.ranges.values == ["", ""], sourceLocation: sourceLocation)
+    }
+
+    @Test func `without a checkpoint is cut off`() async throws {
+        try await leaving { scene in
+            try FileManager.default.removeItem(at: scene.request.checkpointTarget)
+            try Data(repeating: 9, count: 2_000_000).write(to: scene.request.partialTarget)
+            try await expectFreshStart(scene)
+            #expect(scene.names == ["a.bin"])
+        }
+    }
+
+    @Test(arguments: [
+        "", "{", "{}", "not JSON", String(repeating: " ", count: 20_000), String(repeating: "[", count: 10_000),
+    ])
+    func `with a checkpoint that makes no sense is cut off`(garbage: String) async throws {
+        try await leaving { scene in
+            try Data(garbage.utf8).write(to: scene.request.checkpointTarget)
+            try await expectFreshStart(scene)
+            #expect(scene.names == ["a.bin"])
+        }
+    }
+
+    @Test func `with a checkpoint that another version wrote, or that is followed by megabytes, is cut off`()
+        async throws
+    {
+        for isHuge in [false, true] {
+            try await leaving { scene in
+                var checkpoint = try #require(scene.checkpoint)
+                if !isHuge { checkpoint.version = 2 }
+                let data = checkpoint.data + Data(repeating: 0x20, count: isHuge ? 5 << 20 : 0)
+                try data.write(to: scene.request.checkpointTarget)
+                try await expectFreshStart(scene)
+                #expect(scene.names == ["a.bin"])
+            }
+        }
+    }
+
+    @Test func `with a checkpoint that is a link is cut off, and what the link leads to stays`() async throws {
+        try await leaving { scene in
+            let elsewhere = scene.folder.appending(path: "elsewhere")
+            try FileManager.default.moveItem(at: scene.request.checkpointTarget, to: elsewhere)
+            try FileManager.default.createSymbolicLink(
+                at: scene.request.checkpointTarget, withDestinationURL: elsewhere)
+            let before = try Data(contentsOf: elsewhere)
+            try await expectFreshStart(scene)
+            #expect(try Data(contentsOf: elsewhere) == before)
+            #expect(scene.names == ["a.bin", "elsewhere"])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `with a FIFO for a checkpoint is not waited for`() async throws {
+        try await leaving { scene in
+            try FileManager.default.removeItem(at: scene.request.checkpointTarget)
+            #expect(mkfifo(scene.request.checkpointTarget.path, 0o600) == 0)
+            let error = await #expect(throws: DownloadError.self) { try await scene.transfer().run() }
+            guard case .file(let cause) = error?.reason else { return #expect(Bool(false)) }
+            #expect(cause.path.hasSuffix("a.bin.sluice.json"))
+        }
+    }
+
+    @Test func `and was replaced by a copy, or belongs to another URL, is cut off`() async throws {
+        for isCopy in [true, false] {
+            try await leaving { scene in
+                if isCopy {
+                    let bytes = try Data(contentsOf: scene.request.partialTarget)
+                    // Written beside it and renamed: another inode, the same bytes.
+                    try bytes.write(to: scene.request.partialTarget, options: .atomic)
+                } else {
+                    var checkpoint = try #require(scene.checkpoint)
+                    checkpoint.url = Checkpoint.digest(of: try #require(URL(string: "http://other.example/")))
+                    try checkpoint.data.write(to: scene.request.checkpointTarget)
+                }
+                try await expectFreshStart(scene)
+                #expect(scene.names == ["a.bin"])
+            }
+        }
+    }
+
+    @Test(arguments: [0, 100_000, 400_000, 450_000])
+    func `before the system was started anew counts as far as it was synced`(synced: Int64) async throws {
+        try await leaving { scene in
+            var checkpoint = try #require(scene.checkpoint)
+            checkpoint.boot = "another"
+            checkpoint.synced = synced
+            try checkpoint.data.write(to: scene.request.checkpointTarget)
+            // What a power cut may leave of the rest.
+            let partial = try FileHandle(forUpdating: scene.request.partialTarget)
+            let lost = min(Int(synced), 400_000)
+            try partial.seek(toOffset: UInt64(lost))
+            try partial.write(contentsOf: Data(repeating: 0, count: 400_000 - lost))
+            try partial.close()
+            try await scene.finish(durability: .data)
+            #expect(scene.target(is: Self.content))
+            #expect(scene.ranges.values == ["", synced == 0 ? "" : "bytes=\(lost)-"])
+            #expect(scene.names == ["a.bin"])
+        }
+    }
+
+    @Test func `has been moved along with its folder, and still counts`() async throws {
+        try await leaving { scene in
+            let moved = scene.folder.appending(path: "moved", directoryHint: .isDirectory)
+            try FileManager.default.createDirectory(at: moved, withIntermediateDirectories: false)
+            for name in ["a.bin.sluice.part", "a.bin.sluice.json"] {
+                try FileManager.default.moveItem(
+                    at: scene.folder.appending(path: name), to: moved.appending(path: name))
+            }
+            let request = DownloadRequest(scene.request.url, to: moved, name: "a.bin")
+            let transfer = Transfer(
+                request: request, transport: scene.transport, files: .shared, existing: .fail, durability: .none,
+                onResponse: { _, _ in }, onReceived: { _ in })
+            _ = try await transfer.run()
+            #expect(try Data(contentsOf: request.target).elementsEqual(Self.content))
+            #expect(scene.ranges.values == ["", "bytes=400000-"])
+        }
+    }
+
+    @Test func `is longer than the file on the server is, and is cut off`() async throws {
+        try await leaving { scene in
+            let partial = try FileHandle(forWritingTo: scene.request.partialTarget)
+            try partial.seekToEnd()
+            try partial.write(contentsOf: Data(repeating: 1, count: 600_000))
+            try partial.close()
+            try await expectFreshStart(scene)
+        }
+    }
+
+    @Test func `has further names, which keep their bytes`() async throws {
+        try await leaving { scene in
+            let other = scene.folder.appending(path: "other")
+            try FileManager.default.linkItem(at: scene.request.partialTarget, to: other)
+            try await expectFreshStart(scene)
+            #expect(try Data(contentsOf: other).elementsEqual(Self.content.prefix(400_000)))
+        }
+    }
+
+    @Test func `is being written by somebody else, and is left to them, checkpoint and all`() async throws {
+        try await leaving { scene in
+            let other = try await scene.request.partialTarget.openForWriting(.append, lock: .exclusive)
+            let before = scene.checkpoint
+            let error = await #expect(throws: DownloadError.self) { try await scene.transfer().run() }
+            guard case .file(let cause) = error?.reason else { return #expect(Bool(false)) }
+            #expect(cause.code == .locked && cause.path.hasSuffix("a.bin.sluice.part"))
+            try await Transfer.discardPartial(of: scene.request, files: .shared)
+            #expect(scene.partialSize == 400_000 && scene.checkpoint == before)
+            try await other.close()
+            #expect(scene.ranges.values == [""], "nothing was asked for")
+        }
+    }
+
+    @Test func `is removed when it is discarded, and nothing else is`() async throws {
+        try await leaving { scene in
+            try Data("x".utf8).write(to: scene.folder.appending(path: "a.bin.part"))
+            try Data("x".utf8).write(to: scene.folder.appending(path: "a.bin.sluice.new"))
+            try await Transfer.discardPartial(of: scene.request, files: .shared)
+            #expect(scene.names == ["a.bin.part"])
+            try await Transfer.discardPartial(of: scene.request, files: .shared)
+        }
+    }
+
+    @Test func `has a small successor, which is written without mixing`() async throws {
+        let small = placeBytes(1000, seed: 7)
+        try await leaving(content: small) { scene in
+            var checkpoint = try #require(scene.checkpoint)
+            checkpoint.validator = .init(.entityTag("\"v0\""))
+            try checkpoint.data.write(to: scene.request.checkpointTarget)
+            try await scene.finish(durability: .data)
+            #expect(scene.target(is: small))
+            #expect(scene.names == ["a.bin"])
+        }
+    }
+
+    @Test func `has a name that had to be shortened, and is found`() async throws {
+        let name = String(repeating: "ä", count: 126)
+        try await leaving(name: name) { scene in
+            #expect(scene.names.allSatisfy { $0.utf8.count <= 255 } && scene.names.count == 2)
+            try await scene.finish()
+            #expect(scene.names == [name])
+            #expect(scene.ranges.values == ["", "bytes=400000-"])
+        }
+    }
+
+    @Test(arguments: ["song.sluice.part", "song.sluice.json", "song.sluice.new"])
+    func `conflicts with a request for its names`(name: String) {
+        let folder = URL(filePath: "/tmp", directoryHint: .isDirectory)
+        let url = URL(string: "http://a.example/x")!
+        let requests = ["song", name].map { DownloadRequest(url, to: folder, name: $0) }
+        #expect(DownloadRequest.conflicts(in: requests) == [1: 0])
+    }
+}

@@ -1,0 +1,314 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import SluiceDownloads
+
+@Suite struct `A transfer that goes on` {
+    private static let content = placeBytes(1_000_000)
+
+    @Test(arguments: [Durability.none, .data, .full, .fullAndDirectory])
+    func `asks for the rest alone, and has the file byte for byte`(durability: Durability) async throws {
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
+        } _: { scene in
+            // Given an attempt that was cut off
+            await scene.leavePartial(at: 400_000, durability: durability)
+            #expect(scene.names == ["a.bin.sluice.json", "a.bin.sluice.part"])
+            #expect(scene.partialSize == 400_000)
+            #expect(scene.checkpoint?.synced == (durability == .none ? 0 : 400_000))
+            // When
+            let progress = Recorder<[Int64?]>()
+            let transfer = scene.transfer(
+                durability: durability, onResponse: { progress.note([$0, $1]) }, onReceived: { progress.note([$0]) })
+            let result = try await transfer.run()
+            #expect(result.bytes == 1_000_000)
+            // Then
+            #expect(scene.target(is: Self.content))
+            #expect(scene.ranges.values == ["", "bytes=400000-"])
+            #expect(scene.sent.values == [400_000, 600_000])
+            #expect(progress.values.first == [1_000_000, 400_000])
+            #expect(progress.values.last == [1_000_000])
+            #expect(progress.values.dropFirst().allSatisfy { ($0[0] ?? 0) > 400_000 })
+            await transfer.forget()
+            #expect(scene.names == ["a.bin"])
+        }
+    }
+
+    @Test func `is protected by a date where there is no entity tag, if it is old enough`() async throws {
+        for (modified, isResumed) in [
+            ("Sat, 21 Nov 2026 11:59:00 GMT", true), ("Sat, 21 Nov 2026 11:59:30 GMT", false),
+        ] {
+            try await TransferScene.with {
+                .file(Self.content, lastModified: modified, request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
+            } _: { scene in
+                await scene.leavePartial(at: 400_000)
+                #expect(scene.names.isEmpty == !isResumed)
+                try await scene.finish()
+                #expect(scene.target(is: Self.content))
+                #expect(scene.ranges.values == ["", isResumed ? "bytes=400000-" : ""])
+                #expect(scene.names == ["a.bin"])
+            }
+        }
+    }
+
+    @Test func `goes on over many attempts, each from where the last one stopped`() async throws {
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0, sending: 300_000)
+        } _: { scene in
+            for count in 1...3 { await scene.leavePartial(at: count * 300_000) }
+            try await scene.finish()
+            #expect(scene.target(is: Self.content))
+            #expect(scene.sent.values == [300_000, 300_000, 300_000, 100_000])
+        }
+    }
+
+    @Test func `asks again where the server sends less than was asked for`() async throws {
+        let content = placeBytes(303_500)
+        try await TransferScene.with {
+            .file(
+                content, etag: "\"v1\"", request: $0, fault: .atMost1000Bytes, sending: $0.attempt == 1 ? 300_000 : nil)
+        } _: { scene in
+            await scene.leavePartial(at: 300_000)
+            try await scene.finish()
+            #expect(scene.target(is: content))
+            #expect(scene.sent.values == [300_000, 1000, 1000, 1000, 500])
+        }
+    }
+
+    @Test func `takes a file that changed from its first byte, also one of the same length`() async throws {
+        for count in [1_000_000, 900_000, 300] {
+            let changed = placeBytes(count, seed: 0x55)
+            try await TransferScene.with {
+                $0.attempt == 1
+                    ? .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)
+                    : .file(changed, etag: "\"v2\"", request: $0)
+            } _: { scene in
+                await scene.leavePartial(at: 400_000)
+                try await scene.finish()
+                #expect(scene.target(is: changed))
+                #expect(scene.ranges.values == ["", "bytes=400000-"])
+                #expect(scene.names == ["a.bin"])
+            }
+        }
+    }
+
+    @Test func `confirms a file of which every byte is there, and fetches none of it`() async throws {
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
+        } _: { scene in
+            // Given a process that was killed between the last byte and the final name
+            await scene.leavePartial(at: 400_000)
+            let partial = try FileHandle(forWritingTo: scene.request.partialTarget)
+            try partial.seekToEnd()
+            try partial.write(contentsOf: Data(Self.content[400_000...]))
+            try partial.close()
+            // When
+            #expect(try await scene.finish() == 1_000_000)
+            // Then
+            #expect(scene.target(is: Self.content))
+            #expect(scene.ranges.values == ["", "bytes=1000000-"])
+            #expect(scene.sent.values == [400_000, 0])
+        }
+    }
+
+    @Test func `has nothing to go on from where the server names no strong validator`() async throws {
+        for (etag, fault) in [(nil, nil), ("\"v1\"", OriginResponse.RangeFault.weakTag)] {
+            try await TransferScene.with {
+                .file(Self.content, etag: etag, request: $0, fault: fault, sending: $0.attempt == 1 ? 400_000 : nil)
+            } _: { scene in
+                await scene.leavePartial(at: 400_000)
+                #expect(scene.names == [])
+                try await scene.finish()
+                #expect(scene.ranges.values == ["", ""])
+                #expect(scene.target(is: Self.content))
+                #expect(scene.names == ["a.bin"])
+            }
+        }
+    }
+
+    @Test func `sends the request's own fields with the range`() async throws {
+        let seen = Recorder<String?>()
+        try await TransferScene.with {
+            seen.note($0.headerFields[.authorization])
+            return .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
+        } _: { scene in
+            await scene.leavePartial(at: 400_000)
+            var request = scene.request
+            request.headerFields[.authorization] = "Bearer x"
+            let transfer = Transfer(
+                request: request, transport: scene.transport, files: .shared, existing: .fail, durability: .none,
+                onResponse: { _, _ in }, onReceived: { _ in })
+            _ = try await transfer.run()
+            #expect(seen.values == [nil, "Bearer x"])
+            #expect(scene.ranges.values == ["", "bytes=400000-"])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `goes on from behind a redirect to another host`() async throws {
+        let ranges = Recorder<String?>()
+        try await LoopbackOrigin.serve { request in
+            ranges.note(request.headerFields[.range])
+            return .file(Self.content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 400_000 : nil)
+        } during: { store in
+            try await TransferScene.with { _ in
+                .redirect(to: store.url("/final"))
+            } _: { scene in
+                await scene.leavePartial(at: 400_000)
+                try await scene.finish()
+                #expect(scene.target(is: Self.content))
+                #expect(ranges.values == [nil, "bytes=400000-"])
+            }
+        }
+    }
+
+    @Test(arguments: [OriginResponse(status: 503), OriginResponse(status: 404)])
+    func `keeps what is there through an attempt that brought nothing`(answer: OriginResponse) async throws {
+        try await TransferScene.with {
+            $0.attempt == 2
+                ? answer : .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
+        } _: { scene in
+            await scene.leavePartial(at: 400_000)
+            let before = scene.checkpoint
+            await #expect(throws: DownloadError.self) { try await scene.transfer(durability: .data).run() }
+            #expect(scene.checkpoint == before)
+            try await scene.finish()
+            #expect(scene.ranges.values == ["", "bytes=400000-", "bytes=400000-"])
+            #expect(scene.target(is: Self.content))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [Durability.none, .data])
+    func `was cancelled, kept what had arrived, and fetches only what had not`(durability: Durability) async throws {
+        let arrived = Gate()
+        try await TransferScene.with { request in
+            let whole = OriginResponse.file(Self.content, etag: "\"v1\"", request: request)
+            guard request.attempt == 1 else { return whole }
+            // Fewer bytes than one write after the last full one: they are in memory when the cancellation comes.
+            return OriginResponse(
+                headerFields: whole.headerFields, announcedLength: 1_000_000,
+                steps: [.send(Array(Self.content.prefix(700_001))), .stall])
+        } _: { scene in
+            let running = Task {
+                try await scene.transfer(
+                    durability: durability, onReceived: { if $0 == 700_001 { Task { await arrived.pass() } } }
+                ).run()
+            }
+            await arrived.arrivals(1)
+            running.cancel()
+            await #expect(throws: CancellationError.self) { try await running.value }
+            #expect(scene.partialSize == 700_001)
+            #expect(scene.checkpoint?.synced == (durability == .none ? 0 : 700_001))
+            try await scene.finish(durability: durability)
+            #expect(scene.ranges.values == ["", "bytes=700001-"])
+            #expect(scene.target(is: Self.content))
+            #expect(scene.names == ["a.bin"])
+        }
+        await arrived.open()
+    }
+
+    @Test func `is retried without fetching a byte twice`() async throws {
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt < 3 ? 300_000 : nil, then: .hangUp)
+        } _: { scene in
+            let received = Recorder<Int64>()
+            let announced = Recorder<Int64?>()
+            let downloader = ListDownloader(transport: scene.transport)
+            let summary = try await downloader.run([scene.request]) {
+                if case .received(_, let bytes) = $1 { received.note(bytes) }
+                if case .responded(_, let total, let resumed) = $1 {
+                    announced.note(total)
+                    if resumed > 0 { received.note(resumed) }
+                }
+            }
+            #expect(summary.isComplete && summary.retries == 2)
+            // What the client had not taken from the connection when that closed is lost to it.
+            let starts = scene.ranges.values.dropFirst().map { Int($0.dropFirst(6).dropLast()) ?? 0 }
+            #expect(starts.count == 2 && starts.allSatisfy { $0 > 0 } && starts == starts.sorted())
+            #expect(scene.target(is: Self.content))
+            #expect(announced.values == [1_000_000, 1_000_000, 1_000_000])
+            #expect(received.values == received.values.sorted())
+            #expect(scene.names == ["a.bin"])
+        }
+    }
+
+    @Test(arguments: [ExistingTarget.fail, .skip])
+    func `leaves a file that took its name meanwhile alone, and keeps its own if it can be of use`(
+        existing: ExistingTarget
+    ) async throws {
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0)
+        } _: { scene in
+            try Data("other".utf8).write(to: scene.request.target)
+            let error = await #expect(throws: DownloadError.self) {
+                try await scene.transfer(existing: existing).run()
+            }
+            guard case .targetExists = error?.reason else { return #expect(Bool(false)) }
+            #expect(scene.target(is: Array("other".utf8)))
+            #expect(scene.names.count == (existing == .skip ? 1 : 3))
+            guard existing == .fail else { return }
+            try await scene.finish(existing: .replace)
+            #expect(scene.target(is: Self.content))
+            #expect(scene.sent.values == [1_000_000, 0])
+        }
+    }
+
+    @Test func `is gone on from by the first attempt of a list, too`() async throws {
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
+        } _: { scene in
+            await scene.leavePartial(at: 400_000)
+            let other = DownloadRequest(scene.request.url, to: scene.folder, name: "other")
+            let summary = try await ListDownloader(
+                transport: scene.transport, limits: DownloadLimits(total: 1),
+                configuration: .init(retries: .never, durability: .none)
+            ).run([other, scene.request])
+            #expect(summary.done == 2)
+            #expect(scene.ranges.values == ["", "", "bytes=400000-"])
+            #expect(scene.names == ["a.bin", "other"])
+        }
+    }
+
+    @Test func `passes through its phases in order`() async throws {
+        try await TransferScene.with {
+            .file(Self.content, etag: "\"v1\"", request: $0)
+        } _: { scene in
+            try await scene.finish()
+            #expect(
+                scene.phases.values == [.requested, .responded, .checkpointed, .receiving, .complete, .published])
+        }
+    }
+
+    @Test func `renews its checkpoint while bytes arrive, each of them true`() async throws {
+        try await TransferScene.with {
+            .file(placeBytes(3_000_000), etag: "\"v1\"", request: $0, sending: 2_900_000)
+        } _: { scene in
+            let seen = Recorder<[Int64]>()
+            let arrived = Gate()
+            let transfer = scene.transfer(
+                durability: .data, checkpoints: .init(bytes: 300_000, interval: .seconds(3600))
+            ) { _, _ in
+            } onReceived: {
+                if $0 == 2_900_000 { Task { await arrived.pass() } }
+            } onPhase: { phase in
+                guard phase == .checkpointed, let size = scene.partialSize, let found = scene.checkpoint else { return }
+                seen.note([found.synced, Int64(size)])
+            }
+            let running = Task { try await transfer.run() }
+            await arrived.arrivals(1)
+            running.cancel()
+            await #expect(throws: CancellationError.self) { try await running.value }
+            #expect(seen.values.count > 2)
+            #expect(seen.values.allSatisfy { $0[0] <= $0[1] })
+            #expect(seen.values.contains { $0[0] >= 300_000 })
+            #expect(scene.checkpoint?.synced == 2_900_000)
+            await arrived.open()
+        }
+    }
+}

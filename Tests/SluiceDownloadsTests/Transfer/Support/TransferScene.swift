@@ -1,0 +1,111 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import SluiceFiles
+import SluiceHTTP
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import SluiceDownloads
+
+/// Bytes that tell their place.
+func placeBytes(_ count: Int, seed: Int = 0) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        for index in 0..<count {
+            buffer[index] = UInt8(truncatingIfNeeded: (index &* 31 &+ index >> 8) ^ seed)
+        }
+        initialized = count
+    }
+}
+
+/// An origin, a folder and one file's transfers between them; what went over the wire is noted by the origin.
+struct TransferScene: Sendable {
+    let origin: LoopbackOrigin
+    let transport: HTTPTransport
+    let request: DownloadRequest
+    /// The ranges that were asked for, in order; "" for none.
+    let ranges: Recorder<String>
+    /// The bytes of bodies that the origin sent.
+    let sent: Recorder<Int>
+    let phases = Recorder<TransferPhase>()
+
+    var folder: URL { request.folder }
+    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? [] }
+    var partialSize: Int? { (try? Data(contentsOf: request.partialTarget))?.count }
+    var checkpoint: Checkpoint? { (try? Data(contentsOf: request.checkpointTarget)).flatMap { Checkpoint($0) } }
+
+    func target(is content: [UInt8]) -> Bool {
+        (try? Data(contentsOf: request.target)) == Data(content)
+    }
+
+    func transfer(
+        files: FileIO = .shared, existing: ExistingTarget = .fail, durability: Durability = .none,
+        mayBePublished: Bool = false, checkpoints: CheckpointPolicy = CheckpointPolicy(),
+        onResponse: @escaping (Int64?, Int64) -> Void = { _, _ in }, onReceived: @escaping (Int64) -> Void = { _ in },
+        onPhase: @escaping (TransferPhase) -> Void = { _ in }
+    ) -> Transfer {
+        Transfer(
+            request: request, transport: transport, files: files, existing: existing, durability: durability,
+            mayBePublished: mayBePublished, checkpoints: checkpoints, onResponse: onResponse, onReceived: onReceived,
+            onPhase: {
+                phases.note($0)
+                onPhase($0)
+            })
+    }
+
+    /// Runs a transfer to its end and forgets it, as a caller does.
+    @discardableResult
+    func finish(
+        durability: Durability = .none, existing: ExistingTarget = .fail, files: FileIO = .shared
+    ) async throws -> Int64 {
+        let transfer = transfer(files: files, existing: existing, durability: durability)
+        let result = try await transfer.run()
+        await transfer.forget()
+        return result.bytes
+    }
+
+    /// Leaves a partial file with its checkpoint: cancels a transfer once so many bytes of the file have arrived.
+    func leavePartial(
+        at count: Int, durability: Durability = .none, sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let arrived = Gate()
+        let running = Task {
+            try await transfer(
+                durability: durability, onReceived: { if $0 == count { Task { await arrived.pass() } } }
+            ).run()
+        }
+        await arrived.arrivals(1)
+        running.cancel()
+        await #expect(throws: CancellationError.self, sourceLocation: sourceLocation) { try await running.value }
+        await arrived.open()
+    }
+
+    /// Gives `body` a scene whose origin answers as told.
+    static func with(
+        _ answer: @escaping @Sendable (OriginRequest) async -> OriginResponse, name: String = "a.bin",
+        _ body: @escaping @Sendable (TransferScene) async throws -> Void
+    ) async throws {
+        let ranges = Recorder<String>()
+        let sent = Recorder<Int>()
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            try await LoopbackOrigin.serve { request in
+                ranges.note(request.headerFields[.range] ?? "")
+                let response = await answer(request)
+                sent.note(
+                    response.steps.reduce(0) {
+                        if case .send(let bytes) = $1 { $0 + bytes.count } else { $0 }
+                    })
+                return response
+            } during: { origin in
+                try await HTTPTransport.withTransport { transport in
+                    try await body(
+                        TransferScene(
+                            origin: origin, transport: transport,
+                            request: DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: folder, name: name),
+                            ranges: ranges, sent: sent))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPTypes
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite struct `The validator of a response` {
+    private static let now = HTTPDate(secondsSince1970: 1_795_000_000)
+    private static let day = "Sat, 21 Nov 2026 "
+
+    @Test(arguments: [
+        ("\"v1\"", true), ("\"\"", true), ("\"W/x\"", true), ("\"a,b\"", true), (" \"v1\" ", true), ("\"é\"", true),
+        ("W/\"v1\"", false), ("w/\"v1\"", false), ("v1", false), ("\"v1", false), ("v1\"", false), ("\"", false),
+        ("", false), ("\"a\", \"b\"", false), ("\"a\"b\"", false), ("\"a b\"", false), ("'v1'", false),
+    ])
+    func `is its entity tag, if that is strong and well-formed`(field: String, isStrong: Bool) {
+        // A date that would do stands beside it, and must not stand in for it.
+        var fields: HTTPFields = [.lastModified: Self.day + "10:00:00 GMT", .date: Self.day + "12:00:00 GMT"]
+        fields[.eTag] = field
+        let validator = Validator(fields, now: Self.now)
+        #expect(validator == (isStrong ? .entityTag(field.trimmingSpaces()) : nil))
+        #expect(validator?.field == (isStrong ? field.trimmingSpaces() : nil))
+    }
+
+    @Test func `is nothing where two entity tags were sent`() {
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .eTag, value: "\"a\""))
+        fields.append(HTTPField(name: .eTag, value: "\"a\""))
+        #expect(Validator(fields, now: Self.now) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("10:00:00", "12:00:00", true), ("11:59:00", "12:00:00", true),  // exactly 60 s
+            ("11:59:01", "12:00:00", false), ("12:00:00", "12:00:00", false), ("13:00:00", "12:00:00", false),
+            ("10:00:00", nil, false), (nil, "12:00:00", false), ("25:00:00", "12:00:00", false),
+            ("10:00:00", "x", false),
+        ] as [(String?, String?, Bool)])
+    func `is the date of the last change, 60 seconds after it`(modified: String?, date: String?, isStrong: Bool) {
+        var fields = HTTPFields()
+        fields[.lastModified] = modified.map { Self.day + $0 + " GMT" }
+        fields[.date] = date.map { Self.day + $0 + " GMT" }
+        let expected = isStrong ? modified.map { Validator.lastModified(Self.day + $0 + " GMT") } : nil
+        #expect(Validator(fields, now: Self.now) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (Validator.entityTag("\"a\""), HTTPField.Name.eTag, "\"a\"", false),
+            (.entityTag("\"a\""), .eTag, "\"b\"", true), (.entityTag("\"a\""), .eTag, "W/\"a\"", true),
+            (.entityTag("\"a\""), .eTag, "\"A\"", true), (.entityTag("\"a\""), .lastModified, "x", false),
+            (.lastModified("x"), .lastModified, "x", false), (.lastModified("x"), .lastModified, "y", true),
+            (.lastModified("x"), .eTag, "\"a\"", false),
+        ] as [(Validator, HTTPField.Name, String, Bool)])
+    func `is contradicted by another of its kind, and by nothing else`(
+        validator: Validator, name: HTTPField.Name, value: String, isContradicted: Bool
+    ) {
+        #expect(validator.isContradicted(by: HTTPFields([HTTPField(name: name, value: value)])) == isContradicted)
+        #expect(!validator.isContradicted(by: [:]))
+    }
+}
