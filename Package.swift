@@ -91,6 +91,14 @@ let targets: [Target] = [
     .testTarget(
         name: "SluiceDownloadsTests", dependencies: ["SluiceDownloads", "LoopbackOrigin", "TestSupport"],
         swiftSettings: settings),
+    // A process that dies where it is told to, and the tests that kill it.
+    .executableTarget(
+        name: "CrashWorker", dependencies: ["SluiceDownloads", "SluiceFiles", "SluiceHTTP"], path: "Tests/CrashWorker",
+        swiftSettings: settings),
+    .testTarget(
+        name: "CrashTests",
+        dependencies: ["SluiceDownloads", "LoopbackOrigin", "TestSupport", "CrashWorker", "sluice", httpTypes],
+        swiftSettings: settings),
     .testTarget(
         name: "SluiceCommandsTests", dependencies: ["SluiceCommands", "LoopbackOrigin", "TestSupport", "sluice"],
         swiftSettings: settings),

@@ -191,6 +191,7 @@ package final class LoopbackOrigin: Sendable {
                 try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes.suffix(1)))))
             case .send(let bytes): try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
             case .pause(let duration): try await Task.sleep(for: duration)
+            case .perform(let action): await action()
             case .hangUp: return false
             case .stall: try await Task.sleep(for: .seconds(86_400))
             case .reset:

@@ -26,6 +26,8 @@ package struct OriginResponse: Sendable {
         case reset
         /// Keeps the connection open and sends nothing more.
         case stall
+        /// Runs something of the test's, at this byte.
+        case perform(@Sendable () async -> Void)
     }
 
     /// The status.
@@ -55,6 +57,19 @@ package struct OriginResponse: Sendable {
         self.init(
             status: status, headerFields: headerFields, announcedLength: body.count,
             steps: body.isEmpty ? [] : [.send(body)], delay: delay)
+    }
+
+    /// The same with its body in pieces and a pause after each, as a slow line brings it.
+    package func inPieces(of count: Int, pausing pause: Duration) -> OriginResponse {
+        var slow = self
+        slow.steps = steps.flatMap { step -> [Step] in
+            guard case .send(let bytes) = step else { return [step] }
+            let pieces = stride(from: 0, to: bytes.count, by: count).map {
+                Step.send(Array(bytes[$0..<min($0 + count, bytes.count)]))
+            }
+            return Array(pieces.map { [$0] }.joined(separator: [.pause(pause)]))
+        }
+        return slow
     }
 
     /// A redirect.

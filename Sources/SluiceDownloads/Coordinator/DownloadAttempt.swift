@@ -107,7 +107,12 @@ extension DownloadAttempt {
                 decided.append(attempt.failed(attempt.error(.file(failure))))
             } else {
                 // Without statuses the run is cancelled: so are the attempts.
-                decided.append(statuses.flatMap { attempt.decided(by: $0[index]) })
+                let one = statuses.flatMap { attempt.decided(by: $0[index]) }
+                if attempt.mayResume, case .finished(_, .skipped) = one?.event {
+                    // The file is there: what an earlier attempt left is of no use any more.
+                    try? await Transfer.discardPartial(of: attempt.job.request, files: run.coordinator.files)
+                }
+                decided.append(one)
             }
         }
         return decided

@@ -119,6 +119,11 @@ extension DownloadCoordinator {
         var jobs = try await store.enqueue(requests, options: EnqueueOptions(batch: batch, keepsFinished: true))
         let kept = jobs.indices.filter { jobs[$0].outcome == .kept }
         guard !kept.isEmpty else { return jobs }
+        // A process that died between the record and the tidying has left its checkpoint.
+        let untidy = try? await Transfer.mayResume(kept.map { requests[$0] }, files: files)
+        for (index, isUntidy) in zip(kept, untidy ?? []) where isUntidy {
+            try? await Transfer.discardPartial(of: requests[index], files: files)
+        }
         let statuses = try? await files.statuses(of: kept.map { requests[$0].target }, followingLinks: false)
         let gone = zip(kept, statuses ?? []).filter { _, status in
             if case .success(nil) = status { true } else { false }

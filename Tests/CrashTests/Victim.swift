@@ -1,0 +1,48 @@
+import Foundation
+import SluiceConcurrency
+
+/// A process to be killed, one of those that were built with the tests.
+struct Victim {
+    private let process = Process()
+    private let ended: Condition
+    private let errors = Pipe()
+
+    /// The program that was built beside these tests.
+    static func program(_ name: String) -> URL? {
+        let folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
+        let program = folder.appending(path: name)
+        return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil
+    }
+
+    /// Starts the program; `begun` is told its process id, so that others may kill it.
+    init(_ program: URL, _ arguments: [String], begun: (pid_t) -> Void = { _ in }) throws {
+        let (ended, end) = Condition.makeCondition()
+        self.ended = ended
+        process.executableURL = program
+        process.arguments = arguments
+        process.standardError = errors
+        process.standardOutput = FileHandle.nullDevice
+        process.terminationHandler = { _ in end.signal() }
+        try process.run()
+        begun(process.processIdentifier)
+    }
+
+    /// How a process ended.
+    struct End {
+        /// Whether it was killed, by SIGKILL.
+        var wasKilled: Bool
+        /// Its exit status otherwise.
+        var status: Int32
+        /// What it wrote to standard error.
+        var errors: String
+    }
+
+    /// Waits for the process to end, or to be killed.
+    func end() async -> End {
+        await ended.wait()
+        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return End(
+            wasKilled: process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL,
+            status: process.terminationStatus, errors: text)
+    }
+}
