@@ -24,7 +24,7 @@ BLOCKING = re.compile(
     r"\bFileManager\b|\bFileHandle\b|Data\(contentsOf:|String\(contentsOf|\.write\(to(File)?:|\bf?open\(|\bfopen\(|"
     r"\bfsync\(|\bstat\(|\brename\(|\bunlink\(|\bmkdir\(|\.wait\(\)|DispatchSemaphore|Thread\.sleep|\busleep\(|\breadLine\(")
 # The methods of FileIO and of streams that are spelled like system calls.
-OURS_SPELLED_ALIKE = re.compile(r"(files|partial|transport|self|downloader\.files)\.(open|rename|stat)\(|func open\(|condition\.wait\(\)|ended\.wait\(\)")
+OURS_SPELLED_ALIKE = re.compile(r"(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore)\.(open|rename|stat)\(|func open\(|condition\.wait\(\)|ended\.wait\(\)")
 
 
 def code_of(line: str) -> str:

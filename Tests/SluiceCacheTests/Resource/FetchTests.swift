@@ -128,4 +128,24 @@ import Testing
             }
         }
     }
+
+    @Test(.timeLimit(.minutes(1))) func `a shutdown ends fetches that are under way, with an error that says so`()
+        async throws
+    {
+        try await withFolder { folder in
+            let began = Gate()
+            try await LoopbackOrigin.serve { _ in
+                await began.open()
+                return OriginResponse(announcedLength: 1000, steps: [.send(Array(pattern(10))), .stall])
+            } during: { origin in
+                let cache = try await ResourceCache(directory: folder)
+                let url = try URL(fetchable: origin.url("/a"))
+                let callers = (0..<5).map { _ in Task { try await cache.data(for: url) } }
+                await began.pass()
+                try await cache.shutdown()
+                for caller in callers { #expect(await failure { try await caller.value } is ResourceError) }
+                try await withResourceCache(directory: folder) { try await expectConsistent($0, entries: 0) }
+            }
+        }
+    }
 }
