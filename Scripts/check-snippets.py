@@ -3,7 +3,8 @@
 
 1. Tests/RefusedSnippets/<module>/*.swift must be refused, each for the reason that its first line names
    (`// refused: <part of the diagnostic>`), or compile (`// accepted`).
-2. Each Swift sample of README.md and of the articles in SAMPLES must compile. A comment before a sample declares what the sample takes for granted:
+2. Each Swift sample of the documents in SAMPLES must compile. A comment before a sample declares what the sample takes
+   for granted:
 
        <!-- given: struct Song { … } -->
 
@@ -28,7 +29,8 @@ def compile_snippet(code: str) -> str | None:
         maps += [f"-fmodule-map-file={path}/module.modulemap" for path in checkouts
                  if pathlib.Path(path, "module.modulemap").exists()]
         # System libraries.
-        maps += [f"-fmodule-map-file={path}" for path in glob.glob(f"{ROOT}/.build/checkouts/*/Sources/*/module.modulemap")]
+        systems = glob.glob(f"{ROOT}/.build/checkouts/*/Sources/*/module.modulemap")
+        maps += [f"-fmodule-map-file={path}" for path in systems]
         clang = [word for option in maps for word in ("-Xcc", option)]
         command = ["swiftc", "-emit-sil", "-o", "/dev/null", "-parse-as-library", *OPTIONS,
                    "-I", str(PRODUCTS / "Modules"), *clang, str(source)]

@@ -32,10 +32,8 @@ extension ResourceCache {
         /// How often and when a fetch that failed for a passing reason is tried again.
         public var retries: RetryPolicy
 
-        /// A configuration; the defaults suit the pictures of an app.
-        ///
-        /// - Parameters:
-        ///   - diskEntryLimit: A tenth of `diskLimit` unless said otherwise.
+        /// A configuration; the defaults suit the pictures of an app. `diskEntryLimit` is a tenth of `diskLimit` unless
+        /// said otherwise.
         public init(
             concurrency: Int = 10, memoryLimit: Int = 64 << 20, diskLimit: Int = 512 << 20, diskEntryLimit: Int? = nil,
             responseLimit: Int = 64 << 20, policy: Policy = .http, heuristicLimit: Duration = .seconds(86_400),
