@@ -105,9 +105,16 @@ final class DiskStore: Sendable {
         }
         // A reader asks for one byte more than the limit, to see that there is none.
         guard row.bytes < Int.max else { return .damaged(row.id) }
+        let file = file(row.id, key)
         let body: Data
         do {
-            body = try await Data(asyncContentsOf: file(row.id, key), limit: row.bytes, using: files)
+            // Looked at first: a FIFO in its place would keep a thread until its writer comes.
+            if let status = try await files.status(of: file, followingLinks: false),
+                status.kind != .file || status.size != row.bytes
+            {
+                return .damaged(row.id)
+            }
+            body = try await Data(asyncContentsOf: file, limit: row.bytes, using: files)
         } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
             // Removed since the row was read, or lost.
             return try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged(row.id) : .missing

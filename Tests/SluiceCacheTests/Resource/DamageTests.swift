@@ -11,7 +11,8 @@ import Testing
 @Suite struct `Damage on disk` {
     enum Damage: String, CaseIterable, Sendable {
         case truncated, emptied, extended, flippedByte, missing, missingFolder, folderInItsPlace, fullFolderInItsPlace
-        case linkInItsPlace, fileInPlaceOfItsFolder, shortDigest, otherDigest, negativeLength, hugeLength, strangeStatus
+        case linkInItsPlace, fifoInItsPlace, fileInPlaceOfItsFolder, shortDigest, otherDigest, negativeLength,
+            hugeLength, strangeStatus
         case strangeFields, strangeTimes
 
         func apply(to file: URL, _ cache: ResourceCache) async throws {
@@ -39,6 +40,9 @@ import Testing
             case .linkInItsPlace:
                 try manager.removeItem(at: file)
                 try manager.createSymbolicLink(at: file, withDestinationURL: file)
+            case .fifoInItsPlace:
+                try manager.removeItem(at: file)
+                #expect(mkfifo(file.path, 0o600) == 0)
             case .fileInPlaceOfItsFolder:
                 try manager.removeItem(at: file.deletingLastPathComponent())
                 try Data([1]).write(to: file.deletingLastPathComponent())
@@ -53,7 +57,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Damage.allCases)
+    @Test(.timeLimit(.minutes(1)), arguments: Damage.allCases)
     func `a damaged entry is dropped and fetched again`(damage: Damage) async throws {
         try await withFolder { folder in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
