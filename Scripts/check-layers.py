@@ -25,7 +25,7 @@ BLOCKING = re.compile(
     r"\bfsync\(|\bstat\(|\brename\(|\bunlink\(|\bmkdir\(|\.wait\(\)|DispatchSemaphore|Thread\.sleep|\busleep\(|\breadLine\(")
 # The methods of FileIO and of streams that are spelled like system calls.
 OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files)\.(open|rename|stat)\(|func open\(|condition\.wait\(\)|ended\.wait\(\)")
-
+OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore)\.(open|rename|stat)\(|func open\(|condition\.wait\(\)|ended\.wait\(\)")
 
 def code_of(line: str) -> str:
     return line.split("//", 1)[0]

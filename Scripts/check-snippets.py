@@ -3,7 +3,8 @@
 
 1. Tests/RefusedSnippets/<module>/*.swift must be refused, each for the reason that its first line names
    (`// refused: <part of the diagnostic>`), or compile (`// accepted`).
-2. Each Swift sample of README.md must compile. A comment before a sample declares what the sample takes for granted:
+2. Each Swift sample of the documents in SAMPLES must compile. A comment before a sample declares what the sample takes
+   for granted:
 
        <!-- given: struct Song { … } -->
 
@@ -13,6 +14,7 @@ import glob, pathlib, re, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).parents[1]
 PRODUCTS = ROOT / ".build/debug"
+SAMPLES = ["README.md", "Sources/SluiceCache/SluiceCache.docc/RequestPath.md"]
 OPTIONS = ["-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault"]
 
 
@@ -26,6 +28,9 @@ def compile_snippet(code: str) -> str | None:
         checkouts = glob.glob(f"{ROOT}/.build/checkouts/*/Sources/*/include")
         maps += [f"-fmodule-map-file={path}/module.modulemap" for path in checkouts
                  if pathlib.Path(path, "module.modulemap").exists()]
+        # System libraries.
+        systems = glob.glob(f"{ROOT}/.build/checkouts/*/Sources/*/module.modulemap")
+        maps += [f"-fmodule-map-file={path}" for path in systems]
         clang = [word for option in maps for word in ("-Xcc", option)]
         command = ["swiftc", "-emit-sil", "-o", "/dev/null", "-parse-as-library", *OPTIONS,
                    "-I", str(PRODUCTS / "Modules"), *clang, str(source)]
@@ -54,7 +59,7 @@ def check_samples(document: str) -> list[str]:
     problems = []
     text = (ROOT / document).read_text()
     samples = re.findall(r"(?:<!-- given: (.*?) -->\s*)?```swift\n(.*?)```", text, re.DOTALL)
-    modules = ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDownloads"]
+    modules = ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads"]
     imports = "import FoundationEssentials\n" + "".join(f"import {module}\n" for module in modules)
     for given, sample in samples:
         code = re.sub(r"^import .*\n", "", sample, flags=re.MULTILINE)
@@ -68,6 +73,6 @@ def check_samples(document: str) -> list[str]:
 
 if not (PRODUCTS / "Modules").exists():
     sys.exit("There is no debug build: run `swift build` first.")
-found = check_refused() + check_samples("README.md")
+found = check_refused() + [problem for document in SAMPLES for problem in check_samples(document)]
 print("\n".join(found) if found else "every snippet is refused or accepted as it should be")
 sys.exit(1 if found else 0)

@@ -82,7 +82,7 @@ import Testing
                     #expect(try evening.checkFiles(isLast: false) == [], "after \(kill) of evening \(seed)")
                 }
                 // One more, which is left in peace.
-                let last = await try Self.get(evening, lists.get).end()
+                let last = try await Self.get(evening, lists.get).end()
                 #expect(!last.wasKilled && last.status == 0, "evening \(seed): \(last.errors)")
                 let wrong = try evening.checkFiles(isLast: true)
                 #expect(wrong == [], "at the end of evening \(seed): \(wrong.joined(separator: ", "))")

@@ -56,7 +56,8 @@ struct DemoRun: Sendable {
             let (outcome, wasInterrupted) = await Interruption(console: console, reporter: reporter).guarding {
                 await Result {
                     let summary = try await download(requests, reporter)
-                    return try await verify(summary, in: folder, after: .now - start)
+                    let status = try await verify(summary, in: folder, after: .now - start)
+                    return status == .success ? try await showGallery(of: origin) : status
                 }
             }
             if wasInterrupted {
@@ -81,6 +82,16 @@ struct DemoRun: Sendable {
                 try await downloads.download(requests) { reporter.report($0, $1) }
             }
         }
+    }
+
+    /// Reads the pictures back through the cache, and reports from where they came.
+    private func showGallery(of origin: LoopbackOrigin) async throws -> ExitStatus {
+        let report = try await DemoGallery(catalogue: catalogue, origin: origin, files: files).read()
+        await console.write("\(report.line)\n", to: .output)
+        for name in report.wrong.sorted().prefix(20) {
+            await console.report("\(name) is not what the server holds, read through the cache")
+        }
+        return report.isAsExpected && report.wrong.isEmpty ? .success : .content
     }
 
     /// Compares every byte with what the server should have sent, and reports.

@@ -1,0 +1,147 @@
+public import SluiceFiles
+public import SluiceHTTP
+import SluiceConcurrency
+import Synchronization
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// Gets resources by URL: from memory, else from disk, else from the network behind a limit.
+///
+///     try await withResourceCache(directory: folder, configuration: .init(concurrency: 10)) { cache in
+///         let picture = try await cache.data(for: url)
+///     }
+///
+/// or, where no scope fits:
+///
+///     let cache = try await ResourceCache(directory: folder)
+///     let picture = try await cache.data(for: url)
+///     try await cache.shutdown()
+///
+/// However many ask for a URL at once, it is fetched once. What may be kept and for how long is HTTP's to say (RFC 9111,
+/// for a cache of one user), or nobody's: see ``Configuration/Policy``. Only whole responses with status 200 or 203 are
+/// kept, and what is read back from the disk has the length and the SHA-256 that it had when it arrived, or is fetched again.
+/// The article <doc:RequestPath> tells the way of a request, stage by stage.
+///
+/// **Cancellation.** A caller that is cancelled gets `CancellationError` at once. A fetch is cancelled when the last caller
+/// that waits for it leaves; what has arrived whole is stored all the same. Nothing is left behind: no partial file, no
+/// room that stays reserved.
+///
+/// **Failure.** ``ResourceError`` names the URL, what failed, and what to do. A disk that is full or broken fails no request
+/// that the network can answer: it is counted (``ResourceCacheStatistics/diskFailures``), and the bytes are returned.
+///
+/// **Several processes** may use one folder. None reads what another has half written, or removes what it writes. Each has
+/// a memory stage of its own: what one removes, another may still have in memory.
+///
+/// **Limits.** In total only; a limit for each host comes with a keyed limiter, later.
+public final class ResourceCache: Sendable {
+    /// The configuration it was made with.
+    public let configuration: Configuration
+    /// Where the files are.
+    public let directory: URL
+
+    let memory: MemoryCache<ResourceKey, StoredResponse>
+    let disk: DiskStore
+    let flights = SingleFlight<ResourceKey, Data>()
+    let limiter: ConcurrencyLimiter
+    let transport: any Transport
+    let counters = Mutex(ResourceCacheStatistics())
+    let clock: any Clock<Duration>
+    /// This machine's clock, in seconds.
+    let now: @Sendable () -> HTTPDate
+
+    private let ownTransport: HTTPTransport?
+    private let isShutDown = Atomic(false)
+
+    /// Opens the cache in a folder, which is made, for this user only, if it is missing.
+    ///
+    /// The folder is the cache's alone. It is not searched: what is in it is known from its index, `index.db`.
+    ///
+    /// - Parameters:
+    ///   - directory: A folder on a local file system.
+    ///   - configuration: Limits, policy, retries.
+    ///   - transport: Who carries requests; without one, the cache makes its own and shuts it down.
+    ///   - files: The engine for files.
+    /// - Throws: ``ResourceError`` with ``ResourceError/Reason/index(_:)`` if the index cannot be opened; `FileError` if the
+    ///   folder cannot be made.
+    public convenience init(
+        directory: URL, configuration: Configuration = .init(), transport: (any Transport)? = nil,
+        files: FileIO = .shared
+    ) async throws {
+        try await self.init(
+            directory: directory, configuration: configuration, transport: transport, files: files,
+            clock: ContinuousClock(), now: { HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970)) })
+    }
+
+    /// Opens it with clocks that a test holds.
+    package init(
+        directory: URL, configuration: Configuration, transport: (any Transport)?, files: FileIO,
+        clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate
+    ) async throws {
+        self.configuration = configuration
+        self.directory = directory
+        self.clock = clock
+        self.now = now
+        memory = MemoryCache(costLimit: configuration.memoryLimit, countLimit: .max)
+        limiter = ConcurrencyLimiter(concurrency: configuration.concurrency)
+        disk = try await DiskStore.open(
+            in: directory, limit: configuration.diskLimit, entryLimit: configuration.diskEntryLimit, files: files)
+        // Last: it has to be shut down, and nothing can fail from here on.
+        ownTransport = transport == nil ? HTTPTransport() : nil
+        self.transport = transport ?? ownTransport!
+    }
+
+    /// Ends the cache: exchanges of its own transport fail, what is being stored is stored, the index is closed.
+    ///
+    /// A transport that was passed in is left alone. Completes also when the task is cancelled; a second call does nothing.
+    /// Later requests throw ``ResourceError/Reason/shutDown``.
+    public func shutdown() async throws {
+        guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        let transportResult: Result<Void, any Error>
+        do {
+            transportResult = .success(try await ownTransport?.shutdown() ?? ())
+        } catch {
+            transportResult = .failure(error)
+        }
+        try await disk.close()
+        try transportResult.get()
+    }
+
+    /// What has happened since the cache was made.
+    public var statistics: ResourceCacheStatistics { counters.withLock { $0 } }
+
+    func count(_ change: (inout ResourceCacheStatistics) -> Void) {
+        counters.withLock { change(&$0) }
+    }
+
+    func checkOpen(for url: URL) throws {
+        if isShutDown.load(ordering: .acquiring) { throw ResourceError(.shutDown, url: url) }
+    }
+}
+
+/// Gives `body` a cache, and shuts it down when `body` has ended in whichever way.
+///
+///     try await withResourceCache(directory: folder) { cache in
+///         show(try await cache.data(for: url))
+///     }
+///
+/// - Throws: What opening the cache, `body` or ``ResourceCache/shutdown()`` throws.
+public func withResourceCache<Result>(
+    directory: URL, configuration: ResourceCache.Configuration = .init(), transport: (any Transport)? = nil,
+    files: FileIO = .shared, _ body: (ResourceCache) async throws -> Result
+) async throws -> Result {
+    let cache = try await ResourceCache(
+        directory: directory, configuration: configuration, transport: transport, files: files)
+    let result: Result
+    do {
+        result = try await body(cache)
+    } catch {
+        try? await cache.shutdown()
+        throw error
+    }
+    try await cache.shutdown()
+    return result
+}

@@ -1,0 +1,37 @@
+import SluiceDatabase
+import SluiceHTTP
+
+// Stage 3: disk.
+extension ResourceCache {
+    /// What is on disk, fresh or not, and undamaged. What is fresh is kept in memory from here on.
+    ///
+    /// - Throws: `CancellationError` only: a disk that fails is counted, and has nothing.
+    func lookUpOnDisk(_ key: ResourceKey) async throws -> StoredResponse? {
+        do {
+            switch try await disk.lookUp(key, configuration.heuristicLimit) {
+            case .found(let response):
+                guard response.head.isFresh(at: now(), configuration.policy) else { return response }
+                count { $0.diskHits += 1 }
+                keepInMemory(response, for: key)
+                return response
+            case .damaged(let row):
+                count { $0.damaged += 1 }
+                try await disk.drop(row, key)
+            case .missing: break
+            }
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            noteDiskFailure(error)
+        }
+        return nil
+    }
+
+    func noteDiskFailure(_ error: any Error) {
+        let text = "\(error)"
+        count {
+            $0.diskFailures += 1
+            $0.lastDiskFailure = text
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import HTTPTypes
+import SluiceConcurrency
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What the network brought.
+struct FetchedResponse: Sendable {
+    var head: StoredResponse.Head
+    var body: Data
+    /// The server confirmed what was kept (304): the body is that one's.
+    var isConfirmation = false
+    /// Redirects led to it.
+    var wasRedirected = false
+}
+
+// Stage 4: the network, behind the limiter.
+extension ResourceCache {
+    /// Asks the server for the resource, or, with something kept, whether that is still right.
+    func fetch(_ url: URL, validating kept: StoredResponse?) async throws -> FetchedResponse {
+        guard let kept, let conditions = Freshness.conditions(for: kept.head.fields) else {
+            return try await fetch(url, [:])
+        }
+        do {
+            return try await fetch(url, conditions, confirming: kept)
+        } catch is MistakenConfirmation {
+            return try await fetch(url, [:])
+        }
+    }
+
+    /// Fetches, again if it failed for a passing reason. A place of the limiter is held for each exchange, not between them.
+    func fetch(
+        _ url: URL, _ headerFields: HTTPFields, confirming kept: StoredResponse? = nil
+    ) async throws -> FetchedResponse {
+        var random = SystemRandomNumberGenerator()
+        var attempt = 1
+        while true {
+            do {
+                return try await limiter.run { try await exchange(url, headerFields, confirming: kept) }
+            } catch var error as ResourceError {
+                error.attempts = attempt
+                let delay =
+                    error.isTransient && !Task.isCancelled
+                    ? configuration.retries.delay(beforeRetry: attempt, retryAfter: error.retryAfter, using: &random)
+                    : nil
+                guard let delay else { throw error }
+                try await clock.sleep(for: delay)
+                count { $0.retries += 1 }
+                attempt += 1
+            }
+        }
+    }
+
+    /// One request and its whole response.
+    private func exchange(
+        _ url: URL, _ headerFields: HTTPFields, confirming kept: StoredResponse?
+    ) async throws -> FetchedResponse {
+        let requested = now()
+        do {
+            let response = try await transport.open(TransportRequest(url, headerFields: headerFields))
+            if let kept, response.status.code == 304 {
+                return try confirmed(kept, by: response, requested: requested)
+            }
+            return try await whole(response, of: url, requested: requested)
+        } catch let error as TransportError {
+            throw ResourceError(.transport(error), url: url)
+        } catch let known where known is CancellationError || known is ResourceError || known is MistakenConfirmation {
+            throw known
+        } catch {
+            // A transport of somebody else's may throw what it likes.
+            throw ResourceError(.transport(TransportError(.connectionFailed, url: url, cause: "\(error)")), url: url)
+        }
+    }
+
+    private func whole(
+        _ response: TransportResponse, of url: URL, requested: HTTPDate
+    ) async throws -> FetchedResponse {
+        guard response.status.code == 200 || response.status.code == 203 else {
+            var error = ResourceError(.status(response.status), url: url)
+            error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: now())
+            throw error
+        }
+        if let coding = response.headerFields[.contentEncoding], coding.lowercased() != "identity" {
+            throw ResourceError(.encoded(coding), url: url)
+        }
+        let limit = configuration.responseLimit
+        let announced = response.contentLength
+        if let announced, announced > limit { throw ResourceError(.tooLarge(limit: limit), url: url) }
+        let received = now()
+        let body: Data
+        do {
+            body = try await response.body.collect(upTo: limit)
+        } catch is ResponseBody.TooLong {
+            throw ResourceError(.tooLarge(limit: limit), url: url)
+        }
+        if let announced, announced != Int64(body.count) {
+            throw ResourceError(.length(announced: announced, received: Int64(body.count)), url: url)
+        }
+        count { $0.fetched += 1 }
+        let head = StoredResponse.Head(
+            status: response.status.code, fields: response.headerFields, requested: requested, received: received,
+            heuristicLimit: configuration.heuristicLimit)
+        return FetchedResponse(head: head, body: body, wasRedirected: response.redirectCount > 0)
+    }
+
+    /// What is kept, with the fields that the 304 brings.
+    private func confirmed(
+        _ kept: StoredResponse, by response: TransportResponse, requested: HTTPDate
+    ) throws -> FetchedResponse {
+        // Behind a redirect it may be about something else that bears the same tag.
+        guard response.redirectCount == 0,
+            let fields = Freshness.updated(kept.head.fields, by: response.headerFields)
+        else { throw MistakenConfirmation() }
+        count { $0.revalidated += 1 }
+        let head = StoredResponse.Head(
+            status: kept.head.status, fields: fields, requested: requested, received: now(),
+            heuristicLimit: configuration.heuristicLimit)
+        return FetchedResponse(head: head, body: kept.body, isConfirmation: true)
+    }
+}
+
+/// A 304 that is not about what is kept.
+private struct MistakenConfirmation: Error {}

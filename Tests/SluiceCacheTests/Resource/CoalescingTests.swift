@@ -1,0 +1,206 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+@Suite struct `Callers who ask at once` {
+    /// Starts callers that have all joined when this returns.
+    private func callers(
+        _ count: Int, of cache: ResourceCache, on executor: ManualExecutor
+    ) -> [Task<Data, any Error>] {
+        let tasks = (0..<count).map { _ in executor.spawnThrowing { try await cache.data(for: url("a")) } }
+        executor.runUntilIdle()
+        return tasks
+    }
+
+    /// Runs what the callers do after their flight has landed.
+    private func results(
+        _ tasks: [Task<Data, any Error>], _ executor: ManualExecutor
+    ) async -> [Result<Data, any Error>] {
+        let pump = Task {
+            while !Task.isCancelled {
+                executor.runUntilIdle()
+                await Task.yield()
+            }
+        }
+        var results: [Result<Data, any Error>] = []
+        for task in tasks { results.append(await task.result) }
+        pump.cancel()
+        await pump.value
+        return results
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a hundred callers make one request, also of what may not be kept`()
+        async throws
+    {
+        for fields in [[.cacheControl: "max-age=60"], [.cacheControl: "no-store"]] as [HTTPFields] {
+            try await withFolder { folder in
+                let gate = Gate()
+                let transport = ClosureTransport { _, number in
+                    await gate.pass()
+                    return .bytes(pattern(100, seed: number), fields)
+                }
+                try await withCache(in: folder, transport) { cache in
+                    let executor = ManualExecutor()
+                    let tasks = callers(100, of: cache, on: executor)
+                    await gate.open()
+                    for result in await results(tasks, executor) {
+                        #expect(same((try? result.get()) ?? Data(), pattern(100, seed: 1)))
+                    }
+                    #expect(transport.requests.values.count == 1)
+                    #expect(cache.statistics.coalesced == 99 && cache.statistics.fetched == 1)
+                }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a hundred callers after a restart read the disk once`() async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, _ in .bytes(pattern(100)) }
+            try await withCache(in: folder, transport) { _ = try await $0.data(for: url("a")) }
+            try await withCache(in: folder, transport) { cache in
+                let executor = ManualExecutor()
+                let tasks = callers(100, of: cache, on: executor)
+                for result in await results(tasks, executor) {
+                    #expect(same((try? result.get()) ?? Data(), pattern(100)))
+                }
+                #expect(cache.statistics.diskHits == 1)
+                #expect(cache.statistics.coalesced + cache.statistics.memoryHits == 99)
+            }
+            #expect(transport.requests.values.count == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `the first caller's cancellation does not harm the others`() async throws {
+        try await withFolder { folder in
+            let gate = Gate()
+            let transport = ClosureTransport { _, _ in
+                await gate.pass()
+                return .bytes(pattern(100))
+            }
+            try await withCache(in: folder, transport) { cache in
+                let executor = ManualExecutor()
+                let tasks = callers(10, of: cache, on: executor)
+                await gate.arrivals(1)
+                tasks[0].cancel()
+                executor.runUntilIdle()
+                await #expect(throws: CancellationError.self) { try await tasks[0].value }
+                await gate.open()
+                for result in await results(Array(tasks[1...]), executor) {
+                    #expect(same((try? result.get()) ?? Data(), pattern(100)))
+                }
+                #expect(transport.requests.values.count == 1)
+                try await expectConsistent(cache, entries: 1)
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `the last to leave cancels the fetch, as the server sees`() async throws {
+        try await withFolder { folder in
+            let began = Gate()
+            try await LoopbackOrigin.serve { _ in
+                await began.open()
+                let steps = (0..<10_000).flatMap { _ in
+                    [.send(Array(pattern(1000))), .pause(.milliseconds(1))] as [OriginResponse.Step]
+                }
+                return OriginResponse(announcedLength: 10_000_000, steps: steps)
+            } during: { origin in
+                try await withResourceCache(directory: folder) { cache in
+                    let url = try URL(fetchable: origin.url("/a"))
+                    let tasks = (0..<10).map { _ in Task { try await cache.data(for: url) } }
+                    await began.pass()
+                    for task in tasks { task.cancel() }
+                    for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+                    while origin.metrics.running > 0 { await Task.yield() }
+                    #expect(cache.limiter.running == 0 && cache.flights.count == 0)
+                    #expect(cache.statistics.fetched == 0)
+                    try await expectConsistent(cache, entries: 0)
+                }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a passing failure fails nobody, a lasting one fails all with one request, and the next begins anew`()
+        async throws
+    {
+        try await withFolder { folder in
+            let gate = Gate()
+            let transport = ClosureTransport { request, number in
+                await gate.pass()
+                return switch number {
+                case 1: .failure(TransportError(.connectionClosed, url: request.url))
+                case 2, 4: .bytes(pattern(100), [.cacheControl: "no-store"])
+                default: .response(status: .notFound)
+                }
+            }
+            try await withCache(in: folder, transport) { cache in
+                let executor = ManualExecutor()
+                let first = callers(10, of: cache, on: executor)
+                await gate.open()
+                for result in await results(first, executor) {
+                    #expect(same((try? result.get()) ?? Data(), pattern(100)))
+                }
+                #expect(transport.requests.values.count == 2)
+            }
+            let second = Gate()
+            let failing = ClosureTransport { _, number in
+                await second.pass()
+                return number == 1 ? .response(status: .notFound) : .bytes(pattern(100))
+            }
+            try await withCache(in: folder, failing) { cache in
+                let executor = ManualExecutor()
+                let tasks = callers(10, of: cache, on: executor)
+                await second.open()
+                for result in await results(tasks, executor) {
+                    #expect(throws: ResourceError.self) { try result.get() }
+                }
+                #expect(failing.requests.values.count == 1)
+                try await expect(pattern(100), from: cache, url("a"))
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `whoever waits for another holds no place, nor does a fetch between its attempts`()
+        async throws
+    {
+        try await withFolder { folder in
+            let gate = Gate()
+            let transport = ClosureTransport { request, number in
+                if request.url == url("b") { return .bytes(pattern(50)) }
+                if number == 1 { throw TransportError(.connectionRefused, url: request.url) }
+                await gate.pass()
+                return .bytes(pattern(100))
+            }
+            // One place: `a` fails, and waits for its second attempt on a clock that the test holds.
+            let clock = HeldClock()
+            let cache = try await ResourceCache(
+                directory: folder, configuration: .init(concurrency: 1), transport: transport, files: .shared,
+                clock: clock, now: WallClock().now)
+            let tasks = (0..<10).map { _ in Task { try await cache.data(for: url("a")) } }
+            await clock.gate.arrivals(1)
+            try await expect(pattern(50), from: cache, url("b"))
+            await clock.gate.open()
+            await gate.open()
+            for task in tasks { #expect(same((try? await task.value) ?? Data(), pattern(100))) }
+            try await cache.shutdown()
+        }
+    }
+}
+
+/// A clock whose sleeps end when the test opens its gate.
+private final class HeldClock: Clock {
+    typealias Instant = ContinuousClock.Instant
+    let gate = Gate()
+    var now: Instant { .now }
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws { await gate.pass() }
+}

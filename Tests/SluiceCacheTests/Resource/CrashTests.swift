@@ -1,0 +1,187 @@
+import Foundation
+import GRDB
+import HTTPTypes
+import SluiceConcurrency
+import SluiceDatabase
+import SluiceFiles
+import SluiceHTTP
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+@Suite struct `What killed and cancelled tasks leave` {
+    /// Copies the folder at each system call that changes it: the state that a kill at that moment would leave.
+    private final class Snapshots: Sendable {
+        let folder: URL
+        let copies: URL
+        private let count = Mutex(0)
+
+        init(of folder: URL, in copies: URL) {
+            self.folder = folder
+            self.copies = copies
+        }
+
+        func take() {
+            let number = count.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+            try? FileManager.default.copyItem(at: folder, to: copies.appending(path: "\(number)"))
+        }
+
+        var all: [URL] { (0..<count.withLock { $0 }).map { copies.appending(path: "\($0)") } }
+
+        var calls: SystemCalls {
+            let real = SystemCalls.system
+            var calls = real
+            calls.open = { path, flags, mode in
+                defer { if flags & O_CREAT != 0 { self.take() } }
+                return real.open(path, flags, mode)
+            }
+            calls.write = { descriptor, bytes in
+                self.take()
+                defer { self.take() }
+                return real.write(descriptor, bytes)
+            }
+            calls.rename = { source, destination in
+                self.take()
+                defer { self.take() }
+                return real.rename(source, destination)
+            }
+            calls.unlink = { path in
+                self.take()
+                defer { self.take() }
+                return real.unlink(path)
+            }
+            return calls
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a kill at any moment leaves nothing that the next start does not remove, and no wrong bytes`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { parent in
+            let folder = parent.appending(path: "cache")
+            let copies = parent.appending(path: "copies")
+            try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
+            let snapshots = Snapshots(of: folder, in: copies)
+            let files = FileIO(calls: snapshots.calls)
+            // Room for three: replacing, evicting and removing all happen.
+            let configuration = ResourceCache.Configuration(diskLimit: 5000, diskEntryLimit: 1000)
+            try await withCache(
+                in: folder, ClosureTransport { _, _ in .bytes(pattern(1000)) }, configuration, files: files
+            ) {
+                cache in
+                for name in ["a", "b", "c", "d"] { _ = try await cache.data(for: url(name)) }
+                try await cache.store(pattern(900), for: url("d"))
+                try await cache.remove(url("d"))
+            }
+            await files.shutdown()
+            #expect(snapshots.all.count > 40)
+            for copy in snapshots.all {
+                let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
+                try await withCache(in: copy, transport, configuration) { cache in
+                    try await expectConsistent(cache)
+                    for name in ["a", "b", "c"] { try await expect(pattern(1000), from: cache, url(name)) }
+                    #expect(cache.statistics.damaged == 0 && cache.statistics.diskFailures == 0)
+                    try await expectConsistent(cache)
+                }
+            }
+        }
+    }
+
+    @Test func `what a living writer works on is left alone, and removed when it is dead`() async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
+            let key = ResourceKey(url("a"))
+            try await withCache(in: folder, transport) { living in
+                let head = StoredResponse.Head(
+                    status: 200, fields: [:], requested: living.now(), received: living.now(), heuristicLimit: .zero)
+                let response = StoredResponse(head: head, body: pattern(1000))
+                let row = try #require(
+                    try await living.disk.reserve(response, await sha256(response.body), key).row)
+                let file = living.disk.file(row, key)
+                let part = file.deletingLastPathComponent().appending(path: ".\(file.lastPathComponent).part")
+                try FileManager.default.createDirectory(
+                    at: file.deletingLastPathComponent(), withIntermediateDirectories: false)
+                for place in [file, part] { try pattern(1000).write(to: place) }
+
+                try await withCache(in: folder, transport) { #expect($0.disk.slot.number == 1) }
+                #expect(bodies(in: folder).count == 2)
+                let rows = try await living.disk.database.read {
+                    try Int.fetchOne($0, sql: "SELECT count(*) FROM entry")
+                }
+                #expect(rows == 1)
+
+                // As if writer 1 had been killed while it wrote: a third one that becomes writer 1 or another removes it.
+                try await living.disk.database.write { try $0.execute(sql: "UPDATE entry SET writer = 7") }
+                try await withCache(in: folder, transport) { try await expectConsistent($0, entries: 0) }
+            }
+        }
+    }
+
+    /// Cancelled at the n-th step of a fetch and its storing, for each n until it is too late.
+    @Test(.timeLimit(.minutes(2))) func `cancelling at any moment leaves no file, no room and no row`() async throws {
+        var step = 0
+        while true {
+            step += 1
+            let cancelled = step
+            let wasReached = Mutex(false)
+            try await withFolder { folder in
+                let victim = Mutex<Task<Data, any Error>?>(nil)
+                let steps = Mutex(0)
+                let take: @Sendable () -> Void = {
+                    let isIt = steps.withLock { steps in
+                        steps += 1
+                        return steps == cancelled
+                    }
+                    guard isIt else { return }
+                    wasReached.withLock { $0 = true }
+                    victim.withLock { $0 }?.cancel()
+                }
+                let real = SystemCalls.system
+                let isWatched = Mutex(false)
+                var calls = real
+                calls.open = { path, flags, mode in
+                    if isWatched.withLock({ $0 }) { take() }
+                    return real.open(path, flags, mode)
+                }
+                calls.write = { descriptor, bytes in
+                    if isWatched.withLock({ $0 }) { take() }
+                    return real.write(descriptor, bytes)
+                }
+                calls.unlink = { path in
+                    if isWatched.withLock({ $0 }) { take() }
+                    return real.unlink(path)
+                }
+                let files = FileIO(calls: calls)
+                let gate = Gate()
+                let transport = ClosureTransport { request, _ in
+                    if request.url == url("victim") {
+                        await gate.pass()
+                        take()
+                    }
+                    return .bytes(pattern(1000))
+                }
+                let configuration = ResourceCache.Configuration(diskLimit: 5000, diskEntryLimit: 1000)
+                try await withCache(in: folder, transport, configuration, files: files) { cache in
+                    for name in ["a", "b", "c"] { _ = try await cache.data(for: url(name)) }
+                    isWatched.withLock { $0 = true }
+                    let task = Task { try await cache.data(for: url("victim")) }
+                    victim.withLock { $0 = task }
+                    await gate.open()
+                    _ = await task.result
+                    isWatched.withLock { $0 = false }
+                    try await expectConsistent(cache)
+                    #expect(cache.flights.count == 0 && cache.limiter.running == 0)
+                    // And the cache is as good as ever.
+                    try await expect(pattern(1000), from: cache, url("victim"))
+                }
+                await files.shutdown()
+            }
+            if !wasReached.withLock({ $0 }) { break }
+        }
+        #expect(step > 4)
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+@Suite struct `The cache's fetches` {
+    @Test func `a failure that may pass is tried again, as often as configured`() async throws {
+        try await withFolder { folder in
+            let clock = InstantClock()
+            let transport = ClosureTransport { request, number in
+                switch number {
+                case 1: .failure(TransportError(.connectionRefused, url: request.url))
+                case 2: .response(status: .serviceUnavailable, headerFields: [.retryAfter: "7"])
+                default: .bytes(pattern(10))
+                }
+            }
+            try await withCache(in: folder, transport, clock: clock) { cache in
+                try await expect(pattern(10), from: cache, url("a"))
+                #expect(cache.statistics.retries == 2 && cache.statistics.fetched == 1)
+            }
+            #expect(clock.slept.values.count == 2 && clock.slept.values.last ?? .zero > .seconds(6.9))
+        }
+    }
+
+    @Test(arguments: [404, 403, 500, 204, 206, 304, 301])
+    func `a status without a resource is an error, and nothing is kept`(status: Int) async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, _ in
+                .response(
+                    status: .init(code: status), headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
+            }
+            try await withCache(in: folder, transport) { cache in
+                let secret = try #require(URL(string: "http://example.test/a?token=secret"))
+                let error = try #require(await failure { try await cache.data(for: secret) } as? ResourceError)
+                #expect("\(error)".contains("\(status)") && !"\(error)".contains("secret"))
+                #expect(error.attempts == (status == 500 ? 3 : 1))
+                #expect(transport.requests.values.count == error.attempts)
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    @Test(arguments: [(5, 10), (10, 5)])
+    func `a body of another length than announced is an error, and is not kept`(announced: Int, sent: Int) async throws
+    {
+        try await withFolder { folder in
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLength: "\(announced)"]
+            let transport = ClosureTransport { _, _ in .response(headerFields: fields, body: [pattern(sent)]) }
+            try await withCache(in: folder, transport) { cache in
+                let error = await failure { try await cache.data(for: url("a")) } as? ResourceError
+                guard case .length(Int64(announced), Int64(sent))? = error?.reason else {
+                    return #expect(Bool(false), "\(error as Any)")
+                }
+                #expect(cache.memory.count == 0)
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a body beyond the limit is refused, announced or not`(isAnnounced: Bool) async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, _ in
+                isAnnounced ? .bytes(pattern(1001)) : .response(body: [pattern(1000), pattern(1)])
+            }
+            try await withCache(in: folder, transport, .init(responseLimit: 1000)) { cache in
+                let error = await failure { try await cache.data(for: url("a")) } as? ResourceError
+                guard case .tooLarge(1000)? = error?.reason else { return #expect(Bool(false), "\(error as Any)") }
+                #expect(transport.requests.values.count == 1)
+            }
+        }
+    }
+
+    @Test func `a body that is coded without being asked for is refused`() async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, _ in .bytes(pattern(10), [.contentEncoding: "gzip"]) }
+            try await withCache(in: folder, transport) { cache in
+                let error = await failure { try await cache.data(for: url("a")) }
+                #expect("\(error as Any)".contains("gzip"))
+            }
+        }
+    }
+
+    @Test func `a response that a server cuts off is never kept`() async throws {
+        try await withFolder { folder in
+            try await LoopbackOrigin.serve { request in
+                request.attempt < 3
+                    ? OriginResponse(
+                        headerFields: [.cacheControl: "max-age=60"], announcedLength: request.attempt == 1 ? 1000 : nil,
+                        steps: [.send(Array(pattern(500))), .hangUp])
+                    : OriginResponse(headerFields: [.cacheControl: "max-age=60"], body: Array(pattern(1000)))
+            } during: { origin in
+                try await withResourceCache(directory: folder, configuration: .init(retries: .never)) { cache in
+                    let url = try URL(fetchable: origin.url("/a"))
+                    for _ in 1...2 {
+                        #expect(await failure { try await cache.data(for: url) } is ResourceError)
+                        try await expectConsistent(cache, entries: 0)
+                    }
+                    try await expect(pattern(1000), from: cache, url)
+                    try await expectConsistent(cache, entries: 1)
+                }
+            }
+        }
+    }
+
+    @Test func `no more exchanges run at once than the configuration says, as the server counts`() async throws {
+        try await withFolder { folder in
+            try await LoopbackOrigin.serve { _ in
+                OriginResponse(
+                    headerFields: [.cacheControl: "max-age=60"], body: Array(pattern(1000)), delay: .milliseconds(2))
+            } during: { origin in
+                try await withResourceCache(directory: folder, configuration: .init(concurrency: 3)) { cache in
+                    try await withThrowingTaskGroup { group in
+                        for number in 0..<60 {
+                            group.addTask {
+                                try await cache.data(for: try URL(fetchable: origin.url("/\(number % 30)")))
+                            }
+                        }
+                        try await group.waitForAll()
+                    }
+                    try await expectConsistent(cache, entries: 30)
+                }
+                #expect(origin.metrics.peak <= 3 && origin.metrics.requests == 30)
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a shutdown ends fetches that are under way, with an error that says so`()
+        async throws
+    {
+        try await withFolder { folder in
+            let began = Gate()
+            try await LoopbackOrigin.serve { _ in
+                await began.open()
+                return OriginResponse(announcedLength: 1000, steps: [.send(Array(pattern(10))), .stall])
+            } during: { origin in
+                let cache = try await ResourceCache(directory: folder)
+                let url = try URL(fetchable: origin.url("/a"))
+                let callers = (0..<5).map { _ in Task { try await cache.data(for: url) } }
+                await began.pass()
+                try await cache.shutdown()
+                for caller in callers { #expect(await failure { try await caller.value } is ResourceError) }
+                try await withResourceCache(directory: folder) { try await expectConsistent($0, entries: 0) }
+            }
+        }
+    }
+}

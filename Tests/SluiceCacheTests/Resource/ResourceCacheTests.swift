@@ -1,0 +1,180 @@
+import Foundation
+import HTTPTypes
+import SluiceFiles
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+@Suite struct `The resource cache` {
+    @Test(arguments: [0, 1, 27_702, 1_000_000])
+    func `fetches once, then reads from memory, and after a restart from disk`(size: Int) async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, _ in .bytes(pattern(size)) }
+            try await withCache(in: folder, transport) { cache in
+                for _ in 0..<3 { try await expect(pattern(size), from: cache, url("a")) }
+                try await expect(pattern(size), from: cache, url("a#part"))
+                #expect(cache.statistics.fetched == 1 && cache.statistics.memoryHits == 3)
+                try await expectConsistent(cache, entries: 1)
+            }
+            try await withCache(in: folder, transport) { cache in
+                for _ in 0..<2 { try await expect(pattern(size), from: cache, url("a")) }
+                let statistics = cache.statistics
+                #expect(statistics.diskHits == 1 && statistics.memoryHits == 1 && statistics.fetched == 0)
+            }
+            #expect(transport.requests.values.count == 1)
+        }
+    }
+
+    @Test func `folder and files are for their owner`() async throws {
+        try await withFolder { folder in
+            let inner = folder.appending(path: "new/cache")
+            try await withCache(in: inner, ClosureTransport { _, _ in .bytes(pattern(10)) }) { cache in
+                _ = try await cache.data(for: url("a"))
+                let file = try await file(of: url("a"), in: cache)
+                #expect(try await FileIO.shared.status(of: inner)?.permissions == 0o700)
+                #expect(try await FileIO.shared.status(of: file)?.permissions == 0o600)
+            }
+        }
+    }
+
+    /// Responses that are returned and not kept.
+    @Test(
+        arguments: [
+            [.cacheControl: "max-age=60, no-store"], [.cacheControl: "max-age=60", .vary: "Accept"],
+            [.cacheControl: "max-age=60", .setCookie: "a=b"], [:], [.cacheControl: "max-age=0"],
+        ] as [HTTPFields])
+    func `what must not be kept, or is of no use, is asked for each time`(fields: HTTPFields) async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, number in .bytes(pattern(100, seed: number), fields) }
+            try await withCache(in: folder, transport) { cache in
+                for number in 1...2 {
+                    try await expect(pattern(100, seed: number), from: cache, url("a"))
+                    #expect(!(try await cache.contains(url("a"))))
+                }
+                #expect(cache.memory.count == 0)
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    @Test func `what a redirect led to is kept only where everything holds for ever`() async throws {
+        for (policy, requests) in [(ResourceCache.Configuration.Policy.http, 2), (.immutable, 1)] {
+            try await withFolder { folder in
+                let transport = ClosureTransport(redirects: 1) { _, _ in .bytes(pattern(100)) }
+                try await withCache(in: folder, transport, .init(policy: policy)) { cache in
+                    for _ in 1...2 { _ = try await cache.data(for: url("a")) }
+                }
+                #expect(transport.requests.values.count == requests)
+            }
+        }
+    }
+
+    @Test func `without an end of freshness nothing is asked again`() async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, _ in .bytes(pattern(100), [:]) }
+            let wall = WallClock()
+            try await withCache(in: folder, transport, .init(policy: .immutable), wall: wall) { cache in
+                for _ in 1...3 {
+                    _ = try await cache.data(for: url("a"))
+                    wall.advance(1 << 30)
+                }
+            }
+            #expect(transport.requests.values.count == 1)
+        }
+    }
+
+    @Test func `a request with fields or credentials of its own is for its caller alone`() async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { request, number in
+                .bytes(pattern(100, seed: request.headerFields[.authorization] == nil ? 0 : number))
+            }
+            try await withCache(in: folder, transport) { cache in
+                try await expect(pattern(100), from: cache, url("a"))
+                for number in 2...3 {
+                    let data = try await cache.data(for: url("a"), headerFields: [.authorization: "Bearer \(number)"])
+                    #expect(same(data, pattern(100, seed: number)))
+                }
+                #expect(try await same(cache.data(for: url("a"), headerFields: [:]), pattern(100)))
+                let secret = try #require(URL(string: "http://me:secret@example.test/b"))
+                for _ in 1...2 { _ = try await cache.data(for: secret) }
+                #expect(transport.requests.values.count == 5)
+                #expect(!(try await cache.contains(secret)))
+                try await expectConsistent(cache, entries: 1)
+            }
+        }
+    }
+
+    @Test func `bytes can be stored, looked for and removed directly`() async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, _ in .bytes(pattern(50)) }
+            let wall = WallClock()
+            try await withCache(in: folder, transport, wall: wall) { cache in
+                #expect(try await cache.store(pattern(100), for: url("a"), freshFor: .seconds(60)))
+                #expect(try await cache.store(pattern(200), for: url("a"), freshFor: .seconds(60)))
+                #expect(try await cache.contains(url("a")))
+                #expect(!(try await cache.contains(url("b"))))
+                try await expect(pattern(200), from: cache, url("a"))
+                try await expectConsistent(cache, entries: 1)
+                try await cache.remove(url("a"))
+                #expect(!(try await cache.contains(url("a"))))
+                try await expectConsistent(cache, entries: 0)
+
+                for number in 0..<600 { try await cache.store(pattern(number % 3), for: url("\(number)")) }
+                try await cache.removeAll()
+                #expect(cache.memory.count == 0)
+                try await expectConsistent(cache, entries: 0)
+                #expect(transport.requests.values.isEmpty)
+
+                try await cache.store(pattern(100), for: url("a"), freshFor: .seconds(60))
+                wall.advance(60)
+                #expect(!(try await cache.contains(url("a"))))
+                try await expect(pattern(50), from: cache, url("a"))
+            }
+        }
+    }
+
+    @Test func `what is too large for the disk's entries is returned and kept in memory`() async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { _, number in .bytes(pattern(number == 1 ? 100 : 1001)) }
+            let wall = WallClock()
+            try await withCache(in: folder, transport, .init(diskLimit: 10_000), wall: wall) { cache in
+                #expect(cache.configuration.diskEntryLimit == 1000)
+                _ = try await cache.data(for: url("a"))
+                wall.advance(60)
+                for _ in 1...2 { try await expect(pattern(1001), from: cache, url("a")) }
+                #expect(cache.statistics.diskFailures == 0)
+                // The smaller one that was there is out of date.
+                try await expectConsistent(cache, entries: 0)
+            }
+            #expect(transport.requests.values.count == 2)
+        }
+    }
+
+    @Test func `after its shutdown a cache refuses, and a second one does no harm`() async throws {
+        try await withFolder { folder in
+            let cache = try await ResourceCache(directory: folder)
+            try await cache.shutdown()
+            try await cache.shutdown()
+            let error = await failure { try await cache.data(for: url("a")) } as? ResourceError
+            guard case .shutDown = error?.reason else { return #expect(Bool(false), "\(error as Any)") }
+            await #expect(throws: CancellationError.self) {
+                try await withResourceCache(directory: folder) { _ in throw CancellationError() }
+            }
+        }
+    }
+
+    @Test func `an index that is none is an error that names it`() async throws {
+        try await withFolder { folder in
+            try Data(repeating: 0x41, count: 5000).write(to: folder.appending(path: "index.db"))
+            let error = try #require(await failure { try await ResourceCache(directory: folder) } as? ResourceError)
+            #expect("\(error)".contains("index.db") && "\(error)".contains("Move the file away"))
+            let inTheWay = folder.appending(path: "index.db/cache")
+            #expect(await failure { try await ResourceCache(directory: inTheWay) } is FileError)
+            // The writer's number was given back.
+            try FileManager.default.removeItem(at: folder.appending(path: "index.db"))
+            try await withResourceCache(directory: folder) { #expect($0.disk.slot.number == 0) }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTypes
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+@Suite struct `Validation of what the cache keeps` {
+    private static let date = "Sun, 06 Nov 1994 07:49:37 GMT"
+
+    @Test(arguments: [true, false])
+    func `a stale response is confirmed without its body, from memory and from disk`(afterRestart: Bool) async throws {
+        try await withFolder { folder in
+            let wall = WallClock()
+            let transport = ClosureTransport { request, number in
+                guard request.headerFields[.ifNoneMatch] == "\"a\"" else {
+                    return .bytes(
+                        pattern(100), [.cacheControl: "max-age=60", .eTag: "\"a\"", .lastModified: Self.date])
+                }
+                return .response(status: .notModified, headerFields: [.cacheControl: "max-age=100"])
+            }
+            func read(_ cache: ResourceCache) async throws {
+                try await expect(pattern(100), from: cache, url("a"))
+            }
+            try await withCache(in: folder, transport, wall: wall) { cache in
+                try await read(cache)
+                wall.advance(60)
+                if !afterRestart { try await read(cache) }
+            }
+            try await withCache(in: folder, transport, wall: wall) { cache in
+                try await read(cache)
+                #expect(cache.statistics.revalidated == (afterRestart ? 1 : 0))
+                #expect(cache.statistics.fetched == 0)
+                // The confirmation's lifetime counts from its arrival.
+                wall.advance(99)
+                try await read(cache)
+                #expect(transport.requests.values.count == 2)
+                wall.advance(1)
+                try await read(cache)
+                #expect(transport.requests.values.count == 3)
+                #expect(transport.requests.values[1].headerFields[.ifModifiedSince] == Self.date)
+                try await expectConsistent(cache, entries: 1)
+            }
+            // What the confirmation said is on disk, too.
+            try await withCache(in: folder, transport, wall: wall) { cache in
+                wall.advance(99)
+                try await read(cache)
+            }
+            #expect(transport.requests.values.count == 3)
+        }
+    }
+
+    @Test func `a changed response takes the old one's place`() async throws {
+        try await withFolder { folder in
+            let wall = WallClock()
+            let transport = ClosureTransport { _, number in
+                .bytes(pattern(100 * number), [.cacheControl: "max-age=60", .eTag: "\"\(number)\""])
+            }
+            try await withCache(in: folder, transport, wall: wall) { cache in
+                for number in 1...3 {
+                    try await expect(pattern(100 * number), from: cache, url("a"))
+                    wall.advance(60)
+                    try await expectConsistent(cache, entries: 1)
+                }
+                #expect(transport.requests.values.map { $0.headerFields[.ifNoneMatch] } == [nil, "\"1\"", "\"2\""])
+            }
+        }
+    }
+
+    @Test func `no-cache is kept, and asked about each time`() async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { request, _ in
+                request.headerFields[.ifNoneMatch] == nil
+                    ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
+                    : .response(status: .notModified)
+            }
+            try await withCache(in: folder, transport) { cache in
+                for _ in 1...3 { try await expect(pattern(100), from: cache, url("a")) }
+                #expect(cache.statistics.fetched == 1 && cache.statistics.revalidated == 2)
+            }
+        }
+    }
+
+    /// A 304 with another tag, and one behind a redirect, are about something else.
+    @Test(arguments: [0, 1])
+    func `a confirmation of something else is not believed`(redirects: Int) async throws {
+        try await withFolder { folder in
+            let wall = WallClock()
+            let transport = ClosureTransport(redirects: redirects) { request, number in
+                if request.headerFields[.ifNoneMatch] != nil {
+                    return .response(status: .notModified, headerFields: redirects == 0 ? [.eTag: "\"b\""] : [:])
+                }
+                return .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .eTag: "\"a\""])
+            }
+            try await withCache(in: folder, transport, wall: wall) { cache in
+                // Kept as if it had come without the redirect.
+                let head = StoredResponse.Head(
+                    status: 200, fields: [.eTag: "\"a\""], requested: wall.now(), received: wall.now(),
+                    heuristicLimit: .zero)
+                _ = try await cache.disk.store(
+                    StoredResponse(head: head, body: pattern(100)), for: ResourceKey(url("a")))
+                try await expect(pattern(100, seed: 2), from: cache, url("a"))
+                #expect(cache.statistics.revalidated == 0 && transport.requests.values.count == 2)
+            }
+        }
+    }
+
+    @Test func `a confirmation that forbids storing ends the keeping`() async throws {
+        try await withFolder { folder in
+            let transport = ClosureTransport { request, _ in
+                request.headerFields[.ifNoneMatch] == nil
+                    ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
+                    : .response(status: .notModified, headerFields: [.cacheControl: "no-store"])
+            }
+            try await withCache(in: folder, transport) { cache in
+                for _ in 1...2 { try await expect(pattern(100), from: cache, url("a")) }
+                #expect(cache.memory.count == 0)
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    @Test func `a stale response is not given out when its server cannot be asked`() async throws {
+        try await withFolder { folder in
+            let wall = WallClock()
+            let transport = ClosureTransport { request, number in
+                number == 1
+                    ? .bytes(pattern(100), [.cacheControl: "max-age=60", .eTag: "\"a\""])
+                    : .failure(TransportError(.hostNotFound, url: request.url))
+            }
+            try await withCache(in: folder, transport, .init(retries: .never), wall: wall) { cache in
+                _ = try await cache.data(for: url("a"))
+                wall.advance(60)
+                #expect(await failure { try await cache.data(for: url("a")) } is ResourceError)
+                try await expectConsistent(cache, entries: 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import GRDB
+import HTTPTypes
+import SluiceDatabase
+import SluiceFiles
+import SluiceHTTP
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+/// Bytes that tell their place, others for each seed.
+func pattern(_ count: Int, seed: Int = 0) -> Data {
+    Data((0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ $0 >> 8) ^ seed &* 7) })
+}
+
+func same(_ a: Data, _ b: Data) -> Bool { a.elementsEqual(b) }
+
+func url(_ name: String) -> URL { URL(string: "http://example.test/\(name)")! }
+
+/// A clock whose sleeps take no time and are noted.
+final class InstantClock: Clock {
+    typealias Instant = ContinuousClock.Instant
+    let slept = Recorder<Duration>()
+    var now: Instant { .now }
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        slept.note(now.duration(to: deadline))
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+}
+
+/// A wall clock that stands still until the test moves it.
+final class WallClock: Sendable {
+    private let seconds = Mutex<Int64>(784_111_777)
+
+    var now: @Sendable () -> HTTPDate {
+        { HTTPDate(secondsSince1970: self.seconds.withLock { $0 }) }
+    }
+
+    func advance(_ duration: Int64) { seconds.withLock { $0 += duration } }
+}
+
+/// Answers as a closure says, and keeps the requests.
+final class ClosureTransport: Transport {
+    let requests = Recorder<TransportRequest>()
+    private let answer: @Sendable (TransportRequest, Int) async throws -> ScriptedTransport.Answer
+    /// What the response claims about redirects.
+    private let redirects: Int
+
+    init(
+        redirects: Int = 0,
+        _ answer: @escaping @Sendable (TransportRequest, Int) async throws -> ScriptedTransport.Answer
+    ) {
+        self.answer = answer
+        self.redirects = redirects
+    }
+
+    func open(_ request: TransportRequest) async throws -> TransportResponse {
+        requests.note(request)
+        let answer = try await answer(request, requests.values.count)
+        var response = try await ScriptedTransport([request.url: [answer]]).open(request)
+        response.redirectCount = redirects
+        return response
+    }
+}
+
+extension ScriptedTransport.Answer {
+    /// A whole response that is fresh for a minute unless its fields say otherwise.
+    static func bytes(_ data: Data, _ fields: HTTPFields = [.cacheControl: "max-age=60"]) -> Self {
+        var fields = fields
+        fields[.contentLength] = "\(data.count)"
+        return .response(headerFields: fields, body: data.isEmpty ? [] : [data])
+    }
+}
+
+/// Opens a cache on a folder, with clocks that take no time.
+func withCache<R>(
+    in folder: URL, _ transport: any Transport, _ configuration: ResourceCache.Configuration = .init(),
+    files: FileIO = .shared, clock: InstantClock = InstantClock(), wall: WallClock = WallClock(),
+    _ body: (ResourceCache) async throws -> R
+) async throws -> R {
+    let cache = try await ResourceCache(
+        directory: folder, configuration: configuration, transport: transport, files: files, clock: clock, now: wall.now
+    )
+    let result: R
+    do {
+        result = try await body(cache)
+    } catch {
+        try? await cache.shutdown()
+        throw error
+    }
+    try await cache.shutdown()
+    return result
+}
+
+func withFolder(_ body: (URL) async throws -> Void) async throws {
+    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", body)
+}
+
+/// The bodies' files below a folder, by name relative to it, with their sizes.
+func bodies(in folder: URL) -> [String: Int] {
+    var found: [String: Int] = [:]
+    for name in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? [] {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: folder.appending(path: name).path)
+        guard attributes?[.type] as? FileAttributeType == .typeRegular, name.contains("/") else { continue }
+        found[name] = (attributes?[.size] as? NSNumber)?.intValue
+    }
+    return found
+}
+
+/// Expects that each row is ready and has its file, each file its row, and that the sum is right.
+func expectConsistent(
+    _ cache: ResourceCache, entries: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+    let rows = try await cache.disk.database.read {
+        try Row.fetchAll($0, sql: "SELECT id, key, state, bytes FROM entry")
+            .map { (id: $0[0] as Int64, key: $0[1] as String, state: $0[2] as Int, bytes: $0[3] as Int) }
+    }
+    var expected: [String: Int] = [:]
+    for row in rows {
+        #expect(row.state == 0, "row \(row.id)", sourceLocation: sourceLocation)
+        let path = cache.disk.file(row.id, ResourceKey(text: row.key)).path
+        expected[path.split(separator: "/").suffix(2).joined(separator: "/")] = row.bytes
+    }
+    #expect(bodies(in: cache.directory) == expected, sourceLocation: sourceLocation)
+    let used = try await cache.disk.database.read { try DiskIndex.usedBytes(in: $0) }
+    #expect(used == rows.reduce(0) { $0 + $1.bytes + DiskIndex.overhead }, sourceLocation: sourceLocation)
+    if let entries { #expect(rows.count == entries, sourceLocation: sourceLocation) }
+}
+
+/// The file of the only entry for a URL.
+func file(of url: URL, in cache: ResourceCache) async throws -> URL {
+    let key = ResourceKey(url)
+    let id = try await cache.disk.database.read {
+        try Int64.fetchOne($0, sql: "SELECT id FROM entry WHERE key = ? AND state = 0", arguments: [key.text])
+    }
+    return cache.disk.file(try #require(id), key)
+}
+
+/// The error of a request that should fail.
+func failure(_ body: () async throws -> some Any) async -> (any Error)? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error
+    }
+}
+
+/// Expects these bytes of the cache.
+func expect(
+    _ expected: Data, from cache: ResourceCache, _ url: URL, sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+    let data = try await cache.data(for: url)
+    #expect(same(data, expected), sourceLocation: sourceLocation)
+}
