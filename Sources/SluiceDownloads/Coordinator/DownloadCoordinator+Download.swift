@@ -100,8 +100,14 @@ extension DownloadCoordinator {
             }
         }
         let known = places
-        try await run(until: .whenBatchIsEmpty(batch)) { event in
-            if let index = known[event.job] { note(index, event) }
+        let ahead = zip(indices, jobs).filter { $1.outcome == .added }.map { (id: $1.id, request: requests[$0]) }
+        defer { lookout.forgetAll() }
+        try await withThrowingTaskGroup { group in
+            group.addTask { [self] in await lookout.look(ahead: ahead[...], files) }
+            try await run(until: .whenBatchIsEmpty(batch)) { event in
+                if let index = known[event.job] { note(index, event) }
+            }
+            group.cancelAll()
         }
         for job in try await store.jobs(Array(places.keys)) where job.state.isFinal {
             // Another process may have carried it out.

@@ -59,6 +59,7 @@ public final class DownloadCoordinator: Sendable {
     let files: FileIO
     let timing: CoordinatorTiming
     let observers = QueueObservers()
+    let lookout = Lookout()
     /// Told at each step of each job; for tests that kill the process there.
     let onPhase: @Sendable (JobID, JobPhase) -> Void
     /// The run that is under way in this process.

@@ -1,0 +1,63 @@
+import SluiceFiles
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+// MARK: What can be said without asking a server
+
+extension DownloadAttempt {
+    /// Makes the folders of attempts, looks for what earlier ones left, and decides those whose target exists already:
+    /// questions for many files at a time, so that they cost no switch of thread for each.
+    static func decidedBeforehand(_ attempts: inout [DownloadAttempt], _ folders: FolderMaker) async -> [SettledJob?] {
+        guard let coordinator = attempts.first?.run.coordinator else { return [] }
+        var found = attempts.map { coordinator.lookout.take($0.id) }
+        let unknown = found.indices.filter { found[$0] == nil }
+        if !unknown.isEmpty {
+            let seen = await Lookout.look(at: unknown.map { attempts[$0].job.request }, coordinator.files)
+            for (index, one) in zip(unknown, seen ?? []) { found[index] = one }
+        }
+        var decided: [SettledJob?] = []
+        for (index, attempt) in attempts.enumerated() {
+            if let failure = await folders.make(attempt.job.request.folder) {
+                decided.append(attempt.failed(attempt.error(.file(failure))))
+            } else {
+                // If nobody could look, the run is cancelled: so are the attempts.
+                if let isUntidy = found[index]?.mayResume { attempts[index].mayResume = isUntidy }
+                let one = found[index].flatMap { attempt.decided(by: $0.target) }
+                if attempts[index].mayResume, case .finished(_, .skipped) = one?.event {
+                    // The file is there: what an earlier attempt left is of no use any more.
+                    try? await Transfer.discardPartial(of: attempt.job.request, files: coordinator.files)
+                }
+                decided.append(one)
+            }
+        }
+        return decided
+    }
+
+    private func decided(by status: Result<FileStatus?, FileError>) -> SettledJob? {
+        switch status {
+        case .success(nil): return nil
+        case .success where job.mayBePublished:
+            // It may be this job's own; the transfer knows how to tell.
+            return nil
+        case .success(let found?) where configuration.existing == .replace:
+            // Found out now rather than after the whole transfer.
+            guard found.kind == .directory else { return nil }
+            let failure = FileError(
+                code: .isDirectory, operation: "replace", path: job.request.target.path(percentEncoded: false),
+                remedy: "Choose another name, or remove the folder.")
+            return failed(error(.file(failure)))
+        case .success(let found?) where configuration.existing == .skip:
+            return settled(.done(bytes: Int64(found.size)), .finished(job: id, outcome: .skipped))
+        case .success: return failed(error(.targetExists))
+        case .failure(let failure): return failed(error(.file(failure)))
+        }
+    }
+
+    private func error(_ reason: DownloadError.Reason) -> DownloadError {
+        DownloadError(reason, url: job.request.url, target: job.request.target)
+    }
+}

@@ -1,0 +1,56 @@
+import SluiceFiles
+import Synchronization
+
+/// What is at the names of jobs, looked up for many at a time: a look for each small file would cost a switch of thread,
+/// and that a tenth of its transfer.
+final class Lookout: Sendable {
+    /// What was found.
+    struct Sighting: Sendable {
+        var target: Result<FileStatus?, FileError>
+        /// Whether an earlier attempt may have left something.
+        var mayResume: Bool
+    }
+
+    private let sightings = Mutex<[JobID: Sighting]>([:])
+
+    /// How many are looked up at once.
+    private static let batch = 256
+
+    /// What was seen, once: a later attempt looks anew.
+    func take(_ job: JobID) -> Sighting? {
+        sightings.withLock { $0.removeValue(forKey: job) }
+    }
+
+    /// Looks ahead for a list that is about to be claimed, in order. What appears after that is found when the file is to
+    /// get its name.
+    func look(ahead jobs: ArraySlice<(id: JobID, request: DownloadRequest)>, _ files: FileIO) async {
+        var rest = jobs
+        while !rest.isEmpty, !Task.isCancelled {
+            let batch = rest.prefix(Self.batch)
+            rest = rest.dropFirst(Self.batch)
+            guard let seen = await Self.look(at: batch.map(\.request), files) else { return }
+            sightings.withLock { sightings in
+                for (job, sighting) in zip(batch, seen) { sightings[job.id] = sighting }
+            }
+        }
+    }
+
+    func forgetAll() {
+        let forgotten = sightings.withLock { sightings in
+            defer { sightings = [:] }
+            return sightings
+        }
+        _ = forgotten
+    }
+
+    /// Nil if the task is cancelled.
+    static func look(at requests: [DownloadRequest], _ files: FileIO) async -> [Sighting]? {
+        // A symbolic link that leads nowhere occupies its name, too.
+        let names = requests.map(\.target) + requests.map(\.checkpointTarget)
+        guard let found = try? await files.statuses(of: names, followingLinks: false) else { return nil }
+        return requests.indices.map { index in
+            let isTidy = if case .success(nil) = found[requests.count + index] { true } else { false }
+            return Sighting(target: found[index], mayResume: !isTidy)
+        }
+    }
+}
