@@ -14,7 +14,9 @@ import glob, pathlib, re, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).parents[1]
 PRODUCTS = ROOT / ".build/debug"
-SAMPLES = ["README.md", "Sources/SluiceCache/SluiceCache.docc/RequestPath.md"]
+SAMPLES = ["README.md", "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",
+           "Sources/SluiceDownloads/SluiceDownloads.docc/SluiceDownloads.md",
+           "Sources/SluiceDownloads/SluiceDownloads.docc/TheQueue.md"]
 OPTIONS = ["-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault"]
 
 
@@ -60,7 +62,7 @@ def check_samples(document: str) -> list[str]:
     text = (ROOT / document).read_text()
     samples = re.findall(r"(?:<!-- given: (.*?) -->\s*)?```swift\n(.*?)```", text, re.DOTALL)
     modules = ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads"]
-    imports = "import FoundationEssentials\n" + "".join(f"import {module}\n" for module in modules)
+    imports = "import FoundationEssentials\nimport HTTPTypes\n" + "".join(f"import {module}\n" for module in modules)
     for given, sample in samples:
         code = re.sub(r"^import .*\n", "", sample, flags=re.MULTILINE)
         output = compile_snippet(f"{imports}{given}\nfunc sample() async throws {{\n{code}\n}}\n")

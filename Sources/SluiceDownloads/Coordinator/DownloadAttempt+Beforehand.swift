@@ -13,7 +13,8 @@ extension DownloadAttempt {
     /// questions for many files at a time, so that they cost no switch of thread for each.
     static func decidedBeforehand(_ attempts: inout [DownloadAttempt], _ folders: FolderMaker) async -> [SettledJob?] {
         guard let coordinator = attempts.first?.run.coordinator else { return [] }
-        var found = attempts.map { coordinator.lookout.take($0.id) }
+        // What was seen ahead is true for a first attempt only: that one changes it.
+        var found = attempts.map { $0.job.failures == 0 ? coordinator.lookout.take($0.id) : nil }
         let unknown = found.indices.filter { found[$0] == nil }
         if !unknown.isEmpty {
             let seen = await Lookout.look(at: unknown.map { attempts[$0].job.request }, coordinator.files)

@@ -16,7 +16,7 @@ final class Lookout: Sendable {
     /// How many are looked up at once.
     private static let batch = 256
 
-    /// What was seen, once: a later attempt looks anew.
+    /// What was seen ahead, for the job's first attempt.
     func take(_ job: JobID) -> Sighting? {
         sightings.withLock { $0.removeValue(forKey: job) }
     }
