@@ -33,6 +33,24 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             mentions: ["--overwrite", "--no-clobber", "one of them"]),
         .init(arguments: ["get", "--progress", "pie", "{origin}/a"], status: .usage, mentions: ["pie", "--progress"]),
         .init(arguments: ["demo", "-j", "0"], status: .usage, mentions: ["-j 0", "demo --help"]),
+        .init(
+            arguments: ["get", "--per-host", "0", "{origin}/a"], status: .usage,
+            mentions: ["--per-host 0", "between 1 and"]),
+        .init(
+            arguments: ["get", "--per-user", "2000", "{origin}/a"], status: .usage,
+            mentions: ["--per-user 2000", "between 1 and"]),
+        // The queue's file.
+        .init(arguments: ["get", "--db", "", "{origin}/a"], status: .usage, mentions: ["--db", "name a file"]),
+        .init(
+            arguments: ["get", "--db", "{folder}", "-d", "{folder}", "{origin}/a"], status: .store,
+            mentions: ["{folder}", "database", "Choose"]),
+        .init(
+            arguments: ["get", "--db", "{folder}/none/queue.db", "-d", "{folder}", "{origin}/a"], status: .store,
+            mentions: ["/none/queue.db", "folder"]),
+        .init(
+            arguments: ["get", "--db", "{folder}/notes.txt", "-d", "{folder}", "{origin}/a"], status: .store,
+            mentions: ["notes.txt", "Move the file away"],
+            files: ["notes.txt": String(repeating: "no database ", count: 100)]),
         // URLs.
         .init(arguments: ["get", "song.mp3"], status: .usage, mentions: ["song.mp3", "no scheme", "https://"]),
         .init(arguments: ["get", "127.0.0.1:80/x"], status: .usage, mentions: ["127.0.0.1:80/x", "no scheme"]),

@@ -1,7 +1,9 @@
 import Foundation
+import HTTPTypes
 import LoopbackOrigin
 import SluiceConcurrency
 import SluiceFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -37,6 +39,69 @@ import Testing
         let interruption = Interruption(onFirst: {}, onSecond: {})
         let (result, wasInterrupted) = await interruption.guarding(signals: AsyncQueue<Void>().elements) { 42 }
         #expect(result == 42 && !wasInterrupted)
+    }
+
+    @Test(.enabled(if: program != nil, "skipped: the program is not beside the tests"), arguments: [true, false])
+    func `the same command goes on where it was stopped, within files, too`(hasDatabase: Bool) async throws {
+        let content = (0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+        let reached = Gate()
+        let stalls = Mutex(true)
+        let ranges = Recorder<String>()
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            try await LoopbackOrigin.serve { request in
+                ranges.note("\(request.target) \(request.headerFields[.range] ?? "whole")")
+                guard request.target != "/first", stalls.withLock({ $0 }) else {
+                    return .file(content, etag: "\"v1\"", request: request)
+                }
+                var response = OriginResponse.file(content, etag: "\"v1\"", request: request, sending: 600_000)
+                response.steps.insert(.perform { Task { await reached.pass() } }, at: 1)
+                return response
+            } during: { origin in
+                let files = folder.appending(path: "files")
+                var arguments = ["get", "-q", "-j", "1", "-d", files.path]
+                if hasDatabase { arguments += ["--db", folder.appending(path: "queue.db").path] }
+                arguments += ["/first", "/second", "/third"].map(origin.url)
+
+                let first = try Self.start(arguments)
+                await reached.arrivals(1)
+                // What was sent has arrived when it is in the partial file, or about to be.
+                while try Self.size(of: files.appending(path: "second.sluice.part")) == 0 { await Task.yield() }
+                kill(first.process.processIdentifier, SIGINT)
+                await first.ended.wait()
+                #expect(first.process.terminationStatus == 7)
+                let kept = try Self.size(of: files.appending(path: "second.sluice.part"))
+                #expect(kept > 0)
+
+                stalls.withLock { $0 = false }
+                let second = try Self.start(hasDatabase ? arguments : arguments + ["--no-clobber"])
+                await second.ended.wait()
+                #expect(second.process.terminationStatus == 0)
+                #expect(ranges.values == ["/first whole", "/second whole", "/second bytes=\(kept)-", "/third whole"])
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: files.path).sorted()
+                        == ["first", "second", "third"])
+                for name in ["first", "second", "third"] {
+                    let data = try Data(contentsOf: files.appending(path: name))
+                    #expect(data.elementsEqual(content))
+                }
+            }
+        }
+        await reached.open()
+    }
+
+    private static func size(of file: URL) throws -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+    }
+
+    private static func start(_ arguments: [String]) throws -> (process: Process, ended: Condition) {
+        let process = Process()
+        process.executableURL = program
+        process.arguments = arguments
+        let (ended, end) = Condition.makeCondition()
+        process.terminationHandler = { _ in end.signal() }
+        try process.run()
+        return (process, ended)
     }
 
     /// The program that was built with these tests.
