@@ -88,7 +88,8 @@ let targets: [Target] = [
         name: "SluiceCacheTests", dependencies: ["SluiceCache", "LoopbackOrigin", "TestSupport", grdb],
         swiftSettings: settings),
     .testTarget(
-        name: "SluiceDownloadsTests", dependencies: ["SluiceDownloads", "LoopbackOrigin", "TestSupport"],
+        name: "SluiceDownloadsTests",
+        dependencies: ["SluiceDownloads", "SluiceDatabase", "LoopbackOrigin", "TestSupport", grdb],
         swiftSettings: settings),
     .testTarget(
         name: "SluiceCommandsTests", dependencies: ["SluiceCommands", "LoopbackOrigin", "TestSupport", "sluice"],
