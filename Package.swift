@@ -89,7 +89,8 @@ let targets: [Target] = [
         name: "SluiceCacheTests", dependencies: ["SluiceCache", "LoopbackOrigin", "TestSupport", grdb],
         swiftSettings: settings),
     .testTarget(
-        name: "SluiceDownloadsTests", dependencies: ["SluiceDownloads", "LoopbackOrigin", "TestSupport"],
+        name: "SluiceDownloadsTests",
+        dependencies: ["SluiceDownloads", "SluiceDatabase", "LoopbackOrigin", "TestSupport", grdb],
         swiftSettings: settings),
     // A process that dies where it is told to, and the tests that kill it.
     .executableTarget(

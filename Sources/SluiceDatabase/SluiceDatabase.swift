@@ -84,32 +84,34 @@ package struct SluiceDatabase: Sendable {
     ///
     /// - Throws: ``DatabaseFailure``, or what `body` throws; then nothing is written.
     package func write<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
+        // Immediate: the lock for writing is taken at once, so that what is read stays true.
+        try await transaction(.immediate, body)
+    }
+
+    /// Runs `body`, which does not write, on one consistent state of the database, and returns what it returns.
+    ///
+    /// - Throws: ``DatabaseFailure``, or what `body` throws.
+    package func read<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
+        try await transaction(.deferred, body)
+    }
+
+    /// Not GRDB's `asyncRead`: it stops the program when the connection is closed.
+    private func transaction<R: Sendable>(
+        _ kind: Database.TransactionKind, _ body: @escaping @Sendable (Database) throws -> R
+    ) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             queue.asyncWriteWithoutTransaction { database in
                 continuation.resume(
                     with: Result {
                         try DatabaseFailure.mapping(path) {
                             var result: R?
-                            // Immediate: the lock for writing is taken at once, so that what is read stays true.
-                            try database.inTransaction(.immediate) {
+                            try database.inTransaction(kind) {
                                 result = try body(database)
                                 return .commit
                             }
                             return result!
                         }
                     })
-            }
-        }
-    }
-
-    /// Runs `body` on one consistent state of the database, and returns what it returns.
-    ///
-    /// - Throws: ``DatabaseFailure``, or what `body` throws.
-    package func read<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.asyncRead { result in
-                continuation.resume(
-                    with: Result { try DatabaseFailure.mapping(path) { try body(try result.get()) } })
             }
         }
     }

@@ -27,6 +27,8 @@ import Testing
             #expect(try await second.read { try String.fetchAll($0, sql: "SELECT text FROM word") } == ["hello"])
             try await second.close()
             #expect(await failure { try await second.write { _ in } }?.code == .closed)
+            #expect(await failure { try await second.read { _ in } }?.code == .closed)
+            try await second.close()
         }
     }
 

@@ -97,7 +97,7 @@ public struct JobSettlement: Sendable, Hashable {
         case retry(after: Duration, message: String)
         /// It was given back undone.
         case released
-        /// It was stopped because somebody cancelled it.
+        /// It was stopped because somebody cancelled it. If it was enqueued again since, it goes back to waiting.
         case cancelled
     }
 
@@ -151,9 +151,9 @@ public struct RenewedLease: Sendable, Hashable {
 
 /// What ``QueueStore/cancel(_:)`` did.
 public struct JobCancellation: Sendable, Hashable {
-    /// Jobs that waited and are cancelled now.
+    /// Jobs that waited and are cancelled now, in the order of their numbers.
     public var stopped: [QueuedDownload]
-    /// Jobs that run and will be cancelled by their workers.
+    /// Jobs that run and will be cancelled by their workers, in the order of their numbers.
     public var running: [JobID]
 
     /// What was done; for stores.

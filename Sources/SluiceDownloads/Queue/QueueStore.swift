@@ -11,8 +11,8 @@
 ///        └──retry, release,─┘  ──cancelled▶ cancelled
 ///           lease run out
 ///
-/// Every operation is atomic. Who writes about a running job names its lease; a lease that has run out or was given to
-/// somebody else changes nothing any more.
+/// Every operation is atomic. Who writes about a running job names its lease. A lease that has run out lasts until somebody
+/// claims: that takes it back, and from then on it changes nothing any more.
 ///
 /// **Cancellation.** Operations are short and not cancelled: what has to be recorded when work is stopped is recorded.
 ///
@@ -30,13 +30,16 @@ public protocol QueueStore: Sendable {
     /// Takes in requests, in this order, and says of each what became of it. All of them are remembered, or none.
     ///
     /// A job's key is its URL and its target. A waiting or running job with the key is joined, and keeps the higher of the two
-    /// priorities; one that has ended starts anew, or is kept if it is done and the options say so.
+    /// priorities; one that has ended starts anew, or is kept if it is done and the options say so. A running one that is
+    /// to be cancelled is wanted again then: it goes on, or back to waiting if its worker has stopped already.
+    ///
+    /// Nothing is taken in where a job for another URL, which waits or runs, writes the same file.
     func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob]
 
     /// Takes back what became of claimed jobs and hands out others, in one step.
     ///
-    /// Jobs are handed out by priority, then in the order in which they were enqueued, those left out for which there is no
-    /// room under the limits. Leases that have run out are taken back first.
+    /// The settlements come first, then leases that have run out are taken back, then jobs are handed out: by priority, then
+    /// in the order in which they were enqueued, those left out for which there is no room under the limits.
     func exchange(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobExchange
 
     /// Makes the worker's leases last from now on, and says which it holds.
@@ -45,7 +48,7 @@ public protocol QueueStore: Sendable {
     /// Cancels jobs: waiting ones at once, running ones as soon as their workers hear of it.
     func cancel(_ selection: JobSelection) async throws -> JobCancellation
 
-    /// The jobs with these numbers, as they are now; those that are gone are left out.
+    /// The jobs with these numbers, in this order, as they are now; those that are gone are left out.
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload]
 
     /// The queue as it is now, with at most this many jobs of each kind.

@@ -50,17 +50,18 @@ struct MemoryQueueState {
 
     mutating func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions) -> EnqueuedJob {
         let target = request.targetBytes
-        for id in byTarget[target] ?? [] {
-            guard let job = jobs[id] else { continue }
-            guard job.download.request.url == request.url else {
-                if job.download.state.isFinal { continue }
-                return EnqueuedJob(id: id, outcome: .conflict(with: job.download.request.url))
-            }
-            if !job.download.state.isFinal {
+        let url = request.url.absoluteString
+        let found = (byTarget[target] ?? []).compactMap { jobs[$0]?.download }
+        if let other = found.first(where: { !$0.state.isFinal && $0.request.url.absoluteString != url }) {
+            return EnqueuedJob(id: other.id, outcome: .conflict(with: other.request.url))
+        }
+        if let same = found.first(where: { $0.request.url.absoluteString == url }) {
+            let id = same.id
+            if !same.state.isFinal {
                 join(id, request, options)
                 return EnqueuedJob(id: id, outcome: .joined)
             }
-            if job.download.state == .done, options.keepsFinished {
+            if same.state == .done, options.keepsFinished {
                 jobs[id]?.batches.insert(options.batch ?? "")
                 return EnqueuedJob(id: id, outcome: .kept)
             }
@@ -80,6 +81,8 @@ struct MemoryQueueState {
     private mutating func join(_ id: JobID, _ request: DownloadRequest, _ options: EnqueueOptions) {
         guard let job = jobs[id] else { return }
         jobs[id]?.batches.insert(options.batch ?? "")
+        // Somebody wants it again who came after the one who cancelled it.
+        jobs[id]?.lease?.isCancelled = false
         guard job.download.request.priority < request.priority else { return }
         leaveLine(id)
         jobs[id]?.download.request.priority = request.priority
@@ -146,11 +149,10 @@ struct MemoryQueueState {
         case .failed(let message):
             noteFailure(id, message)
             end(id, .failed, now: now)
-        case .cancelled: end(id, .cancelled, now: now)
         case .retry(let delay, let message):
             noteFailure(id, message)
             if lease.isCancelled { end(id, .cancelled, now: now) } else { wait(id, until: now + delay.milliseconds) }
-        case .released:
+        case .released, .cancelled:
             if lease.isCancelled { end(id, .cancelled, now: now) } else { wait(id) }
         }
         return true
@@ -210,7 +212,7 @@ struct MemoryQueueState {
     }
 
     mutating func renew(_ worker: QueueWorker, until: Int64) -> [RenewedLease] {
-        leased.compactMap { id in
+        leased.sorted().compactMap { id in
             guard let lease = jobs[id]?.lease, lease.worker == worker else { return nil }
             jobs[id]?.lease?.until = until
             return RenewedLease(lease: JobLease(job: id, token: lease.token), isCancelled: lease.isCancelled)
@@ -232,6 +234,7 @@ struct MemoryQueueState {
 
     mutating func cancel(_ selection: JobSelection, now: Int64) -> JobCancellation {
         var cancellation = JobCancellation()
+        defer { firstDelayOver = delayed.values.min() ?? .max }
         for id in openJobs(in: selection) {
             if case .batch(let batch) = selection {
                 jobs[id]?.batches.remove(batch)
@@ -255,7 +258,7 @@ struct MemoryQueueState {
         switch selection {
         case .all: return open.map(\.download.id).sorted()
         case .batch(let batch): return open.filter { $0.batches.contains(batch) }.map(\.download.id).sorted()
-        case .jobs(let ids): return ids.filter { jobs[$0].map { !$0.download.state.isFinal } == true }
+        case .jobs(let ids): return Set(ids).filter { jobs[$0]?.download.state.isFinal == false }.sorted()
         case .user(let user): return open.filter { $0.lane.user == user }.map(\.download.id).sorted()
         }
     }
@@ -283,6 +286,7 @@ struct MemoryQueueState {
     }
 
     func snapshot(listing count: Int) -> QueueSnapshot {
+        let count = max(0, count)
         var snapshot = QueueSnapshot()
         for job in jobs.values { snapshot.counts[job.download.state, default: 0] += 1 }
         snapshot.running = leased.sorted().prefix(count).compactMap { jobs[$0].map { .init(download: $0.download) } }

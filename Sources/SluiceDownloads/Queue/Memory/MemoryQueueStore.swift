@@ -7,7 +7,8 @@ import Synchronization
 /// Every operation takes one lock for as long as it computes, and never suspends. A claim looks at each pair of host and
 /// user that has jobs waiting; listing what waits sorts it.
 public final class MemoryQueueStore: QueueStore {
-    private let state = Mutex(MemoryQueueState())
+    /// Nil once it is closed.
+    private let state = Mutex<MemoryQueueState?>(MemoryQueueState())
     private let time: QueueTime
 
     /// An empty queue.
@@ -20,24 +21,24 @@ public final class MemoryQueueStore: QueueStore {
 
     /// See ``QueueStore/attach()``.
     public func attach() async throws -> QueueWorker {
-        QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
+        try access { _ in QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36)) }
     }
 
     /// See ``QueueStore/detach(_:)``.
     public func detach(_ worker: QueueWorker) async throws {
-        state.withLock { $0.releaseJobs(of: worker, now: time.now()) }
+        try access { $0.releaseJobs(of: worker, now: time.now()) }
     }
 
     /// See ``QueueStore/enqueue(_:options:)``.
     public func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
-        state.withLock { state in requests.map { state.enqueue($0, options) } }
+        try access { state in requests.map { state.enqueue($0, options) } }
     }
 
     /// See ``QueueStore/exchange(_:claiming:)``.
     public func exchange(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
     ) async throws -> JobExchange {
-        state.withLock { state in
+        try access { state in
             let now = time.now()
             var exchange = JobExchange()
             for settlement in settlements where !state.settle(settlement, now: now) {
@@ -55,34 +56,49 @@ public final class MemoryQueueStore: QueueStore {
 
     /// See ``QueueStore/renew(_:lease:)``.
     public func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
-        state.withLock { $0.renew(worker, until: time.now() + lease.milliseconds) }
+        try access { $0.renew(worker, until: time.now() + lease.milliseconds) }
     }
 
     /// See ``QueueStore/cancel(_:)``.
     public func cancel(_ selection: JobSelection) async throws -> JobCancellation {
-        state.withLock { $0.cancel(selection, now: time.now()) }
+        try access { $0.cancel(selection, now: time.now()) }
     }
 
     /// See ``QueueStore/jobs(_:)``.
     public func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
-        state.withLock { state in ids.compactMap { state.jobs[$0]?.download } }
+        try access { state in ids.compactMap { state.jobs[$0]?.download } }
     }
 
     /// See ``QueueStore/snapshot(listing:)``.
     public func snapshot(listing count: Int) async throws -> QueueSnapshot {
-        state.withLock { $0.snapshot(listing: count) }
+        try access { $0.snapshot(listing: count) }
     }
 
     /// See ``QueueStore/remove(_:)``.
     public func remove(_ ids: [JobID]) async throws {
-        state.withLock { $0.remove(ids) }
+        try access { $0.remove(ids) }
     }
 
     /// See ``QueueStore/prune(olderThan:keeping:)``.
     public func prune(olderThan age: Duration, keeping count: Int) async throws {
-        state.withLock { $0.prune(endedBefore: time.now() - age.milliseconds, keeping: count) }
+        try access { $0.prune(endedBefore: time.now() - age.milliseconds, keeping: count) }
     }
 
     /// See ``QueueStore/close()``.
-    public func close() async throws {}
+    public func close() async throws {
+        // What it held is destroyed after the lock is given back.
+        let held = state.withLock { $0.take() }
+        _ = held
+    }
+
+    private func access<R>(_ body: (inout MemoryQueueState) -> R) throws -> R {
+        let result = state.withLock { state -> R? in
+            guard state != nil else { return nil }
+            return body(&state!)
+        }
+        guard let result else {
+            throw QueueStoreError(.closed, description: "cannot use the queue in memory: it is closed. Make a new one.")
+        }
+        return result
+    }
 }

@@ -51,7 +51,7 @@ enum QueueSchema {
                 CREATE INDEX job_in_line ON job (priority DESC, id) WHERE state IN (0, 5);
                 CREATE INDEX job_delayed ON job (not_before) WHERE state = 5;
                 CREATE INDEX job_running ON job (worker, id) WHERE state = 1;
-                CREATE INDEX job_ended ON job (ended, id) WHERE state IN (2, 3, 4);
+                CREATE INDEX job_ended ON job (ended, id, state) WHERE state IN (2, 3, 4);
 
                 -- The batches that a job belongs to; the empty name stands for requests that came without one.
                 CREATE TABLE membership (
@@ -60,6 +60,9 @@ enum QueueSchema {
                     PRIMARY KEY (batch, job)
                 ) WITHOUT ROWID;
                 CREATE INDEX membership_of_job ON membership (job);
+
+                -- The workers that hold a lock on a file: whose is free has died.
+                CREATE TABLE worker (name TEXT PRIMARY KEY) WITHOUT ROWID;
                 """)
     }
 }

@@ -51,14 +51,17 @@ extension Database {
         case .all: return try Int64.fetchAll(self, sql: "SELECT id FROM job WHERE \(open) ORDER BY id")
         case .batch(let batch):
             return try Int64.fetchAll(
-                self, sql: "SELECT id FROM job WHERE \(open) AND id IN (SELECT job FROM membership WHERE batch = ?)",
+                self,
+                sql:
+                    "SELECT id FROM job WHERE \(open) AND id IN (SELECT job FROM membership WHERE batch = ?) ORDER BY id",
                 arguments: [batch])
         case .jobs(let ids):
             let find = try cachedStatement(sql: "SELECT id FROM job WHERE \(open) AND id = ?")
-            return try ids.compactMap { try Int64.fetchOne(find, arguments: [$0.rawValue]) }
+            return try Set(ids).sorted().compactMap { try Int64.fetchOne(find, arguments: [$0.rawValue]) }
         case .user(let user):
             return try Int64.fetchAll(
-                self, sql: "SELECT id FROM job WHERE \(open) AND lane IN (SELECT id FROM lane WHERE user = ?)",
+                self,
+                sql: "SELECT id FROM job WHERE \(open) AND lane IN (SELECT id FROM lane WHERE user = ?) ORDER BY id",
                 arguments: [user])
         }
     }

@@ -27,16 +27,15 @@ extension Database {
     fileprivate func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions, now: Int64) throws -> EnqueuedJob {
         let target = request.targetBytes
         let url = request.url.absoluteString
-        for row in try Row.fetchAll(
+        let found = try Row.fetchAll(
             cachedStatement(sql: "SELECT id, url, state FROM job WHERE target = ?"), arguments: [target])
-        {
+        for row in found where row["url"] != url && !JobState(column: row["state"]).isFinal {
+            let other = URL(string: row["url"]) ?? request.url
+            return EnqueuedJob(id: JobID(rawValue: row["id"]), outcome: .conflict(with: other))
+        }
+        for row in found where row["url"] == url {
             let id = JobID(rawValue: row["id"])
             let state = JobState(column: row["state"])
-            guard row["url"] == url else {
-                guard !state.isFinal else { continue }
-                let other = URL(string: row["url"]) ?? request.url
-                return EnqueuedJob(id: id, outcome: .conflict(with: other))
-            }
             if !state.isFinal {
                 try join(id, request, options)
                 return EnqueuedJob(id: id, outcome: .joined)
@@ -61,8 +60,10 @@ extension Database {
     }
 
     private func join(_ id: JobID, _ request: DownloadRequest, _ options: EnqueueOptions) throws {
+        // Somebody wants it again who came after the one who cancelled it.
         try run(
-            "UPDATE job SET priority = ?2 WHERE id = ?1 AND priority < ?2", [id.rawValue, request.priority])
+            "UPDATE job SET priority = max(priority, ?2), is_cancelled = 0 WHERE id = ?1",
+            [id.rawValue, request.priority])
         try addMembership(of: id, options.batch)
     }
 

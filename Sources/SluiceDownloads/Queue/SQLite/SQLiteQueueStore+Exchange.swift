@@ -12,7 +12,7 @@ extension SQLiteQueueStore {
             }
             guard let claim else { return exchange }
             try database.takeBackExpiredLeases(now: now)
-            try database.run("UPDATE job SET state = 0 WHERE state = 5 AND not_before <= ?", [now])
+            try database.run("UPDATE job SET state = 0, not_before = NULL WHERE state = 5 AND not_before <= ?", [now])
             exchange.claimed = try database.claim(claim, now: now)
             exchange.nextDue = try database.nextDue().map { .milliseconds(max(0, $0 - now)) }
             exchange.isEmpty = try exchange.claimed.count < claim.count && !database.hasOpenJobs(in: claim.batch)
@@ -27,7 +27,7 @@ extension SQLiteQueueStore {
                 "UPDATE job SET lease_until = ? WHERE state = 1 AND worker = ?",
                 [now + lease.milliseconds, worker.name])
             let held = try database.cachedStatement(
-                sql: "SELECT id, token, is_cancelled FROM job WHERE state = 1 AND worker = ?")
+                sql: "SELECT id, token, is_cancelled FROM job WHERE state = 1 AND worker = ? ORDER BY id")
             return try Row.fetchAll(held, arguments: [worker.name]).map { row in
                 RenewedLease(
                     lease: JobLease(job: JobID(rawValue: row["id"]), token: row["token"]),
@@ -49,17 +49,14 @@ extension Database {
         case .failed(let message):
             change = "state = 3, ended = ?, failures = failures + 1, message = ?"
             arguments = [now, message]
-        case .cancelled:
-            change = "state = 4, ended = ?"
-            arguments = [now]
         case .retry(let delay, let message):
             // Somebody who cancelled it while it failed wants no other attempt.
             change = """
-                state = iif(is_cancelled, 4, 5), ended = iif(is_cancelled, ?, NULL), not_before = ?,
-                failures = failures + 1, message = ?
+                state = iif(is_cancelled, 4, 5), ended = iif(is_cancelled, ?, NULL),
+                not_before = iif(is_cancelled, NULL, ?), failures = failures + 1, message = ?
                 """
             arguments = [now, now + delay.milliseconds, message]
-        case .released:
+        case .released, .cancelled:
             change = "state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL)"
             arguments = [now]
         }

@@ -15,7 +15,8 @@ extension SQLiteQueueStore {
 
     /// See ``QueueStore/snapshot(listing:)``.
     public func snapshot(listing count: Int) async throws -> QueueSnapshot {
-        try await read { database, _ in
+        let count = max(0, count)
+        return try await read { database, _ in
             var snapshot = QueueSnapshot()
             // Each from an index of its own: together they would be read from the table.
             for column in [0, 5, 1] {
@@ -26,9 +27,12 @@ extension SQLiteQueueStore {
             let ended = try database.cachedStatement(
                 sql: "SELECT state, count(*) AS number FROM job WHERE state IN (2, 3, 4) GROUP BY state")
             for row in try Row.fetchAll(ended) { snapshot.counts[JobState(column: row["state"])] = row["number"] }
-            snapshot.running = try database.list("WHERE state = 1 ORDER BY job.id", count).map { .init(download: $0) }
-            snapshot.waiting = try database.list("WHERE state IN (0, 5) ORDER BY priority DESC, job.id", count)
-            snapshot.ended = try database.list("WHERE state IN (2, 3, 4) ORDER BY ended DESC, job.id DESC", count)
+            snapshot.running = try database.list("WHERE state = 1 ORDER BY job.id", limit: count).map {
+                .init(download: $0)
+            }
+            snapshot.waiting = try database.list("WHERE state IN (0, 5) ORDER BY priority DESC, job.id", limit: count)
+            snapshot.ended = try database.list(
+                "WHERE state IN (2, 3, 4) ORDER BY ended DESC, job.id DESC", limit: count)
             return snapshot
         }
     }
@@ -36,16 +40,18 @@ extension SQLiteQueueStore {
 
 extension Database {
     func queuedDownload(_ id: Int64) throws -> QueuedDownload? {
-        try list("WHERE job.id = \(id)", 1).first
+        try list("WHERE job.id = ?", [id], limit: 1).first
     }
 
-    fileprivate func list(_ rest: String, _ count: Int) throws -> [QueuedDownload] {
+    fileprivate func list(
+        _ rest: String, _ arguments: StatementArguments = [], limit count: Int
+    ) throws -> [QueuedDownload] {
         try Row.fetchAll(
-            self,
-            sql: """
-                SELECT job.id, url, folder, name, priority, state, failures, not_before, bytes, message, user
-                FROM job JOIN lane ON lane.id = job.lane \(rest) LIMIT ?
-                """, arguments: [count]
+            cachedStatement(
+                sql: """
+                    SELECT job.id, url, folder, name, priority, state, failures, not_before, bytes, message, user
+                    FROM job JOIN lane ON lane.id = job.lane \(rest) LIMIT ?
+                    """), arguments: arguments + [count]
         ).map { try QueuedDownload(row: $0) }
     }
 

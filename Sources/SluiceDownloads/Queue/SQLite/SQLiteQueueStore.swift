@@ -39,9 +39,12 @@ public final class SQLiteQueueStore: QueueStore {
         try await open(at: url, time: .system, using: files)
     }
 
-    static func open(at url: URL, time: QueueTime, using files: FileIO = .shared) async throws -> SQLiteQueueStore {
+    static func open(
+        at url: URL, time: QueueTime, synchronous: SluiceDatabase.Synchronous = .full, using files: FileIO = .shared
+    ) async throws -> SQLiteQueueStore {
         let database = try await Self.mapping {
-            try await SluiceDatabase.open(at: url, schema: QueueSchema.current, using: files)
+            try await SluiceDatabase.open(
+                at: url, schema: QueueSchema.current, synchronous: synchronous, using: files)
         }
         return SQLiteQueueStore(database, url: url, time: time, files: files)
     }
@@ -73,7 +76,16 @@ public final class SQLiteQueueStore: QueueStore {
         let worker = QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
         if let lock = await WorkerLock.taken(for: worker, beside: url, using: files) {
             locks.withLock { $0[worker] = lock }
-            try await releaseJobsOfTheDead()
+            do {
+                try await releaseJobsOfTheDead()
+                try await write { database, _ in
+                    try database.run("INSERT INTO worker (name) VALUES (?)", [worker.name])
+                }
+            } catch {
+                _ = locks.withLock { $0.removeValue(forKey: worker) }
+                await lock.release()
+                throw error
+            }
         }
         return worker
     }
@@ -82,7 +94,7 @@ public final class SQLiteQueueStore: QueueStore {
     public func detach(_ worker: QueueWorker) async throws {
         let lock = locks.withLock { $0.removeValue(forKey: worker) }
         do {
-            try await write { try $0.releaseJobs(of: worker.name, now: $1) }
+            try await write { try $0.forget(worker.name, now: $1) }
         } catch {
             await lock?.release()
             throw error
@@ -90,13 +102,14 @@ public final class SQLiteQueueStore: QueueStore {
         await lock?.release()
     }
 
+    /// Of those that had a lock: the others' leases have to run out.
     private func releaseJobsOfTheDead() async throws {
         let names = try await read { database, _ in
-            try String.fetchAll(database, sql: "SELECT DISTINCT worker FROM job WHERE state = 1")
+            try String.fetchAll(database, sql: "SELECT name FROM worker")
         }
         for name in names where !isMine(name) {
             guard await WorkerLock.isDead(QueueWorker(name: name), beside: url, using: files) else { continue }
-            try await write { try $0.releaseJobs(of: name, now: $1) }
+            try await write { try $0.forget(name, now: $1) }
         }
     }
 
@@ -120,5 +133,13 @@ public final class SQLiteQueueStore: QueueStore {
         } catch let failure as DatabaseFailure {
             throw QueueStoreError(failure)
         }
+    }
+}
+
+extension Database {
+    /// Takes back what a worker holds that has left or died.
+    fileprivate func forget(_ worker: String, now: Int64) throws {
+        try releaseJobs(of: worker, now: now)
+        try run("DELETE FROM worker WHERE name = ?", [worker])
     }
 }

@@ -1,0 +1,186 @@
+import Foundation
+import SluiceDownloads
+import TestSupport
+import Testing
+
+@Suite struct ClaimConformance {
+    @Test(arguments: StoreKind.allCases)
+    func `jobs come by priority, then in the order of their arrival`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            for (index, priority) in [0, 2, -1, 2, 0, .max, .min].enumerated() {
+                try await fixture.add("\(index)", host: "h\(index % 3).example", priority: priority)
+            }
+            #expect(try await fixture.claimNames(3) == ["5", "1", "3"])
+            #expect(try await fixture.claimNames(9) == ["0", "4", "2", "6"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a job that comes back returns to its place`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            for name in ["a", "b", "c", "d"] { try await fixture.add(name) }
+            let claimed = try await fixture.claim(3)
+            try await fixture.settle(claimed[1], .released)
+            try await fixture.settle(claimed[0], .retry(after: .zero, message: "again"))
+            #expect(try await fixture.claimNames(4) == ["a", "b", "d"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a delay is waited for to its end`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let id = try await fixture.add("a")
+            try await fixture.settle(
+                try await fixture.claim()[0], .retry(after: .milliseconds(1500), message: "slow"))
+            let waiting = try #require(try await fixture.job(id))
+            #expect((waiting.state, waiting.failures, waiting.message) == (.waiting, 1, "slow"))
+            #expect(waiting.notBefore?.timeIntervalSince1970 == Double(fixture.time.now + 1500) / 1000)
+            fixture.time.advance(by: .milliseconds(1499))
+            let early = try await fixture.exchange(claiming: 1)
+            #expect((early.claimed.isEmpty, early.isEmpty, early.nextDue) == (true, false, .milliseconds(1)))
+            fixture.time.advance(by: .milliseconds(1))
+            // Somebody else's claim admits it, too.
+            _ = try await fixture.claim(batch: "other")
+            #expect(try await fixture.job(id)?.notBefore == nil)
+            let claimed = try await fixture.claim()
+            #expect(claimed.map(\.failures) == [1])
+            #expect(claimed.map(\.mayBePublished) == [false])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a claim for none gets none, and says no emptiness`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            #expect(try await fixture.exchange(claiming: 0).isEmpty == false)
+            try await fixture.add("a")
+            #expect(try await fixture.claim(0).isEmpty)
+            #expect(try await fixture.claim(-1).isEmpty)
+            #expect(try await fixture.store.exchange([], claiming: nil) == JobExchange())
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a claim for a batch gets its jobs only, in their order`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            try await fixture.add("a", priority: 9)
+            try await fixture.add("b", batch: "list")
+            try await fixture.add("c", priority: 1, batch: "list")
+            try await fixture.enqueue(.named("d"))
+            try await fixture.enqueue(.named("d"), batch: "list")
+            #expect(try await fixture.claimNames(9, batch: "list") == ["c", "b", "d"])
+            #expect(try await fixture.claimNames(9) == ["a"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `hosts are counted by name and port, the scheme's own port as none`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            for host in ["a.example", "A.Example:443", "a.example:80", "a.example:8443", "b.example"] {
+                try await fixture.add(host.replacing(":", with: "-"), host: host)
+            }
+            let names = try await fixture.claimNames(9, limits: .init(total: 9, perHost: 1))
+            #expect(names == ["a.example", "a.example-80", "a.example-8443", "b.example"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `users are limited across hosts, and nobody is not`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            for (name, user) in [("1", "ann"), ("2", "ann"), ("3", "bob"), ("4", nil), ("5", nil), ("6", "")] {
+                try await fixture.add(name, host: "h\(name).example", user: user)
+            }
+            let limits = DownloadLimits(total: 9, perHost: nil, perUser: 1)
+            #expect(try await fixture.claimNames(9, limits: limits) == ["1", "3", "4", "5", "6"])
+            #expect(try await fixture.claimNames(9, limits: limits) == [])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `limits below what runs already admit nothing until there is room`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            for index in 0..<6 { try await fixture.add("\(index)", user: "ann") }
+            let running = try await fixture.claim(4)
+            let tight: [DownloadLimits] = [
+                .init(total: 2, perHost: nil), .init(total: 9, perHost: 2), .init(total: 9, perHost: nil, perUser: 2),
+            ]
+            for limits in tight { #expect(try await fixture.claim(9, limits: limits).isEmpty) }
+            for job in running.prefix(2) { try await fixture.settle(job, .done(bytes: 1)) }
+            for limits in tight { #expect(try await fixture.claim(9, limits: limits).isEmpty) }
+            try await fixture.settle(running[2], .failed(message: "gone"))
+            #expect(try await fixture.claimNames(9, limits: tight[1]) == ["4"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the limits count the jobs of all workers`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let other = try await fixture.store.attach()
+            #expect(other != fixture.worker)
+            for index in 0..<4 { try await fixture.add("\(index)", host: "h\(index).example") }
+            let limits = DownloadLimits(total: 3, perHost: 1)
+            #expect(try await fixture.claim(2, limits: limits).count == 2)
+            #expect(try await fixture.claim(2, limits: limits, by: other).count == 1)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the limits hold for fifty tasks at once, and every job is claimed once`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let requests = (0..<300).map {
+                DownloadRequest.named("\($0)", host: "h\($0 % 3).example", user: "u\($0 % 7)")
+            }
+            _ = try await fixture.store.enqueue(requests, options: .init())
+            let counter = RunningCounter(limits: .init(total: 4, perHost: 2, perUser: 1))
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<50 {
+                    group.addTask { try await counter.workOff(fixture.store, as: fixture.worker) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(await counter.claimed.sorted() == requests.map(\.name).sorted())
+            #expect(await counter.violations == [])
+        }
+    }
+}
+
+/// Counts independently of the store what runs.
+actor RunningCounter {
+    let limits: DownloadLimits
+    private(set) var claimed: [String] = []
+    private(set) var violations: [String] = []
+    private var running: [DownloadRequest] = []
+
+    init(limits: DownloadLimits) { self.limits = limits }
+
+    /// Claims jobs and says of each that it is done, until none is left.
+    nonisolated func workOff(_ store: any QueueStore, as worker: QueueWorker) async throws {
+        let claim = JobClaim(worker: worker, count: 2, limits: limits, lease: .seconds(60))
+        while true {
+            let exchange = try await store.exchange([], claiming: claim)
+            for job in exchange.claimed { await begin(job.request) }
+            if exchange.isEmpty { return }
+            await Task.yield()
+            for job in exchange.claimed {
+                // Before the store knows: until it does, the job runs.
+                await end(job.request)
+                let settlement = JobSettlement(lease: job.lease, outcome: .done(bytes: 1))
+                let answer = try await store.exchange([settlement], claiming: nil)
+                if !answer.refused.isEmpty { await note("refused \(job.request.name)") }
+            }
+        }
+    }
+
+    private func note(_ violation: String) { violations.append(violation) }
+
+    private func begin(_ request: DownloadRequest) {
+        claimed.append(request.name)
+        running.append(request)
+        if running.count > limits.total { note("\(running.count) run") }
+        if running.count(where: { $0.host == request.host }) > limits.perHost ?? .max { note(request.host) }
+        if running.count(where: { $0.user == request.user }) > limits.perUser ?? .max { note(request.user ?? "") }
+    }
+
+    private func end(_ request: DownloadRequest) {
+        running.remove(at: running.firstIndex(of: request)!)
+    }
+}

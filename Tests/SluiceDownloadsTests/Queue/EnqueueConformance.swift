@@ -1,0 +1,188 @@
+import Foundation
+import HTTPTypes
+import SluiceDownloads
+import Testing
+
+@Suite struct EnqueueConformance {
+    @Test(arguments: StoreKind.allCases)
+    func `nothing enqueued is nothing remembered`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture async throws in
+            #expect(try await fixture.store.enqueue([], options: .init(batch: "empty")).isEmpty)
+            #expect(try await fixture.counts().isEmpty)
+            #expect(try await fixture.exchange(claiming: 1, batch: "empty").isEmpty)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `later jobs have greater numbers, also after all were removed`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let first = try await fixture.store.enqueue([.named("a"), .named("b")], options: .init())
+            #expect(first.map(\.outcome) == [.added, .added])
+            #expect(first[0].id < first[1].id)
+            _ = try await fixture.store.cancel(.all)
+            try await fixture.store.remove(first.map(\.id))
+            #expect(try await fixture.add("a") > first[1].id)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what was asked for comes back as it was`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let hostile = "x'; DROP TABLE job; -- \" % _ \\ \u{1F3B5}"
+            let request = DownloadRequest(
+                URL(string: "https://host.example:81/a'%3B%20DROP%20TABLE%20job?q=%22&%C3%A9#f")!,
+                to: URL(string: "file:///music/it's%20%22all%22/")!,
+                name: "it's \"x\"; -- \u{1F3B5}" + String(repeating: "n", count: 200), user: hostile, priority: .min)
+            let id = try await fixture.enqueue(request, batch: hostile).id
+            #expect(try await fixture.job(id)?.request == request)
+            #expect(try await fixture.claim(batch: hostile).first?.request == request)
+            #expect(try await fixture.store.cancel(.user(hostile)).running == [id])
+            #expect(try await fixture.store.cancel(.batch(hostile)).running == [id])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `names of 255 bytes keep their jobs apart`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture async throws in
+            let stem = String(repeating: "\u{e9}", count: 127)
+            let names = [stem + "a", stem + "b"]
+            for name in names { #expect(try await fixture.enqueue(.named(name)).outcome == .added) }
+            #expect(try await fixture.claimNames(2) == names)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `two spellings of a name are two files`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let url = URL(string: "https://host.example/x")!
+            let folder = URL(string: "file:///music/")!
+            for name in ["caf\u{e9}", "cafe\u{301}"] {
+                let enqueued = try await fixture.enqueue(DownloadRequest(url, to: folder, name: name))
+                #expect(enqueued.outcome == .added)
+            }
+            let claimed = try await fixture.claim(2).map { Array($0.request.name.utf8) }
+            #expect(claimed == [Array("caf\u{e9}".utf8), Array("cafe\u{301}".utf8)])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the same folder in two spellings is the same target`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let url = URL(string: "https://host.example/x")!
+            let id = try await fixture.enqueue(DownloadRequest(url, to: URL(string: "file:///a%20b/")!)).id
+            let other = DownloadRequest(url, to: URL(filePath: "/a b", directoryHint: .notDirectory))
+            #expect(try await fixture.enqueue(other) == EnqueuedJob(id: id, outcome: .joined))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `joining raises the priority and never lowers it`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let low = try await fixture.add("low", priority: 1)
+            try await fixture.add("high", priority: 2)
+            #expect(try await fixture.enqueue(.named("low", priority: 3)).outcome == .joined)
+            #expect(try await fixture.enqueue(.named("low", priority: -9)).id == low)
+            #expect(try await fixture.job(low)?.request.priority == 3)
+            let claimed = try await fixture.claim(2)
+            #expect(claimed.map(\.request.name) == ["low", "high"])
+            // Also while it runs: it comes back to the new place.
+            try await fixture.enqueue(.named("high", priority: 5))
+            for job in claimed { try await fixture.settle(job, .released) }
+            #expect(try await fixture.claimNames(2) == ["high", "low"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `joining a delayed job does not shorten its delay`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            try await fixture.add("a")
+            try await fixture.settle(try await fixture.claim()[0], .retry(after: .seconds(5), message: "slow"))
+            #expect(try await fixture.enqueue(.named("a", priority: 3)).outcome == .joined)
+            #expect(try await fixture.claimNames() == [])
+            fixture.time.advance(by: .seconds(5))
+            #expect(try await fixture.claimNames() == ["a"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases, [JobSettlement.Outcome.done(bytes: 1), .failed(message: "gone")])
+    func `a job that ended starts anew at the end of the line`(
+        _ kind: StoreKind, _ outcome: JobSettlement.Outcome
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let first = try await fixture.add("a", batch: "old")
+            try await fixture.settle(try await fixture.claim()[0], outcome)
+            try await fixture.add("b")
+            let again = try await fixture.enqueue(.named("a"))
+            #expect(again.outcome == .added)
+            #expect(again.id > first)
+            #expect(try await fixture.job(first) == nil)
+            let job = try #require(try await fixture.job(again.id))
+            #expect((job.failures, job.bytes, job.message, job.state) == (0, nil, nil, .waiting))
+            // It is of its new batches only.
+            #expect(try await fixture.store.cancel(.batch("old")) == JobCancellation())
+            #expect(try await fixture.claimNames(3) == ["b", "a"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `what is done is kept if asked, and what failed is not`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let done = try await fixture.add("done")
+            let failed = try await fixture.add("failed")
+            let claimed = try await fixture.claim(2)
+            try await fixture.settle(claimed[0], .done(bytes: 3))
+            try await fixture.settle(claimed[1], .failed(message: "gone"))
+            let kept = try await fixture.enqueue(.named("done"), keepsFinished: true)
+            #expect(kept == EnqueuedJob(id: done, outcome: .kept))
+            #expect(try await fixture.job(done)?.bytes == 3)
+            let anew = try await fixture.enqueue(.named("failed"), keepsFinished: true)
+            #expect(anew.outcome == .added && anew.id != failed)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `another URL for the same file is a conflict while the first is open`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let other = DownloadRequest(
+                URL(string: "https://other.example/a")!, to: URL(string: "file:///music/")!, name: "a")
+            let id = try await fixture.add("a")
+            let conflict = EnqueuedJob(id: id, outcome: .conflict(with: DownloadRequest.named("a").url))
+            #expect(try await fixture.enqueue(other, batch: "b") == conflict)
+            let claimed = try await fixture.claim()
+            #expect(try await fixture.enqueue(other) == conflict)
+            #expect(try await fixture.counts() == [.running: 1])
+            // The one that is refused is in no batch.
+            #expect(try await fixture.store.cancel(.batch("b")) == JobCancellation())
+            try await fixture.settle(claimed[0], .done(bytes: 1))
+            #expect(try await fixture.enqueue(other).outcome == .added)
+            #expect(try await fixture.counts() == [.waiting: 1, .done: 1])
+        }
+    }
+
+    /// Whichever of the two was there first.
+    @Test(arguments: StoreKind.allCases, [["a", "z"], ["z", "a"]])
+    func `a conflict takes nothing in and forgets nothing`(_ kind: StoreKind, _ hosts: [String]) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let done = try await fixture.enqueue(.named("x", host: hosts[0])).id
+            try await fixture.settle(try await fixture.claim()[0], .done(bytes: 1))
+            let open = try await fixture.enqueue(.named("x", host: hosts[1])).id
+            for keepsFinished in [false, true] {
+                let refused = try await fixture.enqueue(
+                    .named("x", host: hosts[0]), keepsFinished: keepsFinished)
+                #expect(refused.id == open)
+                #expect(refused.outcome == .conflict(with: DownloadRequest.named("x", host: hosts[1]).url))
+            }
+            #expect(try await fixture.state(done) == .done)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `requests of one call meet each other`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let jobs = try await fixture.store.enqueue(
+                [.named("a"), .named("a"), .named("a", host: "other.example")], options: .init())
+            #expect(jobs.map(\.outcome) == [.added, .joined, .conflict(with: DownloadRequest.named("a").url)])
+            #expect(Set(jobs.map(\.id)).count == 1)
+        }
+    }
+}

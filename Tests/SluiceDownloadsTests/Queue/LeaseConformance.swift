@@ -1,0 +1,172 @@
+import SluiceDownloads
+import Testing
+
+@Suite struct LeaseConformance {
+    @Test(arguments: StoreKind.allCases, JobSettlement.Outcome.samples)
+    func `a lease that was taken back changes nothing any more`(
+        _ kind: StoreKind, _ outcome: JobSettlement.Outcome
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let id = try await fixture.add("a")
+            let lost = try await fixture.claim(lease: .seconds(10))[0]
+            fixture.time.advance(by: .seconds(10))
+            let again = try await fixture.claim()
+            #expect(again.map(\.lease.job) == [id])
+            #expect(again.map(\.mayBePublished) == [true])
+            #expect(again.map(\.failures) == [0])
+            #expect(try await !fixture.settle(lost, outcome))
+            #expect(try await fixture.state(id) == .running)
+            #expect(try await fixture.settle(again[0], .done(bytes: 1)))
+            #expect(try await !fixture.settle(lost, outcome))
+            #expect(try await fixture.state(id) == .done)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases, JobSettlement.Outcome.samples)
+    func `a settlement counts once`(_ kind: StoreKind, _ outcome: JobSettlement.Outcome) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let id = try await fixture.add("a")
+            let claimed = try await fixture.claim()[0]
+            let settlement = JobSettlement(lease: claimed.lease, outcome: outcome)
+            let exchange = try await fixture.store.exchange([settlement, settlement], claiming: nil)
+            #expect(exchange.refused == [claimed.lease])
+            let failures = try #require(try await fixture.job(id)).failures
+            #expect(failures <= 1)
+            // Leases that never were, too.
+            #expect(try await !fixture.settle(JobLease(job: id, token: 0), outcome))
+            #expect(try await !fixture.settle(JobLease(job: JobID(rawValue: 99), token: 1), outcome))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `until somebody claims, a lease that ran out still counts`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            for name in ["a", "b"] { try await fixture.add(name) }
+            let claimed = try await fixture.claim(2, lease: .seconds(10))
+            fixture.time.advance(by: .seconds(100))
+            #expect(try await fixture.settle(claimed[0], .done(bytes: 1)))
+            #expect(
+                try await fixture.store.renew(fixture.worker, lease: .seconds(10)).map(\.lease) == [claimed[1].lease])
+            #expect(try await fixture.claim(9).isEmpty)
+            #expect(try await fixture.settle(claimed[1], .done(bytes: 1)))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `settlements come before the claim that takes leases back`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            for name in ["a", "b"] { try await fixture.add(name) }
+            let limits = DownloadLimits(total: 1)
+            let first = try await fixture.claim(limits: limits, lease: .seconds(1))[0]
+            fixture.time.advance(by: .seconds(2))
+            let exchange = try await fixture.exchange(
+                [JobSettlement(lease: first.lease, outcome: .done(bytes: 1))], claiming: 1, limits: limits)
+            #expect(exchange.refused.isEmpty)
+            #expect(exchange.claimed.map(\.request.name) == ["b"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a worker that renews keeps its jobs, and hears which it holds`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let other = try await fixture.store.attach()
+            for name in ["a", "b", "c", "d"] { try await fixture.add(name) }
+            let mine = try await fixture.claim(3, lease: .seconds(10))
+            let theirs = try await fixture.claim(1, lease: .seconds(10), by: other)
+            try await fixture.settle(mine[2], .failed(message: "gone"))
+            _ = try await fixture.store.cancel(.jobs([mine[1].lease.job]))
+            fixture.time.advance(by: .seconds(6))
+            let renewed = try await fixture.store.renew(fixture.worker, lease: .seconds(10))
+            #expect(
+                renewed == [
+                    RenewedLease(lease: mine[0].lease, isCancelled: false),
+                    RenewedLease(lease: mine[1].lease, isCancelled: true),
+                ])
+            fixture.time.advance(by: .seconds(6))
+            let again = try await fixture.claim(9)
+            #expect(again.map(\.lease.job) == theirs.map(\.lease.job))
+            #expect(try await fixture.settle(mine[0], .done(bytes: 1)))
+            #expect(try await fixture.store.renew(other, lease: .seconds(10)).isEmpty)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a worker that leaves gives its jobs back, and only its own`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let other = try await fixture.store.attach()
+            for name in ["a", "b"] { try await fixture.add(name) }
+            let mine = try await fixture.claim()
+            let theirs = try await fixture.claim(by: other)
+            try await fixture.store.detach(other)
+            try await fixture.store.detach(other)
+            #expect(try await !fixture.settle(theirs[0], .done(bytes: 1)))
+            #expect(try await fixture.claimNames(9) == ["b"])
+            #expect(try await fixture.settle(mine[0], .done(bytes: 1)))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the next moment to ask is the first end of a delay or a lease`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            #expect(try await fixture.exchange(claiming: 1).nextDue == nil)
+            for name in ["a", "b"] { try await fixture.add(name) }
+            #expect(try await fixture.exchange(claiming: 1, lease: .seconds(60)).nextDue == .seconds(60))
+            let job = try await fixture.claim(lease: .seconds(50))[0]
+            fixture.time.advance(by: .seconds(10))
+            let settlement = JobSettlement(lease: job.lease, outcome: .retry(after: .seconds(7), message: "slow"))
+            #expect(try await fixture.exchange([settlement], claiming: 1).nextDue == .seconds(7))
+            // A delay that somebody cancelled is nothing to wait for.
+            _ = try await fixture.store.cancel(.jobs([job.lease.job]))
+            #expect(try await fixture.exchange(claiming: 1).nextDue == .seconds(50))
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `it is empty when nothing waits or runs, of the batch or at all`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            #expect(try await fixture.exchange(claiming: 1).isEmpty)
+            try await fixture.add("mine", batch: "list")
+            try await fixture.add("other", batch: "else")
+            let first = try await fixture.exchange(claiming: 9, batch: "list")
+            #expect(first.isEmpty == false)
+            #expect(try await fixture.exchange(claiming: 9, batch: "list").isEmpty == false)
+            let retry = JobSettlement(
+                lease: first.claimed[0].lease, outcome: .retry(after: .seconds(1), message: "slow"))
+            #expect(try await fixture.exchange([retry], claiming: 9, batch: "list").isEmpty == false)
+            fixture.time.advance(by: .seconds(1))
+            let again = try await fixture.claim(batch: "list")[0]
+            let done = JobSettlement(lease: again.lease, outcome: .done(bytes: 1))
+            #expect(try await fixture.exchange([done], claiming: 9, batch: "list").isEmpty)
+            #expect(try await fixture.exchange(claiming: 9, batch: "no such").isEmpty)
+            let rest = try await fixture.exchange(claiming: 9)
+            #expect(rest.isEmpty == false && rest.claimed.count == 1)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a closed store refuses every operation`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let store = fixture.store
+            try await fixture.add("a")
+            try await store.close()
+            let operations: [() async throws -> Void] = [
+                { _ = try await store.attach() },
+                { try await store.detach(fixture.worker) },
+                { _ = try await store.enqueue([.named("b")], options: .init()) },
+                { _ = try await fixture.claim() },
+                { _ = try await store.renew(fixture.worker, lease: .seconds(1)) },
+                { _ = try await store.cancel(.all) },
+                { _ = try await store.jobs([]) },
+                { _ = try await store.snapshot(listing: 1) },
+                { try await store.remove([]) },
+                { try await store.prune(olderThan: .zero, keeping: 0) },
+            ]
+            for operation in operations {
+                let error = await #expect(throws: QueueStoreError.self) { try await operation() }
+                #expect(error?.code == .closed)
+            }
+            // Nothing to close is no failure.
+            try await store.close()
+        }
+    }
+}

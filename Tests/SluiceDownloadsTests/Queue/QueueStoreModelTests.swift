@@ -1,0 +1,256 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import SluiceDownloads
+
+/// Random operations on a store and on ``QueueModel``: whatever can be seen of the two has to be the same.
+@Suite struct QueueStoresAgainstTheModel {
+    @Test(arguments: StoreKind.allCases, [1, 2] as [UInt64])
+    func `two thousand random operations show what the model shows`(_ kind: StoreKind, _ seed: UInt64) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let other = try await fixture.store.attach()
+            var comparison = Comparison(fixture: fixture, workers: [fixture.worker, other], seed: seed)
+            for step in 0..<2000 {
+                do {
+                    try await comparison.step()
+                } catch let difference as Difference {
+                    Issue.record("seed \(seed), step \(step): \(difference.description)")
+                    return
+                }
+            }
+        }
+    }
+}
+
+private struct Difference: Error {
+    var description: String
+}
+
+/// What can be seen of a job.
+private struct Seen: Equatable {
+    var number: Int
+    var state: JobState
+    var url: URL
+    var name: [UInt8]
+    var user: String?
+    var priority: Int
+    var failures: Int
+    var bytes: Int64?
+    var message: String?
+    var notBefore: Date?
+}
+
+private struct Comparison {
+    let fixture: StoreFixture
+    let workers: [QueueWorker]
+    var random: SeededRandom
+    var model = QueueModel()
+    /// The model's numbers of the store's jobs, and the other way.
+    private var numbers: [JobID: Int] = [:]
+    private var ids: [Int: JobID] = [:]
+    /// Leases that were handed out, also those that are not valid any more.
+    private var leases: [(model: QueueModel.Lease, store: JobLease)] = []
+
+    init(fixture: StoreFixture, workers: [QueueWorker], seed: UInt64) {
+        self.fixture = fixture
+        self.workers = workers
+        random = SeededRandom(seed: seed)
+    }
+
+    private var store: any QueueStore { fixture.store }
+    private var now: Int64 { fixture.time.now }
+
+    private mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+
+    private mutating func pick<T>(of values: [T]) -> T { values[pick(values.count)] }
+
+    private func expect<T: Equatable>(_ store: T, _ model: T, _ what: String) throws {
+        if store != model { throw Difference(description: "\(what)\n  store: \(store)\n  model: \(model)") }
+    }
+
+    private func seen(_ download: QueuedDownload) -> Seen {
+        Seen(
+            number: numbers[download.id] ?? -1, state: download.state, url: download.request.url,
+            name: Array(download.request.name.utf8), user: download.request.user, priority: download.request.priority,
+            failures: download.failures, bytes: download.bytes, message: download.message,
+            notBefore: download.notBefore)
+    }
+
+    private func seen(_ job: QueueModel.Job) -> Seen {
+        Seen(
+            number: job.number, state: job.state, url: job.request.url, name: Array(job.request.name.utf8),
+            user: job.request.user, priority: job.request.priority, failures: job.failures, bytes: job.bytes,
+            message: job.message, notBefore: job.notBefore.map { Date(queueTime: $0) })
+    }
+
+    mutating func step() async throws {
+        switch pick(100) {
+        case 0..<25: try await enqueue()
+        case 25..<65: try await exchange()
+        case 65..<70: try await renew()
+        case 70..<80: try await cancel()
+        case 80..<82: try await remove()
+        case 82..<83: try await prune()
+        case 83..<84: try await detach()
+        default: fixture.time.advance(by: .seconds(pick(8)))
+        }
+        try await look()
+    }
+
+    private mutating func enqueue() async throws {
+        let batch = pick(of: ["one", "two", "three", nil])
+        let keepsFinished = pick(3) == 0
+        var requests: [DownloadRequest] = []
+        for _ in 0..<pick(5) {
+            var request = DownloadRequest.named(
+                pick(of: ["a", "b", "c", "d", "e", "f", "g", "h", "caf\u{e9}", "cafe\u{301}"]),
+                host: pick(of: ["x.example", "X.example:443", "y.example", "y.example:81"]),
+                user: pick(of: [nil, "ann", "bob"]), priority: pick(4) - 1)
+            if pick(3) > 0 { request.name = "one-\(pick(20))" }
+            requests.append(request)
+        }
+        let options = EnqueueOptions(batch: batch, keepsFinished: keepsFinished)
+        let enqueued = try await store.enqueue(requests, options: options)
+        try expect(enqueued.count, requests.count, "enqueued")
+        for (request, job) in zip(requests, enqueued) {
+            let expected = model.enqueue(request, batch: batch, keepsFinished: keepsFinished)
+            if case .added(let number) = expected {
+                (numbers[job.id], ids[number]) = (number, job.id)
+            }
+            let number = numbers[job.id] ?? -1
+            let found: QueueModel.Outcome =
+                switch job.outcome {
+                case .added: .added(number)
+                case .joined: .joined(number)
+                case .kept: .kept(number)
+                case .conflict: .conflict(number)
+                }
+            try expect(found, expected, "enqueue \(request)")
+            if case .conflict(let other) = job.outcome {
+                try expect(other, model.jobs.first { $0.number == number }!.request.url, "the conflict")
+            }
+        }
+    }
+
+    private mutating func exchange() async throws {
+        var settlements: [JobSettlement] = []
+        var refused: [JobLease] = []
+        for _ in 0..<min(pick(4), leases.count) {
+            // Mostly late ones, which may be valid.
+            let lease = leases[leases.count - 1 - pick(min(leases.count, 6))]
+            let outcome = pick(of: JobSettlement.Outcome.samples)
+            settlements.append(JobSettlement(lease: lease.store, outcome: outcome))
+            if !model.settle(lease.model, outcome, now: now) { refused.append(lease.store) }
+        }
+        guard pick(5) > 0 else {
+            let exchange = try await store.exchange(settlements, claiming: nil)
+            try expect(exchange.refused, refused, "refused")
+            return try expect(exchange.claimed, [], "claimed without a claim")
+        }
+        let limits = DownloadLimits(
+            total: 1 + pick(6), perHost: pick(of: [nil, 1, 2]), perUser: pick(of: [nil, 1, 2]))
+        let (worker, count, lease) = (pick(2), pick(5), 1 + pick(30))
+        let batch = pick(4) == 0 ? pick(of: ["one", "two", ""]) : nil
+        let exchange = try await store.exchange(
+            settlements,
+            claiming: JobClaim(
+                worker: workers[worker], count: count, limits: limits, lease: .seconds(lease), batch: batch))
+        let claimed = model.claim(
+            count, worker: worker, limits: limits, lease: Int64(lease) * 1000, batch: batch, now: now)
+        try expect(exchange.refused, refused, "refused")
+        try expect(exchange.claimed.map { numbers[$0.lease.job] }, claimed.map(\.number), "claimed under \(limits)")
+        for (found, expected) in zip(exchange.claimed, claimed) {
+            try expect(found.failures, expected.failures, "failures of a claim")
+            try expect(found.mayBePublished, expected.mayBePublished, "mayBePublished of a claim")
+            try expect(found.request, expected.request, "request of a claim")
+            leases.append((expected.lease!, found.lease))
+        }
+        try expect(exchange.nextDue, model.nextDue.map { .milliseconds($0 - now) }, "nextDue")
+        try expect(exchange.isEmpty, count > 0 && model.isEmpty(batch), "isEmpty of \(batch ?? "all")")
+    }
+
+    private mutating func renew() async throws {
+        let worker = pick(2)
+        let found = try await store.renew(workers[worker], lease: .seconds(9))
+        let expected = model.renew(worker: worker, until: now + 9000)
+        try expect(
+            Set(found),
+            Set(
+                expected.map { one in
+                    RenewedLease(
+                        lease: leases.first { $0.model.claim == one.lease.claim }!.store,
+                        isCancelled: one.isCancelled)
+                }), "renewed")
+        try expect(found.count, expected.count, "renewed once each")
+    }
+
+    private mutating func cancel() async throws {
+        let selection: JobSelection
+        let expected: (stopped: [Int], running: [Int])
+        switch pick(12) {
+        case 0:
+            selection = .all
+            expected = model.cancel(now: now, { _ in true })
+        case 1..<3:
+            let user = pick(of: ["ann", "bob", "nobody"])
+            selection = .user(user)
+            expected = model.cancel(now: now, { $0.request.user == user })
+        case 3..<6:
+            let batch = pick(of: ["one", "two", "three", ""])
+            selection = .batch(batch)
+            expected = model.cancel(now: now, { $0.batches.contains(batch) }, batch: batch)
+        default:
+            let numbers = someNumbers()
+            selection = .jobs(numbers.compactMap { ids[$0] })
+            expected = model.cancel(now: now, { numbers.contains($0.number) })
+        }
+        let found = try await store.cancel(selection)
+        try expect(found.stopped.map { numbers[$0.id]! }.sorted(), expected.stopped, "stopped by \(selection)")
+        try expect(found.running.map { numbers[$0]! }.sorted(), expected.running, "to be stopped by \(selection)")
+        try expect(found.stopped.allSatisfy { $0.state == .cancelled }, true, "stopped ones are cancelled")
+    }
+
+    /// Some that are there, and some that are not; some of them twice.
+    private mutating func someNumbers() -> [Int] {
+        guard let last = model.jobs.last?.number else { return [] }
+        var numbers: [Int] = []
+        for _ in 0..<pick(4) { numbers.append(max(1, last - pick(30))) }
+        return numbers
+    }
+
+    private mutating func remove() async throws {
+        let numbers = someNumbers()
+        try await store.remove(numbers.compactMap { ids[$0] })
+        model.remove(Set(numbers))
+    }
+
+    private mutating func prune() async throws {
+        let (age, count) = (pick(200), pick(20))
+        try await store.prune(olderThan: .seconds(age), keeping: count)
+        model.prune(before: now - Int64(age) * 1000, keeping: count)
+    }
+
+    private mutating func detach() async throws {
+        let worker = pick(2)
+        try await store.detach(workers[worker])
+        model.takeBack(now: now) { $0.worker == worker }
+    }
+
+    private mutating func look() async throws {
+        let count = pick(of: [0, 1, 3, 1000])
+        let snapshot = try await store.snapshot(listing: count)
+        for state in JobState.allCases {
+            try expect(snapshot.count(state), model.jobs.count { $0.state == state }, "count of \(state)")
+        }
+        try expect(
+            snapshot.running.map { seen($0.download) },
+            model.jobs.filter { $0.state == .running }.prefix(count).map(seen), "running")
+        try expect(snapshot.waiting.map(seen), model.inOrder.prefix(count).map(seen), "waiting")
+        try expect(snapshot.ended.map(seen), model.endedLatestFirst.prefix(count).map(seen), "ended")
+        let numbers = someNumbers()
+        try expect(
+            try await store.jobs(numbers.compactMap { ids[$0] }).map(seen),
+            numbers.compactMap { number in model.jobs.first { $0.number == number }.map(seen) }, "jobs \(numbers)")
+    }
+}

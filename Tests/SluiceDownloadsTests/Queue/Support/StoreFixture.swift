@@ -1,0 +1,139 @@
+import Foundation
+import GRDB
+import SluiceDatabase
+import SluiceFiles
+import SluiceHTTP
+import Testing
+
+@testable import SluiceDownloads
+
+/// The stores that the conformance suite is run against.
+enum StoreKind: CaseIterable, Sendable {
+    case memory
+    case sqlite
+}
+
+/// A store with a clock that stands still, and one worker.
+struct StoreFixture: Sendable {
+    let store: any QueueStore
+    let time: VirtualTime
+    let worker: QueueWorker
+
+    /// Makes an empty store for a test.
+    static func with(_ kind: StoreKind, _ test: (StoreFixture) async throws -> Void) async throws {
+        let time = VirtualTime()
+        switch kind {
+        case .memory:
+            let store = MemoryQueueStore(time: time.queueTime)
+            try await test(StoreFixture(store: store, time: time, worker: store.attach()))
+        case .sqlite:
+            try await withQueueFile { url in
+                // The tests cut no power: thousands of syncs are left out.
+                let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
+                try await test(StoreFixture(store: store, time: time, worker: store.attach()))
+                try await store.close()
+            }
+        }
+    }
+
+    // MARK: What tests do all the time
+
+    /// Enqueues one request.
+    @discardableResult
+    func enqueue(_ request: DownloadRequest, batch: String? = nil, keepsFinished: Bool = false) async throws
+        -> EnqueuedJob
+    {
+        try await store.enqueue([request], options: EnqueueOptions(batch: batch, keepsFinished: keepsFinished))[0]
+    }
+
+    /// Enqueues a request of this name and returns its job.
+    @discardableResult
+    func add(
+        _ name: String, host: String = "host.example", user: String? = nil, priority: Int = 0, batch: String? = nil
+    ) async throws -> JobID {
+        try await enqueue(.named(name, host: host, user: user, priority: priority), batch: batch).id
+    }
+
+    /// Claims jobs, without limits unless told.
+    func claim(
+        _ count: Int = 1, limits: DownloadLimits = .none, lease: Duration = .seconds(60), batch: String? = nil,
+        by other: QueueWorker? = nil
+    ) async throws -> [ClaimedJob] {
+        try await exchange(claiming: count, limits: limits, lease: lease, batch: batch, by: other).claimed
+    }
+
+    /// The names of the jobs that are claimed.
+    func claimNames(_ count: Int = 1, limits: DownloadLimits = .none, batch: String? = nil) async throws -> [String] {
+        try await claim(count, limits: limits, batch: batch).map(\.request.name)
+    }
+
+    func exchange(
+        _ settlements: [JobSettlement] = [], claiming count: Int = 0, limits: DownloadLimits = .none,
+        lease: Duration = .seconds(60), batch: String? = nil, by other: QueueWorker? = nil
+    ) async throws -> JobExchange {
+        let claim = JobClaim(worker: other ?? worker, count: count, limits: limits, lease: lease, batch: batch)
+        return try await store.exchange(settlements, claiming: claim)
+    }
+
+    /// Settles a job; whether the store took it.
+    @discardableResult
+    func settle(_ job: ClaimedJob, _ outcome: JobSettlement.Outcome) async throws -> Bool {
+        try await settle(job.lease, outcome)
+    }
+
+    @discardableResult
+    func settle(_ lease: JobLease, _ outcome: JobSettlement.Outcome) async throws -> Bool {
+        let exchange = try await store.exchange([JobSettlement(lease: lease, outcome: outcome)], claiming: nil)
+        #expect(exchange.refused.isEmpty || exchange.refused == [lease])
+        #expect(exchange.claimed.isEmpty)
+        return exchange.refused.isEmpty
+    }
+
+    func job(_ id: JobID) async throws -> QueuedDownload? { try await store.jobs([id]).first }
+
+    func state(_ id: JobID) async throws -> JobState? { try await job(id)?.state }
+
+    /// How many jobs are in each state that occurs.
+    func counts() async throws -> [JobState: Int] { try await store.snapshot(listing: 0).counts }
+}
+
+extension DownloadLimits {
+    /// More than any test runs.
+    static let none = DownloadLimits(total: 1_000_000, perHost: nil)
+}
+
+extension DownloadRequest {
+    /// A request for `https://HOST/NAME` to a folder of the tests.
+    static func named(
+        _ name: String, host: String = "host.example", user: String? = nil, priority: Int = 0
+    ) -> DownloadRequest {
+        var url = URLComponents()
+        (url.scheme, url.path) = ("https", "/" + name)
+        let parts = host.split(separator: ":", maxSplits: 1)
+        url.host = String(parts[0])
+        if parts.count > 1 { url.port = Int(parts[1]) }
+        return DownloadRequest(
+            url.url!, to: URL(string: "file:///music/")!, name: name, user: user, priority: priority)
+    }
+}
+
+extension JobSettlement.Outcome {
+    /// One of each kind.
+    static let samples: [Self] = [
+        .done(bytes: 7), .failed(message: "gone"), .retry(after: .seconds(5), message: "slow"), .released, .cancelled,
+    ]
+}
+
+/// The file of a queue in an empty folder.
+func withQueueFile(_ test: (URL) async throws -> Void) async throws {
+    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await test(folder.appending(path: "queue.db", directoryHint: .notDirectory))
+    }
+}
+
+extension SQLiteQueueStore {
+    /// Runs SQL that a program of somebody else might.
+    func execute(_ sql: String) async throws {
+        try await write { database, _ in try database.execute(sql: sql) }
+    }
+}
