@@ -1,0 +1,55 @@
+import Foundation
+import SluiceFiles
+
+/// An nginx of our own on 127.0.0.1.
+enum Nginx {
+    /// Serves the files in `root` on a free port while `body` runs; its own files are in `work`.
+    static func serve(_ root: URL, work: URL, _ body: (UInt16) async throws -> Void) async throws {
+        let port = try Loopback.freePort()
+        let configuration = work.appending(path: "nginx.conf")
+        try await Data(text(root: root.path, work: work.path, port: port).utf8).asyncWrite(to: configuration)
+        let log = work.appending(path: "error.log").path
+        let server = Process()
+        server.executableURL = try Programs.found("nginx")
+        server.arguments = ["-e", log, "-p", work.path, "-c", configuration.path]
+        server.standardInput = FileHandle.nullDevice
+        try server.run()
+        do {
+            try await waitUntilReady(server, port, log: log)
+            try await body(port)
+        } catch {
+            await stop(server)
+            throw error
+        }
+        await stop(server)
+    }
+
+    private static func waitUntilReady(_ server: Process, _ port: UInt16, log: String) async throws {
+        for _ in 0..<400 {
+            if Loopback.accepts(port) { return }
+            if !server.isRunning { break }
+            try await Task.sleep(for: .milliseconds(25))
+        }
+        let errors = (try? await Data(asyncContentsOf: URL(filePath: log))) ?? Data()
+        throw RowFailure.missing("nginx did not start: \(String(decoding: errors, as: UTF8.self))")
+    }
+
+    private static func stop(_ server: Process) async {
+        server.terminate()
+        while server.isRunning { try? await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    private static func text(root: String, work: String, port: UInt16) -> String {
+        """
+        daemon off; master_process off; pid \(work)/nginx.pid; error_log \(work)/error.log;
+        events { worker_connections 1024; }
+        http {
+            access_log off; sendfile on; keepalive_requests 100000;
+            client_body_temp_path \(work)/t1; proxy_temp_path \(work)/t2; fastcgi_temp_path \(work)/t3;
+            uwsgi_temp_path \(work)/t4; scgi_temp_path \(work)/t5;
+            server { listen 127.0.0.1:\(port); root \(root); }
+        }
+
+        """
+    }
+}
