@@ -16,7 +16,7 @@ struct Children {
         }
     }
 
-    /// The small program that starts them; see there.
+    /// The small program that starts them, lets them have signals, and ends those that hang; see there.
     let childUsage: URL
     /// Where it writes.
     let report: URL

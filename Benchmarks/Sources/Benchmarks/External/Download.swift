@@ -26,7 +26,7 @@ struct Download {
             try await content(index, size).asyncWrite(
                 to: root.appending(path: "\(index).bin"), options: .init(durability: .none))
         }
-        try await Nginx.serve(root, work: folder) { port in
+        try await Nginx.serve(root, work: folder, childUsage: stage.childUsage) { port in
             try await download.writeLists(port: port)
             try await body(download)
         }

@@ -4,24 +4,31 @@ import SluiceFiles
 /// An nginx of our own on 127.0.0.1.
 enum Nginx {
     /// Serves the files in `root` on a free port while `body` runs; its own files are in `work`.
-    static func serve(_ root: URL, work: URL, _ body: (UInt16) async throws -> Void) async throws {
+    ///
+    /// `childUsage` starts it and stops it when its input ends, which it also does when this process is killed.
+    static func serve(
+        _ root: URL, work: URL, childUsage: URL, _ body: (UInt16) async throws -> Void
+    ) async throws {
         let port = try Loopback.freePort()
         let configuration = work.appending(path: "nginx.conf")
         try await Data(text(root: root.path, work: work.path, port: port).utf8).asyncWrite(to: configuration)
         let log = work.appending(path: "error.log").path
         let server = Process()
-        server.executableURL = try Programs.found("nginx")
-        server.arguments = ["-e", log, "-p", work.path, "-c", configuration.path]
-        server.standardInput = FileHandle.nullDevice
+        server.executableURL = childUsage
+        server.arguments = [
+            "--serve", try Programs.found("nginx").path, "-e", log, "-p", work.path, "-c", configuration.path,
+        ]
+        let input = Pipe()
+        server.standardInput = input
         try server.run()
         do {
             try await waitUntilReady(server, port, log: log)
             try await body(port)
         } catch {
-            await stop(server)
+            try? await stop(server, input)
             throw error
         }
-        await stop(server)
+        try await stop(server, input)
     }
 
     private static func waitUntilReady(_ server: Process, _ port: UInt16, log: String) async throws {
@@ -34,9 +41,14 @@ enum Nginx {
         throw RowFailure.missing("nginx did not start: \(String(decoding: errors, as: UTF8.self))")
     }
 
-    private static func stop(_ server: Process) async {
-        server.terminate()
-        while server.isRunning { try? await Task.sleep(for: .milliseconds(10)) }
+    /// Ends its input and waits. ChildUsage kills what does not stop in time.
+    private static func stop(_ server: Process, _ input: Pipe) async throws {
+        try input.fileHandleForWriting.close()
+        for _ in 0..<1_000 {
+            if !server.isRunning { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw RowFailure.leftBehind("nginx under process \(server.processIdentifier) did not stop")
     }
 
     private static func text(root: String, work: String, port: UInt16) -> String {

@@ -75,10 +75,12 @@ enum RowFailure: Error, CustomStringConvertible {
     case missing(String)
     /// A contender computed something else than it should have.
     case wrongResult(String)
+    /// A process that the row started is still there.
+    case leftBehind(String)
 
     var description: String {
         switch self {
-        case .missing(let what): what
+        case .missing(let what), .leftBehind(let what): what
         case .wrongResult(let what): "wrong result: \(what)"
         }
     }

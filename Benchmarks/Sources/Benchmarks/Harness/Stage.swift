@@ -7,7 +7,7 @@ struct Stage: Sendable {
     let rounds: Int
     /// The `sluice` to run; it may be missing.
     let sluice: URL
-    /// The program beside this one that starts children.
+    /// The program beside this one that starts children and looks after them.
     let childUsage: URL
 
     /// How much to do, and how much with `--quick`.

@@ -23,7 +23,7 @@ struct BenchmarkCommand: AsyncParsableCommand {
     @Flag(help: "Fail where a row cannot run because a program is missing.")
     var requireAll = false
 
-    @Option(help: .init("Also write the results to a file.", valueName: "file"))
+    @Option(help: .init("Also write the results to a file, anew after each row.", valueName: "file"))
     var json: String?
 
     @Option(help: .init("The sluice to run. By default the one beside this program.", valueName: "path"))
@@ -43,13 +43,22 @@ struct BenchmarkCommand: AsyncParsableCommand {
             for row in rows { print("\(row.name), against \(row.peer)") }
             return
         }
-        var outcomes: [Outcome] = []
+        var report = Report(json: json.map { URL(filePath: $0) }, requireAll: requireAll)
+        try report.write()
+        print("\(Machine.text), \(stage.rounds) rounds\(stage.isQuick ? ", quick" : "")\n")
+        fflush(nil)
+        let table = Table(rows)
+        table.writeHead()
         let runner = Runner(stage: stage)
         for row in rows {
-            FileHandle.standardError.write(Data("\(row.name), against \(row.peer)\n".utf8))
-            outcomes.append(await runner.run(row))
+            table.writeStart(of: row)
+            let outcome = await runner.run(row)
+            table.writeEnd(outcome)
+            report.add(outcome)
+            try report.write()
         }
-        try report(outcomes)
+        if !report.problems.isEmpty { print("\n" + report.problems.joined(separator: "\n")) }
+        if report.isFailure { throw ExitCode.failure }
     }
 
     private var stage: Stage {
@@ -58,31 +67,5 @@ struct BenchmarkCommand: AsyncParsableCommand {
             isQuick: quick, rounds: rounds ?? (quick ? 3 : 7),
             sluice: sluice.map { URL(filePath: $0) } ?? folder.appending(path: "sluice"),
             childUsage: folder.appending(path: "ChildUsage"))
-    }
-
-    private func report(_ outcomes: [Outcome]) throws {
-        var results: [RowResult] = []
-        var problems: [String] = []
-        var isFailure = false
-        for outcome in outcomes {
-            switch outcome {
-            case .measured(let result):
-                results.append(result)
-            case .notRun(let row, let why):
-                problems.append("not run: \(row.name), against \(row.peer): \(why)")
-                isFailure = isFailure || requireAll
-            case .failed(let row, let why):
-                problems.append("failed: \(row.name), against \(row.peer): \(why)")
-                isFailure = true
-            }
-        }
-        print(Table.text(results))
-        if !problems.isEmpty { print("\n" + problems.joined(separator: "\n")) }
-        if let json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-            try encoder.encode(results).write(to: URL(filePath: json))
-        }
-        if isFailure { throw ExitCode.failure }
     }
 }

@@ -11,7 +11,9 @@ enum QueueRows {
         ]
     }
 
-    private static func name(_ producers: Int) -> String { "queue/\(producers) producers to 1 consumer" }
+    private static func name(_ producers: Int) -> String {
+        "queue/\(producers) producer\(producers == 1 ? "" : "s") to 1 consumer"
+    }
 
     private static func againstStream(producers: Int, figure: Figure? = nil) -> Row {
         Row(name(producers), .perSecond("elements"), against: "AsyncStream", figure: figure) { stage, rounds in
