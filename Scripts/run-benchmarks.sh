@@ -3,8 +3,11 @@
 #
 #     Scripts/run-benchmarks.sh --filter limiter
 #
-# Sluice and its dependencies are taken from the root's release build, which Scripts/build-release.sh makes.
+# The benchmarks are a package of their own, built into the root's folder, so that Sluice and its dependencies are built
+# once. The root goes first: the rows of `sluice get` run its program, which must not be an old one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-(cd Benchmarks && swift build -c release --scratch-path ../.build)
+Scripts/build-release.sh
+# With the variable that build-release.sh sets: else each would compile anew what the other built.
+(cd Benchmarks && SLUICE_WARNINGS_AS_ERRORS=1 swift build -c release --scratch-path ../.build)
 exec .build/release/Benchmarks "$@"

@@ -32,7 +32,7 @@ struct Table {
 
     private let widths: [Column: Int]
 
-    /// Columns are as wide as what is known of these rows, and as numbers of seven digits.
+    /// Columns are as wide as what is known of these rows, and as numbers of eight digits.
     init(_ rows: [Row]) {
         widths = .init(
             uniqueKeysWithValues: Column.allCases.map { column in
@@ -41,7 +41,7 @@ struct Table {
                     case .row: rows.map(\.name)
                     case .peer: rows.map(\.peer)
                     case .unit: rows.map(\.unit.label)
-                    case .ours, .peers: ["1,234,567"]
+                    case .ours, .peers: ["12,345,678"]
                     case .ratio: ["12.3"]
                     case .range: ["0.001–0.001"]
                     case .figure: rows.map { $0.figure?.text(in: $0.unit) ?? "" }
