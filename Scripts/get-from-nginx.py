@@ -47,7 +47,7 @@ def start_nginx(root: pathlib.Path, work: pathlib.Path) -> tuple[subprocess.Pope
 
 
 def check(folder: pathlib.Path, count: int, size: int) -> None:
-    names = sorted(entry.name for entry in folder.iterdir())
+    names = sorted(entry.name for entry in folder.glob("*"))
     if names != sorted(f"{index}.bin" for index in range(count)):
         sys.exit(f"{folder}: the files are not those asked for; {len(names)} instead of {count}")
     for index in range(count):
