@@ -1,24 +1,20 @@
 #!/usr/bin/env python3
-"""Downloads from a real nginx with `sluice get` and with curl, compares every byte, and prints both rates.
+"""Downloads from a real nginx with `sluice get` and compares every byte. How fast it is tells Scripts/run-benchmarks.sh.
 
-    Scripts/get-from-nginx.py                 2,000 files of 16 KiB and 4 of 64 MiB, once
-    Scripts/get-from-nginx.py --rounds 5      medians of 5 rounds, the two programs in turn
+    Scripts/get-from-nginx.py                 2,000 files of 16 KiB and 4 of 64 MiB
     Scripts/get-from-nginx.py --sluice PATH   another binary than .build/release/sluice
 
 The server listens on 127.0.0.1, on a port that the system chooses, and ends with the script. Everything is on tmpfs where
-/dev/shm is one. Fails if a byte differs, a partial file is left, or a program does not end with 0.
+/dev/shm is one. Fails if a byte differs, a partial file is left, or sluice does not end with 0.
 """
-import argparse, hashlib, os, pathlib, shutil, signal, socket, statistics, subprocess, sys, tempfile, time
+import argparse, hashlib, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, time
 
 MIB = 1 << 20
 SETS = {"2,000 files of 16 KiB": (2000, 16 << 10), "4 files of 64 MiB": (4, 64 * MIB)}
 
 
 def blocks(index: int, size: int):
-    """The file's bytes, which belong to it alone, in blocks of at most a megabyte.
-
-    Never the whole: the memory of a child process is counted from its parent's peak (getrusage(2)).
-    """
+    """The file's bytes, which belong to it alone, in blocks of at most a megabyte."""
     block = hashlib.shake_256(f"file {index}".encode()).digest(min(size, MIB))
     for start in range(0, size, len(block)):
         yield block[: size - start]
@@ -50,21 +46,8 @@ def start_nginx(root: pathlib.Path, work: pathlib.Path) -> tuple[subprocess.Pope
     sys.exit("nginx did not start within 10 seconds")
 
 
-def timed(command: list[str]) -> tuple[float, float, int]:
-    """Runs a command; returns seconds on the wall, of processor time, and the peak of its memory in bytes."""
-    began = time.monotonic()
-    # curl draws its parallel progress even when it is told to be silent.
-    errors = subprocess.DEVNULL if command[0] == "curl" else None
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=errors)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.monotonic() - began
-    if status != 0:
-        sys.exit(f"{' '.join(command[:4])} … ended with {os.waitstatus_to_exitcode(status)}")
-    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
-
-
 def check(folder: pathlib.Path, count: int, size: int) -> None:
-    names = sorted(entry.name for entry in folder.iterdir())
+    names = sorted(entry.name for entry in folder.glob("*"))
     if names != sorted(f"{index}.bin" for index in range(count)):
         sys.exit(f"{folder}: the files are not those asked for; {len(names)} instead of {count}")
     for index in range(count):
@@ -75,13 +58,11 @@ def check(folder: pathlib.Path, count: int, size: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--sluice", default=str(pathlib.Path(__file__).parents[1] / ".build/release/sluice"))
     parser.add_argument("--durability", default="none")
     options = parser.parse_args()
-    for program in ["nginx", "curl"]:
-        if not shutil.which(program):
-            sys.exit(f"{program} is missing: run Scripts/install-system-packages.sh")
+    if not shutil.which("nginx"):
+        sys.exit("nginx is missing: run Scripts/install-system-packages.sh")
     if not os.access(options.sluice, os.X_OK):
         sys.exit(f"{options.sluice} is missing: run Scripts/build-release.sh")
     base = "/dev/shm" if os.path.ismount("/dev/shm") else None
@@ -100,37 +81,24 @@ def main() -> None:
         server, port = start_nginx(root, work)
         try:
             for number, (name, (count, size)) in enumerate(SETS.items()):
-                compare(options, work, f"http://127.0.0.1:{port}/{number}", name, count, size)
+                download(options, work, f"http://127.0.0.1:{port}/{number}", name, count, size)
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait(timeout=10)
 
 
-def compare(options, work: pathlib.Path, url: str, name: str, count: int, size: int) -> None:
+def download(options, work: pathlib.Path, url: str, name: str, count: int, size: int) -> None:
     target = work / "target"
     listing = work / "list"
     listing.write_text("".join(f"{url}/{index}.bin\n" for index in range(count)))
-    config = work / "curl.config"
-    config.write_text("".join(f'url = "{url}/{index}.bin"\noutput = "{target}/{index}.bin"\n' for index in range(count)))
-    commands = {
-        "sluice get": [options.sluice, "get", "-q", "-j", "8", "--durability", options.durability,
-                       "-d", str(target), "-i", str(listing)],
-        "curl --parallel": ["curl", "-s", "--parallel", "--parallel-max", "8", "--create-dirs", "-K", str(config)],
-    }
-    rows: dict[str, list[tuple[float, float, int]]] = {command: [] for command in commands}
-    for _ in range(options.rounds):
-        for command, arguments in commands.items():
-            shutil.rmtree(target, ignore_errors=True)
-            rows[command].append(timed(arguments))
-            check(target, count, size)
-    print(f"\n{name}, {options.rounds} rounds, medians, every byte compared:")
-    for command, samples in rows.items():
-        seconds, processor, memory = (statistics.median(column) for column in zip(*samples))
-        print(f"  {command:16} {count / seconds:9,.0f} files/s {count * size / seconds / 1e6:9,.0f} MB/s "
-              f"{processor:7.2f} s CPU {memory / MIB:6.0f} MiB")
-    ratios = sorted(theirs[0] / ours[0] for ours, theirs in zip(rows["sluice get"], rows["curl --parallel"]))
-    print(f"  sluice's rate is {statistics.median(ratios):.2f} × curl's, pair by pair")
-    shutil.rmtree(target, ignore_errors=True)
+    status = subprocess.run(
+        [options.sluice, "get", "-q", "-j", "8", "--durability", options.durability, "-d", target, "-i", listing],
+        stdin=subprocess.DEVNULL, timeout=300).returncode
+    if status != 0:
+        sys.exit(f"sluice get of {name} ended with {status}")
+    check(target, count, size)
+    print(f"{name}: every byte is the server's")
+    shutil.rmtree(target)
 
 
 main()

@@ -1,0 +1,53 @@
+import Foundation
+import SluiceFiles
+
+/// Runs programs and tells what they used.
+struct Children {
+    /// What a child and its children used.
+    struct Usage {
+        var seconds: Double
+        var processorSeconds: Double
+        var peakBytes: Double
+
+        func sample(operations: Int, bytes: Int) -> Sample {
+            Sample(
+                operations: operations, bytes: bytes, seconds: seconds, processorSeconds: processorSeconds,
+                peakBytes: peakBytes)
+        }
+    }
+
+    /// The small program that starts them, lets them have signals, and ends those that hang; see there.
+    let childUsage: URL
+    /// Where it writes.
+    let report: URL
+
+    /// Runs a program to its end; throws unless that is 0. What it prints is dropped, except its errors.
+    func run(_ program: URL, _ arguments: [String]) async throws -> Usage {
+        let process = Process()
+        process.executableURL = childUsage
+        process.arguments = [report.path, program.path] + arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        // curl draws its parallel progress even when it is told to be silent.
+        if program.lastPathComponent != "sluice" { process.standardError = FileHandle.nullDevice }
+        let status = try await process.status()
+        guard status == 0 else {
+            throw RowFailure.wrongResult(
+                "\(program.lastPathComponent) \(arguments.prefix(3).joined(separator: " ")) … ended with \(status)")
+        }
+        let text = String(decoding: try await Data(asyncContentsOf: report), as: UTF8.self)
+        let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+        guard numbers.count == 3 else { throw RowFailure.wrongResult("\(childUsage.path) reported “\(text)”") }
+        return Usage(seconds: numbers[0], processorSeconds: numbers[1], peakBytes: numbers[2])
+    }
+}
+
+extension Process {
+    /// Starts it and waits for its end, without blocking a thread.
+    fileprivate func status() async throws -> Int32 {
+        try await withCheckedThrowingContinuation { continuation in
+            terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do { try run() } catch { continuation.resume(throwing: error) }
+        }
+    }
+}

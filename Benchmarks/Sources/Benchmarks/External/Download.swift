@@ -1,0 +1,103 @@
+import Foundation
+import SluiceFiles
+
+/// Files behind an nginx, and the two programs that fetch them into one folder.
+struct Download {
+    private let count: Int
+    private let size: Int
+    private let work: URL
+    private let target: URL
+    private let children: Children
+    private let sluice: URL
+    private let curl: URL
+
+    /// Makes the files in `folder` and serves them while `body` runs.
+    static func with(
+        _ count: Int, of size: Int, in folder: URL, _ stage: Stage, _ body: (Download) async throws -> Void
+    ) async throws {
+        let download = Download(
+            count: count, size: size, work: folder, target: folder.appending(path: "target"),
+            children: Children(childUsage: stage.childUsage, report: folder.appending(path: "usage")),
+            sluice: try Programs.existing(stage.sluice, remedy: "run Scripts/build-release.sh, or pass --sluice"),
+            curl: try Programs.found("curl"))
+        let root = folder.appending(path: "root")
+        try await FileIO.shared.makeDirectory(at: root)
+        for index in 0..<count {
+            try await content(index, size).asyncWrite(
+                to: root.appending(path: "\(index).bin"), options: .init(durability: .none))
+        }
+        try await Nginx.serve(root, work: folder, childUsage: stage.childUsage) { port in
+            try await download.writeLists(port: port)
+            try await body(download)
+        }
+    }
+
+    // MARK: Contenders
+
+    func sluice(durability: String? = nil) async throws -> Sample {
+        let level = durability.map { ["--durability", $0] } ?? []
+        return try await fetch(
+            sluice, ["get", "-q", "-j", "8", "-d", target.path, "-i", list.path] + level)
+    }
+
+    /// With `thenSync` a shell runs curl and then sync(1), and both count.
+    func curl(thenSync: Bool = false) async throws -> Sample {
+        let arguments = ["-s", "--parallel", "--parallel-max", "8", "--create-dirs", "-K", config.path]
+        guard thenSync else { return try await fetch(curl, arguments) }
+        return try await fetch(
+            try Programs.found("sh"),
+            ["-c", "folder=$1; shift; \"$@\" && sync \"$folder\"/*", "sh", target.path, curl.path] + arguments)
+    }
+
+    /// The same binary, doing nothing.
+    func idle() async throws -> Sample {
+        try await children.run(sluice, ["--help"]).sample(operations: 1, bytes: 0)
+    }
+
+    private func fetch(_ program: URL, _ arguments: [String]) async throws -> Sample {
+        let usage = try await children.run(program, arguments)
+        try await checkFiles()
+        try await FileIO.shared.removeTree(target)
+        return usage.sample(operations: count, bytes: count * size)
+    }
+
+    // MARK: Files
+
+    private var list: URL { work.appending(path: "list") }
+    private var config: URL { work.appending(path: "curl.config") }
+
+    private func writeLists(port: UInt16) async throws {
+        var (list, config) = ("", "")
+        for index in 0..<count {
+            let url = "http://127.0.0.1:\(port)/\(index).bin"
+            list += "\(url)\n"
+            config += "url = \"\(url)\"\noutput = \"\(target.path)/\(index).bin\"\n"
+        }
+        try await Data(list.utf8).asyncWrite(to: self.list)
+        try await Data(config.utf8).asyncWrite(to: self.config)
+    }
+
+    /// A file's bytes: its number again and again, so that no two are alike.
+    private static func content(_ index: Int, _ size: Int) -> Data {
+        let block = Data("file \(index) ".utf8)
+        var data = Data(capacity: size + block.count)
+        while data.count < min(size, 4096) { data.append(block) }
+        while data.count < size { data.append(data) }
+        return data.prefix(size)
+    }
+
+    /// The files are those asked for, of their size, and no other; the first and the last byte by byte.
+    /// (Scripts/get-from-nginx.py compares all bytes of all.)
+    private func checkFiles() async throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: target.path)
+        try check(names.count, count)
+        for index in 0..<count {
+            let file = target.appending(path: "\(index).bin")
+            try check(try await FileIO.shared.status(of: file)?.size ?? -1, size)
+            if index == 0 || index == count - 1 {
+                let isSame = try await Data(asyncContentsOf: file) == Self.content(index, size)
+                if !isSame { throw RowFailure.wrongResult("\(index).bin is not what the server holds") }
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/// What a row shows of a sample. A row whose figure is a ratio of rates shows rates.
+struct Unit: Sendable {
+    let label: String
+    let value: @Sendable (Sample) -> Double
+
+    static let nanoseconds = Unit(label: "ns") { $0.seconds / Double($0.operations) * 1e9 }
+    static let microseconds = Unit(label: "µs") { $0.seconds / Double($0.operations) * 1e6 }
+    static let milliseconds = Unit(label: "ms") { $0.seconds / Double($0.operations) * 1e3 }
+    static let megabytesPerSecond = Unit(label: "MB/s") { Double($0.bytes) / $0.seconds / 1e6 }
+    /// Of a child process.
+    static let peakMebibytes = Unit(label: "MiB peak") { ($0.peakBytes ?? .nan) / 1_048_576 }
+
+    /// Operations in a second, under their own name: `files`, `reads`.
+    static func perSecond(_ operations: String) -> Unit {
+        Unit(label: "\(operations)/s") { Double($0.operations) / $0.seconds }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import SluiceCache
+import Synchronization
+
+/// Hits in a cache of 1,000 entries under keys as long as a URL.
+enum CacheRows {
+    static var all: [Row] { [againstDictionary, againstNSCache] }
+
+    private static let keys = (0..<1_000).map { "https://example.com/pictures/large/\($0).jpeg" }
+
+    private static func row(against peer: String, _ lookUp: @escaping () -> (Int) -> Int) -> Row {
+        Row("cache/hit in memory", .nanoseconds, against: peer, figure: .below(1_000), slices: 25) { stage, rounds in
+            let passes = stage.count(10, quick: 4)
+            let (count, total) = (passes * keys.count, passes * keys.count * (keys.count - 1) / 2)
+            let cache = MemoryCache<String, Int>(costLimit: .max, countLimit: keys.count)
+            for (index, key) in keys.enumerated() { cache.insert(index, for: key, cost: 1) }
+            let theirs = lookUp()
+            try await rounds(
+                { try await timed(count, expecting: total) { sum(passes) { cache.value(for: keys[$0]) ?? -1 } } },
+                { try await timed(count, expecting: total) { sum(passes, theirs) } })
+        }
+    }
+
+    private static var againstDictionary: Row {
+        row(against: "Dictionary behind a Mutex") {
+            let cache = LockedDictionary()
+            for (index, key) in keys.enumerated() { cache.insert(index, for: key) }
+            return { cache.value(for: keys[$0]) ?? -1 }
+        }
+    }
+
+    private static var againstNSCache: Row {
+        row(against: "NSCache") {
+            let cache = NSCache<NSString, Box>()
+            let names = keys.map { NSString(string: $0) }
+            for (index, name) in names.enumerated() { cache.setObject(Box(index), forKey: name) }
+            return { cache.object(forKey: names[$0])?.value ?? -1 }
+        }
+    }
+
+    private static func sum(_ passes: Int, _ lookUp: (Int) -> Int) -> Int {
+        var sum = 0
+        for _ in 0..<passes {
+            for index in keys.indices { sum &+= lookUp(index) }
+        }
+        return sum
+    }
+}
+
+private final class LockedDictionary: Sendable {
+    private let entries = Mutex<[String: Int]>([:])
+
+    func insert(_ value: Int, for key: String) { entries.withLock { $0[key] = value } }
+    func value(for key: String) -> Int? { entries.withLock { $0[key] } }
+}
+
+private final class Box {
+    let value: Int
+    init(_ value: Int) { self.value = value }
+}

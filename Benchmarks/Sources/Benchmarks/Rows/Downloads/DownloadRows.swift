@@ -1,0 +1,54 @@
+import Foundation
+
+/// `sluice get` beside curl, 8 connections each, from an nginx on loopback.
+enum DownloadRows {
+    static var all: [Row] { [smallFiles, smallFilesDurable, largeFiles, memory] }
+
+    private static let small = 16 << 10
+    private static let curl = "curl --parallel"
+
+    private static var smallFiles: Row {
+        Row("get/2,000 files of 16 KiB, --durability none", .perSecond("files"), against: curl, figure: .atLeast(0.6)) {
+            stage, rounds in
+            try await stage.withFolder { folder in
+                try await Download.with(stage.count(2_000, quick: 1_000), of: small, in: folder, stage) { download in
+                    try await rounds({ try await download.sluice(durability: "none") }, { try await download.curl() })
+                }
+            }
+        }
+    }
+
+    /// In the folder for temporary files: there is nothing to make durable in memory.
+    private static var smallFilesDurable: Row {
+        Row("get/2,000 files of 16 KiB, by default", .perSecond("files"), against: "\(curl), then sync of each") {
+            stage, rounds in
+            try await stage.withFolderOnDisk { folder in
+                try await Download.with(stage.count(2_000, quick: 250), of: small, in: folder, stage) { download in
+                    try await rounds({ try await download.sluice() }, { try await download.curl(thenSync: true) })
+                }
+            }
+        }
+    }
+
+    private static var largeFiles: Row {
+        Row("get/8 files of 64 MiB, --durability none", .megabytesPerSecond, against: curl, figure: .atLeast(1)) {
+            stage, rounds in
+            try await stage.withFolder { folder in
+                try await Download.with(8, of: stage.count(64, quick: 16) << 20, in: folder, stage) { download in
+                    try await rounds({ try await download.sluice(durability: "none") }, { try await download.curl() })
+                }
+            }
+        }
+    }
+
+    private static var memory: Row {
+        Row("get/peak memory, 8 files of 64 MiB", .peakMebibytes, against: "sluice --help", figure: .atMostMore(40)) {
+            stage, rounds in
+            try await stage.withFolder { folder in
+                try await Download.with(8, of: stage.count(64, quick: 16) << 20, in: folder, stage) { download in
+                    try await rounds({ try await download.sluice(durability: "none") }, { try await download.idle() })
+                }
+            }
+        }
+    }
+}

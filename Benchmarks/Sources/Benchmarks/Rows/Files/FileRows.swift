@@ -1,0 +1,56 @@
+import Foundation
+import NIOCore
+import SluiceFiles
+import _NIOFileSystem
+
+enum FileRows {
+    static var all: [Row] { serial + manyTasks }
+}
+
+/// Who reads a whole file; the file's bytes are cached by the system.
+enum Reader: String {
+    case sluice = "Data(asyncContentsOf:)"
+    case nio = "NIOFileSystem"
+    /// Blocks the thread that it is called on: what Sluice is there to avoid, and the fastest that there is.
+    case foundation = "Foundation (blocks its thread)"
+
+    /// Reads the file and returns its length and its last byte in one number.
+    func read(_ url: URL) async throws -> Int {
+        switch self {
+        case .sluice:
+            let data = try await Data(asyncContentsOf: url)
+            return Self.summary(data.count, data.last)
+        case .nio:
+            let buffer = try await ByteBuffer(contentsOf: FilePath(url.path), maximumSizeAllowed: .gibibytes(1))
+            let last = buffer.getInteger(at: buffer.writerIndex - 1, as: UInt8.self)
+            return Self.summary(buffer.readableBytes, last)
+        case .foundation:
+            let data = try Data(contentsOf: url)
+            return Self.summary(data.count, data.last)
+        }
+    }
+
+    /// What ``read(_:)`` returns for a file.
+    static func summary(_ count: Int, _ last: UInt8?) -> Int { count &* 256 &+ Int(last ?? 0) }
+}
+
+/// Files of one size, each with a last byte of its own.
+struct ReadableFiles: Sendable {
+    let urls: [URL]
+    let size: Int
+
+    init(_ count: Int, of size: Int, in folder: URL) async throws {
+        self.size = size
+        urls = (0..<count).map { folder.appending(path: "\($0)") }
+        var data = Data(count: size)
+        for (index, url) in urls.enumerated() {
+            data[size - 1] = UInt8(truncatingIfNeeded: index)
+            try await data.asyncWrite(to: url, options: .init(durability: .none))
+        }
+    }
+
+    /// What reading all of them once must add up to.
+    var summary: Int {
+        urls.indices.reduce(0) { $0 &+ Reader.summary(size, UInt8(truncatingIfNeeded: $1)) }
+    }
+}

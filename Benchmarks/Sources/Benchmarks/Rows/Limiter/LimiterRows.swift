@@ -1,0 +1,3 @@
+enum LimiterRows {
+    static var all: [Row] { uncontended + contended + drained }
+}
