@@ -44,6 +44,12 @@ struct GetRun: Sendable {
             return .failure(CommandFailure(.store, "\(error)"))
         } catch let error as FileError {
             return .failure(CommandFailure(.localFile, "\(error)"))
+        } catch let error as DownloadError {
+            // What ends a run rather than one download: a full disk.
+            let again = options.database == nil ? "the same command with --no-clobber" : "the same command"
+            return .failure(
+                CommandFailure(
+                    ExitStatus(error), "\(error)", "stopped; what has arrived is kept: run \(again) to go on"))
         } catch is CancellationError {
             return .failure(CommandFailure(.interrupted, "interrupted before anything was downloaded"))
         } catch {

@@ -14,17 +14,15 @@ final class CoordinatorRun: Sendable {
     let end: DownloadCoordinator.RunEnd
     let onEvent: @Sendable (DownloadEvent) -> Void
     let state: Mutex<CoordinatorState>
-    private let worker: QueueWorker
     private let queue = AsyncQueue<DownloadAttempt>()
     private let waker = Pulse()
     private let folders: FolderMaker
 
     init(
-        coordinator: DownloadCoordinator, worker: QueueWorker, end: DownloadCoordinator.RunEnd,
+        coordinator: DownloadCoordinator, end: DownloadCoordinator.RunEnd,
         onEvent: @escaping @Sendable (DownloadEvent) -> Void
     ) {
         self.coordinator = coordinator
-        self.worker = worker
         self.end = end
         self.onEvent = onEvent
         folders = FolderMaker(files: coordinator.files)
@@ -32,7 +30,8 @@ final class CoordinatorRun: Sendable {
     }
 
     /// Works until the end that was asked for, or cancellation, or a failure of the store.
-    func work() async throws {
+    func work(as worker: QueueWorker) async throws {
+        state.withLock { $0.worker = worker }
         await withDiscardingTaskGroup { group in
             group.addTask { await self.tick() }
             for _ in 0..<coordinator.limits.total {
@@ -84,8 +83,8 @@ final class CoordinatorRun: Sendable {
         guard state.withLock({ $0.beginExchange() }) else { return }
         repeat {
             let isStopping = Task.isCancelled
-            let (settled, room) = state.withLock { $0.takeSettled(total: coordinator.limits.total) }
-            let claim = isStopping || room == 0 ? nil : claim(room)
+            let (settled, room, worker) = state.withLock { $0.takeSettled(total: coordinator.limits.total) }
+            let claim = isStopping || room == 0 ? nil : claim(room, for: worker)
             guard claim != nil || !settled.isEmpty else { continue }
             do {
                 let exchange = try await coordinator.store.exchange(settled.map(\.settlement), claiming: claim)
@@ -96,7 +95,7 @@ final class CoordinatorRun: Sendable {
         } while state.withLock({ $0.endExchange() })
     }
 
-    private func claim(_ room: Int) -> JobClaim {
+    private func claim(_ room: Int, for worker: QueueWorker) -> JobClaim {
         var batch: String?
         if case .whenBatchIsEmpty(let name) = end { batch = name }
         return JobClaim(
@@ -130,7 +129,8 @@ final class CoordinatorRun: Sendable {
         if state.withLock({ $0.isStopping }) { queue.finish() }
     }
 
-    private func fail(_ error: any Error, giving settled: [SettledJob]) {
+    /// Ends the run with an error.
+    func fail(_ error: any Error, giving settled: [SettledJob] = []) {
         let tasks = state.withLock { $0.fail(error, settled) }
         for task in tasks { task.cancel() }
         queue.finish()
@@ -161,9 +161,9 @@ final class CoordinatorRun: Sendable {
         let now = coordinator.timing.time.now()
         guard let held = state.withLock({ $0.leasesToRenew(now: now, period: renewalPeriod) }) else { return }
         do {
-            let renewed = try await coordinator.store.renew(worker, lease: coordinator.configuration.lease)
+            let renewed = try await coordinator.store.renew(held.worker, lease: coordinator.configuration.lease)
             cancel(renewed.filter(\.isCancelled).map(\.lease.job))
-            let lost = held.subtracting(renewed.map(\.lease))
+            let lost = held.leases.subtracting(renewed.map(\.lease))
             let tasks = state.withLock { state in lost.compactMap { state.lose($0) } }
             for task in tasks { task.cancel() }
         } catch {

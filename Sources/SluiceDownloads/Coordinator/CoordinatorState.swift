@@ -24,6 +24,8 @@ struct CoordinatorState {
     private var armedUntil: Int64 = .max
     private var due: Int64?
     private var lastRenewed: Int64
+    /// Who this run is to the store, once it has introduced itself.
+    var worker: QueueWorker?
     private(set) var isStopping = false
     private(set) var failure: (any Error)?
 
@@ -91,10 +93,11 @@ struct CoordinatorState {
     }
 
     /// What is to be told to the store, and how many more jobs there is room for.
-    mutating func takeSettled(total: Int) -> (settled: [SettledJob], room: Int) {
+    mutating func takeSettled(total: Int) -> (settled: [SettledJob], room: Int, worker: QueueWorker) {
+        guard let worker else { return ([], 0, QueueWorker(name: "")) }
         defer { settled = [] }
         for one in settled { active[one.settlement.lease.job] = nil }
-        return (settled, isStopping ? 0 : max(0, total - active.count))
+        return (settled, isStopping ? 0 : max(0, total - active.count), worker)
     }
 
     mutating func fail(_ error: any Error, _ untold: [SettledJob]) -> [Task<SettledJob?, Never>] {
@@ -122,10 +125,10 @@ struct CoordinatorState {
     }
 
     /// The leases that are held, if it is time to renew them.
-    mutating func leasesToRenew(now: Int64, period: Int64) -> Set<JobLease>? {
-        guard now - lastRenewed >= period else { return nil }
+    mutating func leasesToRenew(now: Int64, period: Int64) -> (worker: QueueWorker, leases: Set<JobLease>)? {
+        guard let worker, now - lastRenewed >= period else { return nil }
         lastRenewed = now
-        return active.isEmpty ? nil : Set(active.values.map(\.lease))
+        return active.isEmpty ? nil : (worker, Set(active.values.map(\.lease)))
     }
 }
 

@@ -41,7 +41,9 @@ struct DownloadAttempt: Sendable {
             do {
                 request.headerFields.append(contentsOf: try await fields(job.request))
             } catch let error where !(error is CancellationError) {
-                throw DownloadError(.headerFields(cause: "\(error)"), url: request.url, target: request.target)
+                // By its type only: it is written down, and its text may hold a secret.
+                throw DownloadError(
+                    .headerFields(cause: "\(type(of: error))"), url: request.url, target: request.target)
             }
         }
         return Transfer(
@@ -56,6 +58,11 @@ struct DownloadAttempt: Sendable {
     func failed(_ error: DownloadError) -> SettledJob {
         var error = error
         error.attempts = job.failures + 1
+        if case .file(let file) = error.reason, file.code == .noSpace {
+            // The next job would fail as this one did: none is lost that way.
+            run.fail(error)
+            return settled(.released, .released(job: id))
+        }
         if case .targetExists = error.reason, configuration.existing == .skip {
             return settled(.done(bytes: 0), .finished(job: id, outcome: .skipped))
         }

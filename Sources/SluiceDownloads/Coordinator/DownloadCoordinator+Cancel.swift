@@ -10,11 +10,14 @@ extension DownloadCoordinator {
     /// done, and their files stay.
     ///
     /// Jobs that another process runs are stopped by it, which may take as long as a third of its lease; this waits for
-    /// that.
+    /// that, or until the lease has run out, if it died. Files that cannot be removed stay; a later attempt uses or replaces
+    /// them.
+    ///
+    /// A job that two have asked for is one job: cancelling those of a user cancels the jobs that this user asked for first.
     ///
     /// - Throws: ``QueueStoreError``; `CancellationError` when the task is cancelled while it waits: the jobs are cancelled
     ///   all the same.
-    public func cancel(_ selection: JobSelection) async throws {
+    @concurrent public func cancel(_ selection: JobSelection) async throws {
         let pulse = observers.pulse()
         defer { observers.remove(pulse) }
         let cancellation = try await store.cancel(selection)
@@ -27,6 +30,8 @@ extension DownloadCoordinator {
         while try await store.jobs(cancellation.running).contains(where: { $0.state == .running }) {
             try Task.checkCancellation()
             await pulse.wait(atMost: timing.poll, sleep: timing.sleep)
+            // Nobody else may be there to see that a lease has run out: a claim of nothing does.
+            _ = try await store.exchange([], claiming: .nothing)
         }
     }
 }

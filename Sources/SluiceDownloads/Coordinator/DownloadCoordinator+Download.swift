@@ -1,3 +1,4 @@
+import Crypto
 import SluiceFiles
 import Synchronization
 
@@ -55,21 +56,21 @@ extension DownloadCoordinator {
     ///         try await DownloadCoordinator(transport: transport).download(urls.map { DownloadRequest($0, to: music) })
     ///     }
     ///
-    /// Enqueues the requests, runs until they have ended, and forgets them. When it is stopped before that, they stay in the
-    /// store: the same list, given to a coordinator of the same store, goes on where it was, and what was done by then
-    /// counts as skipped while its file is there. A request that writes the same file as an earlier one, or its partial file,
-    /// fails.
+    /// Enqueues the requests, runs until they have ended, and forgets them if all ended well. Otherwise they stay in the
+    /// store: the same list, given to a coordinator of the same store, goes on where it was. What was done by then counts as
+    /// skipped while its file is there, what failed or was cancelled is tried anew. A request that writes the same file as an
+    /// earlier one, or its partial file, fails; of such a request the event names no job (number 0).
     ///
-    /// `onEvent` is called at each step with the request's place in the list, from the task that takes it; it must be quick
-    /// and must not block. The coordinator must not be running otherwise.
+    /// `onEvent` is called at each step with the request's place in the list, from the task that takes it, of several at the
+    /// same time; it must be quick and must not block. The coordinator must not be running otherwise: that stops the program.
     ///
     /// - Cancellation: as for ``run(until:onEvent:)``; the summary counts what is left undone.
-    /// - Throws: ``QueueStoreError``. Each request's own error is in the summary and in its event.
-    public func download(
+    /// - Throws: As ``run(until:onEvent:)`` does. Each request's own error is in the summary and in its event.
+    @concurrent public func download(
         _ requests: [DownloadRequest],
         onEvent: @escaping @Sendable (_ index: Int, _ event: DownloadEvent) -> Void = { _, _ in }
     ) async throws -> DownloadSummary {
-        let batch = "list \(UInt64.random(in: 0 ... .max))"
+        let batch = Self.batch(of: requests)
         let conflicts = DownloadRequest.conflicts(in: requests)
         let indices = requests.indices.filter { conflicts[$0] == nil }
         let jobs = try await enqueueList(indices.map { requests[$0] }, batch)
@@ -109,15 +110,42 @@ extension DownloadCoordinator {
             }
             group.cancelAll()
         }
-        for job in try await store.jobs(Array(places.keys)) where job.state.isFinal {
-            // Another process may have carried it out.
-            if let index = places[job.id], !ended.withLock({ $0.contains(index) }) {
-                note(index, requests[index].end(of: job))
-            }
-        }
+        let silent = places.filter { place in !ended.withLock { $0.contains(place.value) } }
+        for (index, event) in try await endsElsewhere(of: silent, requests) { note(index, event) }
         let result = summary.withLock { $0 }
-        if result.unfinished == 0 { try await store.remove(Array(known.keys)) }
+        if result.isComplete { try await store.forget(batch: batch) }
         return result
+    }
+
+    /// The same list is the same batch, in every process: it is forgotten as a whole.
+    private static func batch(of requests: [DownloadRequest]) -> String {
+        var digest = SHA256()
+        for request in requests {
+            digest.update(data: Data(request.url.absoluteString.utf8))
+            digest.update(data: [0])
+            digest.update(data: request.targetBytes)
+            digest.update(data: [0])
+        }
+        return "list " + digest.finalize().prefix(16).map { String($0, radix: 16) }.joined(separator: ".")
+    }
+
+    /// How jobs ended that another process has worked on: nothing was heard of them here.
+    private func endsElsewhere(
+        of places: [JobID: Int], _ requests: [DownloadRequest]
+    ) async throws -> [(index: Int, event: DownloadEvent)] {
+        guard !places.isEmpty else { return [] }
+        var ends: [(Int, DownloadEvent)] = []
+        var gone = places
+        for job in try await store.jobs(Array(places.keys)) {
+            guard let index = gone.removeValue(forKey: job.id), job.state.isFinal else { continue }
+            ends.append((index, requests[index].end(of: job)))
+        }
+        // That process may have had the same list, and have forgotten it when all was done.
+        for (job, index) in gone {
+            let status = try? await files.status(of: requests[index].target, followingLinks: false)
+            if status != nil { ends.append((index, .finished(job: job, outcome: .skipped))) }
+        }
+        return ends
     }
 
     /// Enqueues a list; what is done already stays so if its file is still there.

@@ -17,7 +17,7 @@ extension DownloadCoordinator {
     /// - Parameter batch: A name for these requests together, for ``cancel(_:)``.
     /// - Throws: ``QueueStoreError``.
     @discardableResult
-    public func enqueue(
+    @concurrent public func enqueue(
         _ requests: [DownloadRequest], batch: String? = nil, options: EnqueueOptions = .init()
     ) async throws -> [DownloadHandle] {
         var options = options
@@ -48,15 +48,19 @@ public struct DownloadHandle: Sendable {
     /// The job's number.
     public var id: JobID { enqueued.id }
 
-    /// The job as it is when it has ended: done, failed or cancelled.
+    /// The job as it is when it has ended: done, failed or cancelled, as its ``QueuedDownload/state`` says.
     ///
     /// Waits for that, however long; somebody must run the queue.
     ///
-    /// - Throws: ``QueueStoreError``, also when the job was forgotten meanwhile; `CancellationError` at once when the task is
+    /// - Throws: ``DownloadError`` for a request that was not taken in (``DownloadError/Reason/conflict(with:)``);
+    ///   ``QueueStoreError``, also when the job was forgotten meanwhile; `CancellationError` at once when the task is
     ///   cancelled, which has no effect on the job.
     public var result: QueuedDownload {
         get async throws {
-            try await coordinator.observers.withPulse(of: id) { pulse in
+            if case .conflict(let other) = enqueued.outcome {
+                throw DownloadError(.conflict(with: other), url: request.url, target: request.target)
+            }
+            return try await coordinator.observers.withPulse(of: id) { pulse in
                 while true {
                     try Task.checkCancellation()
                     guard let job = try await coordinator.store.jobs([id]).first else {
@@ -74,12 +78,24 @@ public struct DownloadHandle: Sendable {
         }
     }
 
-    /// What happens to the job in this process from now on, until it has ended.
+    /// What happens to the job in this process from now on, until it has ended, by whomever; at once if it has already, or
+    /// if the request was not taken in.
     ///
-    /// Other processes' work on it is not seen here. Events that nobody takes stay in memory until the job ends or the
-    /// sequence is dropped.
-    public var events: some AsyncSequence<DownloadEvent, Never> & Sendable {
-        JobEvents(job: id, observers: coordinator.observers)
+    ///     for await event in handle.events() { show(event) }
+    ///
+    /// For one reader: each call begins anew. Other processes' work on the job is not seen here. Events that nobody takes
+    /// stay in memory until the job ends or the sequence is dropped.
+    public func events() -> some AsyncSequence<DownloadEvent, Never> & Sendable {
+        JobEvents(handle: self)
+    }
+
+    /// Whether nothing more will be heard of the job: it has ended, is forgotten, or was never taken in.
+    fileprivate var isOver: Bool {
+        get async {
+            if case .conflict = enqueued.outcome { return true }
+            guard let jobs = try? await coordinator.store.jobs([id]) else { return true }
+            return jobs.first?.state.isFinal ?? true
+        }
     }
 }
 
@@ -87,24 +103,45 @@ public struct DownloadHandle: Sendable {
 private struct JobEvents: AsyncSequence, Sendable {
     typealias Failure = Never
 
+    private let handle: DownloadHandle
     private let subscription: Subscription
 
-    init(job: JobID, observers: QueueObservers) {
-        subscription = Subscription(job: job, observers: observers)
+    init(handle: DownloadHandle) {
+        self.handle = handle
+        subscription = Subscription(job: handle.id, observers: handle.coordinator.observers)
     }
 
-    func makeAsyncIterator() -> Iterator {
-        Iterator(subscription: subscription, elements: subscription.queue.elements.makeAsyncIterator())
-    }
+    func makeAsyncIterator() -> Iterator { Iterator(handle: handle, subscription: subscription) }
 
     struct Iterator: AsyncIteratorProtocol {
+        fileprivate let handle: DownloadHandle
         fileprivate let subscription: Subscription
-        fileprivate var elements: AsyncQueue<DownloadEvent>.Elements.Iterator
+        /// Whether it is known that the end will be heard of: the job had not ended after listening began.
+        private var isSure = false
 
-        mutating func next() async -> DownloadEvent? { await elements.next() }
+        fileprivate init(handle: DownloadHandle, subscription: Subscription) {
+            self.handle = handle
+            self.subscription = subscription
+        }
+
+        mutating func next() async -> DownloadEvent? { await next(isolation: nil) }
 
         mutating func next(isolation actor: isolated (any Actor)?) async -> DownloadEvent? {
-            await elements.next(isolation: actor)
+            let queue = subscription.queue
+            let coordinator = handle.coordinator
+            while !Task.isCancelled {
+                if let event = queue.tryDequeue() { return event }
+                if !isSure {
+                    // What was heard before the answer is told first.
+                    if await handle.isOver { return queue.tryDequeue() }
+                    isSure = !coordinator.store.isShared
+                }
+                if isSure { return try? await queue.dequeue() }
+                // Another process may end it, and nothing is heard of that here.
+                await coordinator.observers.waitForChange(
+                    atMost: coordinator.timing.poll, sleep: coordinator.timing.sleep)
+            }
+            return nil
         }
     }
 

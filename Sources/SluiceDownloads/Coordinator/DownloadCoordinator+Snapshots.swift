@@ -16,7 +16,7 @@ extension DownloadCoordinator {
     }
 
     /// The queue as it is now.
-    public func snapshot(listing count: Int = 100) async throws -> QueueSnapshot {
+    @concurrent public func snapshot(listing count: Int = 100) async throws -> QueueSnapshot {
         var snapshot = try await store.snapshot(listing: count)
         if let run = current.withLock({ $0 }) { run.addProgress(to: &snapshot) }
         return snapshot

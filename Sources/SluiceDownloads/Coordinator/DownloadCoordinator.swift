@@ -6,16 +6,18 @@ import Synchronization
 /// Downloads what a queue holds, under limits, and shows the queue to whoever looks.
 ///
 ///     let downloads = DownloadCoordinator(
-///         store: try await .sqlite(at: url), transport: transport, limits: .init(total: 8, perHost: 4, perUser: 1))
+///         store: try await SQLiteQueueStore.open(at: url), transport: transport,
+///         limits: .init(total: 8, perHost: 4, perUser: 1))
 ///     try await downloads.enqueue(playlist.map { DownloadRequest($0.url, to: folder, user: me) }, batch: "playlist 7")
-///     for await snapshot in downloads.snapshots() { render(snapshot) }
+///     for try await snapshot in downloads.snapshots() { render(snapshot) }
 ///     try await downloads.cancel(.all)
 ///
 /// Somebody has to run it: ``run(until:onEvent:)`` does the work in the task that calls it, until that is cancelled or the
 /// queue is empty. Enqueuing, cancelling and looking are possible from anywhere, whether it runs or not.
 ///
-/// **Limits** hold for all who share the store, exactly: what a user may have running is decided when a job is handed out,
-/// in one step with the counting.
+/// **Limits** hold for all who share the store and give the same, exactly: what a user may have running is decided when a
+/// job is handed out, in one step with the counting. The host is the URL's own; redirects are not counted. Size and duration
+/// of a file are not bounded; a server that sends nothing is given up by the transport.
 ///
 /// **Durable.** With an SQLite store a request is on the disk when ``enqueue(_:batch:options:)`` returns. A process that is
 /// killed at any moment loses no job and leaves no partial file under a final name; the next run goes on where it was,
@@ -33,9 +35,13 @@ public final class DownloadCoordinator: Sendable {
         public var durability: Durability
         /// How long a job of this process stays its own if it shows no sign of life; renewed at a third of it.
         public var lease: Duration
-        /// Asked for the fields of a request each time that it begins, for credentials: they are never stored. What it
-        /// throws is the job's failure.
+        /// Asked for the fields of a request before each of its attempts, for credentials: they are never stored, and sent to
+        /// the URL's origin only. Look at the host before giving a secret out. Called by several attempts at once, each of which
+        /// holds its place under the limits meanwhile. What it throws is the job's failure, for good, and named by its type
+        /// only.
         public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
+        /// How long ended jobs are remembered, and how many at most; older ones are forgotten when a run begins.
+        public var history: (age: Duration, count: Int) = (.seconds(30 * 86_400), 10_000)
 
         /// A configuration; by default existing files are left alone and are errors, and a file has its name only once
         /// its bytes are on the disk.
@@ -67,7 +73,8 @@ public final class DownloadCoordinator: Sendable {
 
     /// A coordinator of the jobs in `store`, which downloads through `transport`.
     ///
-    /// Nothing happens until it is run. Several may share a store, in this process and in others.
+    /// Nothing happens until it is run. Several may share an `SQLiteQueueStore`'s file, in this process and in others; a
+    /// `MemoryQueueStore` is for one. Neither store nor transport is closed by it.
     public convenience init(
         store: any QueueStore = MemoryQueueStore(), transport: any Transport, limits: DownloadLimits = .init(),
         configuration: Configuration = .init(), files: FileIO = .shared
@@ -121,22 +128,60 @@ public final class DownloadCoordinator: Sendable {
     ///
     /// - Cancellation: stops claiming, stops the transfers, each of which keeps what it has, gives the jobs back, and returns
     ///   without throwing: being cancelled is how a service ends.
-    /// - Throws: ``QueueStoreError`` where the store fails; transfers are stopped before that.
-    public func run(
+    /// - Throws: ``QueueStoreError`` where the store fails; a ``DownloadError`` where the disk is full, which another job
+    ///   would meet as well: that job waits again, as the others do. Transfers are stopped before that. It may be run again.
+    @concurrent public func run(
         until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws {
-        let worker = try await store.attach()
-        let run = CoordinatorRun(coordinator: self, worker: worker, end: end, onEvent: onEvent)
+        let run = CoordinatorRun(coordinator: self, end: end, onEvent: onEvent)
         current.withLock { current in
             precondition(current == nil, "DownloadCoordinator: it runs already; share it, or make another on its store")
             current = run
         }
-        let result = await Result { try await run.work() }
+        let result = await Result { try await work(run) }
         current.withLock { $0 = nil }
         observers.noteChange()
-        try await store.detach(worker)
-        observers.noteChange()
         try result.get()
+    }
+
+    private func work(_ run: CoordinatorRun) async throws {
+        let worker = try await store.attach()
+        let result = await Result {
+            try await store.prune(olderThan: configuration.history.age, keeping: configuration.history.count)
+            try await run.work(as: worker)
+        }
+        let detached = await Result { try await store.detach(worker) }
+        // What ended the run is more telling than what follows from it.
+        try result.get()
+        try detached.get()
+    }
+
+    /// Runs the queue while `body` does something with it, and stops it then.
+    ///
+    ///     try await downloads.withRun { downloads in
+    ///         try await downloads.enqueue(songs)
+    ///         for try await snapshot in downloads.snapshots() { … }
+    ///     }
+    ///
+    /// - Throws: What `body` throws; what the run throws, after `body` has been cancelled and has returned.
+    public func withRun<R: Sendable>(
+        _ body: @escaping @Sendable (DownloadCoordinator) async throws -> R
+    ) async throws -> R {
+        try await withThrowingTaskGroup(of: R?.self) { group in
+            group.addTask {
+                try await self.run()
+                return nil
+            }
+            group.addTask { try await body(self) }
+            var result: R?
+            while let next = try await group.next() {
+                guard let next else { continue }
+                result = next
+                group.cancelAll()
+            }
+            guard let result else { throw CancellationError() }
+            return result
+        }
     }
 }
 
@@ -160,11 +205,6 @@ struct CoordinatorTiming: Sendable {
     var frame = Duration.milliseconds(100)
 
     static let system = CoordinatorTiming { try await Task.sleep(for: $0) }
-}
-
-extension QueueStore where Self == MemoryQueueStore {
-    /// A queue in memory.
-    public static var memory: MemoryQueueStore { MemoryQueueStore() }
 }
 
 extension Result where Failure == any Error {

@@ -51,6 +51,13 @@ final class QueueObservers: Sendable {
         removed?.finish()
     }
 
+    /// Waits until something changes here, or for as long as the limit says.
+    func waitForChange(atMost limit: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void) async {
+        let pulse = pulse()
+        defer { remove(pulse) }
+        await pulse.wait(atMost: limit, sleep: sleep)
+    }
+
     func noteChange() {
         for pulse in state.withLock({ Array($0.ofAll.values) }) { pulse.send() }
     }

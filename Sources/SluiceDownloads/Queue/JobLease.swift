@@ -55,6 +55,9 @@ public struct JobClaim: Sendable, Hashable {
     /// Only jobs of this batch, if there is one.
     public var batch: String?
 
+    /// A wish for none, which still takes back leases that have run out.
+    static let nothing = JobClaim(worker: QueueWorker(name: ""), count: 0, limits: DownloadLimits(), lease: .zero)
+
     /// A wish for jobs.
     public init(worker: QueueWorker, count: Int, limits: DownloadLimits, lease: Duration, batch: String? = nil) {
         self.worker = worker

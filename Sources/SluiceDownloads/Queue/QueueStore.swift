@@ -57,6 +57,9 @@ public protocol QueueStore: Sendable {
     /// Forgets jobs that have ended; others stay.
     func remove(_ ids: [JobID]) async throws
 
+    /// Takes the ended jobs of a batch out of it, and forgets those that are in no other.
+    func forget(batch: String) async throws
+
     /// Forgets those of the ended jobs that ended longer ago than this, and the oldest beyond this many.
     func prune(olderThan age: Duration, keeping count: Int) async throws
 

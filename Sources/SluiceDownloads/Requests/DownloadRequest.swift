@@ -39,6 +39,7 @@ public struct DownloadRequest: Sendable, Hashable {
     ) {
         let name = name ?? FileName.suggested(by: url)
         Self.check(name)
+        precondition(folder.isFileURL, "DownloadRequest: the folder \(folder) is not a file URL")
         self.url = url
         self.folder = folder
         self.name = name

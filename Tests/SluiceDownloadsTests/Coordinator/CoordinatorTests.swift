@@ -46,7 +46,7 @@ import TestSupport
                     let handle = try await downloads.enqueue([request])[0]
                     var last: Int64 = 0
                     var outcome: DownloadOutcome?
-                    for await event in handle.events {
+                    for await event in handle.events() {
                         if case .received(_, let bytes) = event { last = bytes }
                         if case .finished(_, let end) = event { outcome = end }
                     }
@@ -247,6 +247,89 @@ import TestSupport
         }
     }
 
+    @Test(arguments: [100, 600_000]) func `a full disk ends the run, fails no job, and another run does them all`(
+        size: Int
+    ) async throws {
+        let isFull = Atomic(true)
+        var calls = SystemCalls.system
+        calls.write = { isFull.load(ordering: .relaxed) ? -Int(ENOSPC) : SystemCalls.system.write($0, $1) }
+        calls.writeVector = { isFull.load(ordering: .relaxed) ? -Int(ENOSPC) : SystemCalls.system.writeVector($0, $1) }
+        let files = FileIO(configuration: .init(), calls: calls)
+        try await downloading(from: { _ in OriginResponse(body: bytes(size)) }, files: files) { list, origin, folder in
+            let store = MemoryQueueStore()
+            let all = try requests(6, origin, folder)
+            let error = await #expect(throws: DownloadError.self) {
+                _ = try await list.coordinator(store: store).download(all)
+            }
+            guard case .file(let failure) = error?.reason else { return #expect(Bool(false)) }
+            #expect(failure.code == .noSpace)
+            #expect(try await store.snapshot(listing: 0).counts == [.waiting: 6])
+            #expect(try names(in: folder) == [])
+            isFull.store(false, ordering: .relaxed)
+            let summary = try await list.coordinator(store: store).download(all)
+            #expect(summary.done == 6 && summary.isComplete)
+        }
+        await files.shutdown()
+    }
+
+    @Test func `two who have the same list, or a part of it, share the work and both hear of all`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(3000), delay: .milliseconds(2)) }) {
+            list, origin, folder in
+            let all = try requests(40, origin, folder)
+            let file = folder.appending(path: "queue.db")
+            let lists = [all, all, Array(all[20...])]
+            try await withThrowingTaskGroup(of: DownloadSummary.self) { group in
+                for requests in lists {
+                    let store = try await SQLiteQueueStore.open(at: file)
+                    group.addTask {
+                        let coordinator = DownloadCoordinator(
+                            store: store, transport: list.transport, limits: .init(total: 4, perHost: nil),
+                            configuration: .init(durability: .none))
+                        let summary = try await coordinator.download(requests)
+                        try await store.close()
+                        return summary
+                    }
+                }
+                for try await summary in group {
+                    #expect(summary.isComplete, "\(summary)")
+                    #expect([20, 40].contains(summary.done + summary.skipped))
+                }
+            }
+            #expect(origin.metrics.requests == 40)
+        }
+    }
+
+    @Test func `events end also when the job has ended before somebody listens`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
+            let downloads = list.coordinator()
+            let handle = try await downloads.enqueue(try requests(1, origin, folder))[0]
+            try await downloads.run(until: .whenEmpty)
+            for await _ in handle.events() { Issue.record("nothing happens any more") }
+            #expect(try await handle.result.state == .done)
+            // A request that was not taken in says so.
+            try await downloads.enqueue(try requests(2, origin, folder.appending(path: "x")))
+            var other = try requests(1, origin, folder.appending(path: "x"))[0]
+            other.url = try URL(fetchable: origin.url("/other"))
+            let refused = try await downloads.enqueue([other])[0]
+            for await _ in refused.events() { Issue.record("it was not taken in") }
+            await #expect(throws: DownloadError.self) { try await refused.result }
+        }
+    }
+
+    @Test func `a run that fails ends what is done meanwhile`() async throws {
+        let store = FailingStore(MemoryQueueStore())
+        store.fails.store(true, ordering: .relaxed)
+        let list = ListDownloader(transport: ScriptedTransport([:]))
+        let downloads = list.coordinator(store: store)
+        await #expect(throws: QueueStoreError.self) {
+            try await downloads.withRun { downloads in
+                for try await _ in downloads.snapshots() {}
+            }
+        }
+        store.fails.store(false, ordering: .relaxed)
+        #expect(try await downloads.withRun { _ in 42 } == 42)
+    }
+
     @Test func `a job whose lease is lost is stopped and not written about`() async throws {
         try await downloading(from: Self.stall) { list, origin, folder in
             let time = VirtualTime()
@@ -313,6 +396,7 @@ private final class FailingStore: QueueStore {
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
     func snapshot(listing count: Int) async throws -> QueueSnapshot { try await store.snapshot(listing: count) }
     func remove(_ ids: [JobID]) async throws { try await store.remove(ids) }
+    func forget(batch: String) async throws { try await store.forget(batch: batch) }
     func prune(olderThan age: Duration, keeping count: Int) async throws {
         try await store.prune(olderThan: age, keeping: count)
     }

@@ -357,14 +357,14 @@ import TestSupport
 }
 
 @Suite struct `Downloading a list on a failing disk` {
-    /// ENOSPC from the n-th write on, EIO from fdatasync, EACCES from rename: each leaves the folder as it was.
+    /// EIO from writes and from fdatasync, EACCES from rename: each leaves the folder as it was.
     @Test(arguments: ["write", "sync", "rename"], [100, 900_000])
     func `a file operation that fails leaves nothing and says which file`(call: String, size: Int) async throws {
         var calls = SystemCalls.system
         switch call {
         case "write":
-            calls.write = { _, _ in -Int(ENOSPC) }
-            calls.writeVector = { _, _ in -Int(ENOSPC) }
+            calls.write = { _, _ in -Int(EIO) }
+            calls.writeVector = { _, _ in -Int(EIO) }
         case "sync": calls.syncData = { _ in -EIO }
         default:
             calls.rename = { _, _ in -EACCES }

@@ -20,10 +20,10 @@ struct Karaoke {
             configuration: .init(existing: .skip, headerFields: { [.guest: $0.user ?? "nobody"] }))
         let songs = folder.appending(path: "songs", directoryHint: .isDirectory)
 
-        try await withThrowingTaskGroup { group in
-            // Somebody runs the queue, for as long as the bar is open.
-            group.addTask { try await downloads.run() }
-            group.addTask { try await Screen().show(downloads.snapshots(listing: 3)) }
+        // Somebody runs the queue, for as long as the bar is open.
+        try await downloads.withRun { downloads in
+            let screen = Task { try await Screen().show(downloads.snapshots(listing: 3)) }
+            defer { screen.cancel() }
 
             // Guests ask from several places at the same time.
             try await withThrowingTaskGroup { guests in
@@ -45,14 +45,13 @@ struct Karaoke {
             let wanted = try await enqueue(Array(SongShop.top12.prefix(2)), for: "dan", "dan", downloads, songs)
             for handle in wanted {
                 let song = try await handle.result
+                guard song.state == .done else { throw Wrong() }
                 print("Dan sings \(song.request.name), \(song.bytes ?? 0) bytes.")
             }
 
             // Closing time. When cancel returns, nobody writes any more, and no half a song is left.
             try await downloads.cancel(.all)
             print("Closing time.")
-            group.cancelAll()
-            try await group.waitForAll()
         }
 
         let last = try await store.snapshot(listing: 0)
@@ -74,10 +73,10 @@ struct Karaoke {
     {
         let request = DownloadRequest(SongShop.url(of: song), to: folder, user: guest, priority: 1)
         let handle = try await downloads.enqueue([request])[0]
-        for await event in handle.events {
+        for await event in handle.events() {
             if case .received(_, let bytes) = event { print("\(song): \(bytes) bytes") }
         }
-        _ = try await handle.result
+        guard try await handle.result.state == .done else { throw Wrong() }
         print("\(guest) sings \(song).")
     }
 

@@ -267,6 +267,14 @@ struct MemoryQueueState {
         for id in ids where jobs[id]?.download.state.isFinal == true { forget(id) }
     }
 
+    mutating func forget(batch: String) {
+        for job in jobs.values where job.download.state.isFinal && job.batches.contains(batch) {
+            let id = job.download.id
+            jobs[id]?.batches.remove(batch)
+            if jobs[id]?.batches.isEmpty == true { forget(id) }
+        }
+    }
+
     mutating func prune(endedBefore limit: Int64, keeping count: Int) {
         let ended = endedLatestFirst
         for (place, job) in ended.enumerated() where place >= count || job.ended! < limit { forget(job.download.id) }

@@ -79,6 +79,11 @@ public final class MemoryQueueStore: QueueStore {
         try access { $0.remove(ids) }
     }
 
+    /// See ``QueueStore/forget(batch:)``.
+    public func forget(batch: String) async throws {
+        try access { $0.forget(batch: batch) }
+    }
+
     /// See ``QueueStore/prune(olderThan:keeping:)``.
     public func prune(olderThan age: Duration, keeping count: Int) async throws {
         try access { $0.prune(endedBefore: time.now() - age.milliseconds, keeping: count) }

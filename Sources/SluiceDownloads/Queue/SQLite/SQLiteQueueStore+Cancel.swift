@@ -30,6 +30,22 @@ extension SQLiteQueueStore {
         }
     }
 
+    /// See ``QueueStore/forget(batch:)``.
+    public func forget(batch: String) async throws {
+        try await write { database, _ in
+            try database.run(
+                """
+                DELETE FROM job WHERE state IN (2, 3, 4) AND id IN (SELECT job FROM membership WHERE batch = ?1)
+                    AND NOT EXISTS (SELECT 1 FROM membership WHERE membership.job = job.id AND batch <> ?1)
+                """, [batch])
+            try database.run(
+                """
+                DELETE FROM membership WHERE batch = ?1
+                    AND membership.job IN (SELECT id FROM job WHERE state IN (2, 3, 4))
+                """, [batch])
+        }
+    }
+
     /// See ``QueueStore/prune(olderThan:keeping:)``.
     public func prune(olderThan age: Duration, keeping count: Int) async throws {
         try await write { database, now in
