@@ -42,9 +42,9 @@ public final class SQLiteQueueStore: QueueStore {
     static func open(
         at url: URL, time: QueueTime, synchronous: SluiceDatabase.Synchronous = .full, using files: FileIO = .shared
     ) async throws -> SQLiteQueueStore {
+        let schema = QueueSchema.current
         let database = try await Self.mapping {
-            try await SluiceDatabase.open(
-                at: url, schema: QueueSchema.current, synchronous: synchronous, using: files)
+            try await SluiceDatabase.open(at: url, schema: schema, synchronous: synchronous, using: files)
         }
         return SQLiteQueueStore(database, url: url, time: time, files: files)
     }

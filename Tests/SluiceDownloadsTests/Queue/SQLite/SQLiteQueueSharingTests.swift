@@ -1,0 +1,201 @@
+import Foundation
+import GRDB
+import HTTPTypes
+import SluiceDatabase
+import SluiceFiles
+import Testing
+
+@testable import SluiceDownloads
+
+@Suite struct SQLiteQueuesThatAreShared {
+    private let everything = DownloadLimits(total: 99, perHost: nil)
+
+    private func claim(_ store: SQLiteQueueStore, _ worker: QueueWorker, _ count: Int = 1) async throws -> [ClaimedJob]
+    {
+        try await store.exchange(
+            [], claiming: JobClaim(worker: worker, count: count, limits: everything, lease: .seconds(60))
+        ).claimed
+    }
+
+    private func lockFiles(beside url: URL) throws -> [String] {
+        try names(in: url.deletingLastPathComponent()).filter { $0.contains("-worker-") }
+    }
+
+    @Test func `what was there is there after closing and opening again, leases too`() async throws {
+        try await withQueueFile { url in
+            let time = VirtualTime()
+            let first = try await SQLiteQueueStore.open(at: url, time: time.queueTime)
+            let worker = try await first.attach()
+            _ = try await first.enqueue(
+                [.named("a", user: "ann"), .named("b"), .named("c")], options: .init(batch: "x"))
+            let claimed = try await claim(first, worker, 2)
+            let retry = JobSettlement(lease: claimed[1].lease, outcome: .retry(after: .seconds(5), message: "slow"))
+            _ = try await first.exchange([retry], claiming: nil)
+            let before = try await first.snapshot(listing: 9)
+            try await first.close()
+            let second = try await SQLiteQueueStore.open(at: url, time: time.queueTime)
+            #expect(try await second.snapshot(listing: 9) == before)
+            let done = JobSettlement(lease: claimed[0].lease, outcome: .done(bytes: 1))
+            #expect(try await second.exchange([done], claiming: nil).refused.isEmpty)
+            #expect(try await second.cancel(.batch("x")).stopped.map(\.request.name) == ["b", "c"])
+            try await second.close()
+        }
+    }
+
+    @Test func `a dead worker's jobs are taken over at once, a live one's are not`() async throws {
+        try await withQueueFile { url in
+            let dying = try await SQLiteQueueStore.open(at: url)
+            let living = try await SQLiteQueueStore.open(at: url)
+            _ = try await dying.enqueue([.named("a"), .named("b"), .named("c")], options: .init())
+            let lost = try await claim(dying, dying.attach())
+            let kept = try await claim(living, living.attach())
+            // Its lock goes, its jobs stay: as after a kill.
+            try await dying.close()
+            let heir = try await SQLiteQueueStore.open(at: url)
+            let worker = try await heir.attach()
+            let claimed = try await claim(heir, worker, 9)
+            #expect(claimed.map(\.request.name) == ["a", "c"])
+            #expect(claimed.map(\.mayBePublished) == [true, false])
+            let late = JobSettlement(lease: lost[0].lease, outcome: .done(bytes: 1))
+            #expect(try await heir.exchange([late], claiming: nil).refused == [late.lease])
+            let fine = JobSettlement(lease: kept[0].lease, outcome: .done(bytes: 1))
+            #expect(try await living.exchange([fine], claiming: nil).refused.isEmpty)
+            try await heir.detach(worker)
+            try await heir.close()
+            try await living.close()
+            #expect(try lockFiles(beside: url) == [])
+        }
+    }
+
+    @Test func `a worker that could not take a lock is not taken for dead`() async throws {
+        try await withQueueFile { url in
+            let store = try await SQLiteQueueStore.open(at: url)
+            _ = try await store.enqueue([.named("a")], options: .init())
+            // In a cancelled task the lock's file is not made.
+            let unlocked = try await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await store.attach()
+            }.value
+            #expect(try lockFiles(beside: url) == [])
+            #expect(try await claim(store, unlocked).count == 1)
+            let other = try await SQLiteQueueStore.open(at: url)
+            #expect(try await claim(other, other.attach()).isEmpty)
+            try await other.close()
+            try await store.close()
+        }
+    }
+
+    @Test func `the file of a killed worker without jobs is removed by the next`() async throws {
+        try await withQueueFile { url in
+            let store = try await SQLiteQueueStore.open(at: url)
+            let file = url.deletingLastPathComponent().appending(path: "queue.db-worker-dead")
+            try await Data().asyncWrite(to: file)
+            try await store.execute("INSERT INTO worker (name) VALUES ('dead')")
+            let worker = try await store.attach()
+            #expect(try lockFiles(beside: url) == ["queue.db-worker-\(worker.name)"])
+            // Also where the worker's task is cancelled, which is how it ends.
+            try await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await store.detach(worker)
+            }.value
+            #expect(try lockFiles(beside: url) == [])
+            try await store.close()
+        }
+    }
+
+    @Test func `two stores on a file hand out five hundred jobs, each once, within the limits`() async throws {
+        try await withQueueFile { url in
+            let stores = [
+                try await SQLiteQueueStore.open(at: url, time: .system, synchronous: .normal),
+                try await SQLiteQueueStore.open(at: url, time: .system, synchronous: .normal),
+            ]
+            let requests = (0..<500).map { DownloadRequest.named("\($0)", user: "u\($0 % 5)") }
+            _ = try await stores[0].enqueue(requests, options: .init())
+            let counter = RunningCounter(limits: .init(total: 2, perHost: nil, perUser: 1))
+            let workers = [try await stores[0].attach(), try await stores[1].attach()]
+            try await withThrowingTaskGroup { group in
+                for index in 0..<16 {
+                    group.addTask { try await counter.workOff(stores[index % 2], as: workers[index % 2]) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(await counter.claimed.sorted() == requests.map(\.name).sorted())
+            #expect(await counter.violations == [])
+            for store in stores { try await store.close() }
+        }
+    }
+
+    @Test func `a full store does nothing by halves and goes on when there is room`() async throws {
+        try await withQueueFile { url in
+            let store = try await SQLiteQueueStore.open(at: url)
+            try await store.execute("PRAGMA max_page_count = 40")
+            let many = (0..<2000).map { DownloadRequest.named("\($0)") }
+            let error = await #expect(throws: QueueStoreError.self) {
+                _ = try await store.enqueue(many, options: .init())
+            }
+            #expect(error?.code == .full)
+            #expect(try await store.snapshot(listing: 0).counts.isEmpty)
+            try await store.execute("PRAGMA max_page_count = 100000")
+            #expect(try await store.enqueue(many, options: .init()).count == 2000)
+            try await store.close()
+        }
+    }
+
+    @Test func `header fields are refused without being repeated, and nothing of the call is kept`() async throws {
+        try await withQueueFile { url in
+            let store = try await SQLiteQueueStore.open(at: url)
+            var secret = DownloadRequest(
+                URL(string: "https://me:hunter2@host.example/a?token=hunter3")!, to: URL(string: "file:///music/")!)
+            secret.headerFields = [.authorization: "Bearer hunter4"]
+            let error = await #expect(throws: QueueStoreError.self) {
+                _ = try await store.enqueue([.named("fine"), secret], options: .init())
+            }
+            #expect(error?.code == .headerFieldsNotStored)
+            #expect(error?.description.contains("hunter") == false)
+            #expect(error?.description.contains("headerFields") == true)
+            #expect(try await store.snapshot(listing: 0).counts.isEmpty)
+            try await store.close()
+        }
+    }
+
+    @Test func `only the owner reads the file and what belongs to it`() async throws {
+        try await withQueueFile { url in
+            let store = try await SQLiteQueueStore.open(at: url)
+            _ = try await store.enqueue([.named("a")], options: .init())
+            for ending in ["", "-wal", "-shm"] {
+                let status = try await FileIO.shared.status(of: URL(filePath: url.path + ending))
+                #expect(status?.permissions.rawValue == 0o600, "\(ending)")
+            }
+            try await store.close()
+        }
+    }
+
+    @Test func `damaged, newer and foreign files are refused`() async throws {
+        try await withQueueFile { url in
+            let store = try await SQLiteQueueStore.open(at: url)
+            try await store.execute("PRAGMA user_version = 9")
+            try await store.close()
+            let newer = await #expect(throws: QueueStoreError.self) { _ = try await SQLiteQueueStore.open(at: url) }
+            #expect(newer?.code == .newerVersion)
+        }
+        try await withQueueFile { url in
+            try await Data(repeating: 0x41, count: 9000).asyncWrite(to: url)
+            let error = await #expect(throws: QueueStoreError.self) { _ = try await SQLiteQueueStore.open(at: url) }
+            #expect(error?.code == .unusable)
+            #expect(error?.description.contains("queue.db") == true)
+        }
+    }
+
+    @Test func `folders whose names are no UTF-8 come back as they were, apart from each other`() async throws {
+        try await withQueueFile { url in
+            let store = try await SQLiteQueueStore.open(at: url)
+            let requests = ["file:///tmp/%FF/", "file:///tmp/%FE/", "file:///tmp/%25FF/"].map {
+                DownloadRequest(URL(string: "https://host.example/a")!, to: URL(string: $0)!)
+            }
+            let enqueued = try await store.enqueue(requests, options: .init())
+            #expect(enqueued.map(\.outcome) == [.added, .added, .added])
+            #expect(try await store.jobs(enqueued.map(\.id)).map(\.request) == requests)
+            try await store.close()
+        }
+    }
+}
