@@ -2,6 +2,29 @@ import SluiceDownloads
 import Testing
 
 @Suite struct CancelConformance {
+    @Test(arguments: StoreKind.allCases)
+    func `a batch that is forgotten takes its ended jobs along, those left out that another batch has`(
+        _ kind: StoreKind
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            for name in ["mine", "shared", "open"] { try await fixture.add(name, batch: "list") }
+            for batch in ["other", nil] { try await fixture.add(batch ?? "single", batch: batch) }
+            try await fixture.add("shared", batch: "other")
+            for job in try await fixture.claim(5) where job.request.name != "open" {
+                try await fixture.settle(job, .done(bytes: 1))
+            }
+            try await fixture.store.forget(batch: "list")
+            #expect(
+                try await fixture.store.snapshot(listing: 9).ended.map(\.request.name).sorted()
+                    == ["other", "shared", "single"])
+            #expect(try await fixture.counts() == [.done: 3, .running: 1])
+            // What has not ended is in it still.
+            #expect(try await fixture.store.cancel(.batch("list")).running.count == 1)
+            try await fixture.store.forget(batch: "other")
+            #expect(try await fixture.store.snapshot(listing: 9).ended.map(\.request.name) == ["single"])
+        }
+    }
+
     /// One job that waits, one that waits for a delay, one that runs: of a batch and a user. Then one that is done.
     private static func filled(
         _ kind: StoreKind, _ test: (StoreFixture, _ running: ClaimedJob) async throws -> Void

@@ -5,6 +5,25 @@ import Testing
 
 @Suite struct ClaimConformance {
     @Test(arguments: StoreKind.allCases)
+    func `however many jobs are held back in front, the first for which there is room is found`(
+        _ kind: StoreKind
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let blocked = (0..<600).map { DownloadRequest.named("ann-\($0)", user: "ann", priority: $0 % 3) }
+            _ = try await fixture.store.enqueue(blocked, options: EnqueueOptions(batch: "list"))
+            for name in ["cleo", "ben"] { try await fixture.add(name, user: name) }
+            let limits = DownloadLimits(total: 10, perHost: nil, perUser: 1)
+            #expect(try await fixture.claimNames(5, limits: limits) == ["ann-2", "cleo", "ben"])
+            #expect(try await fixture.claimNames(5, limits: limits) == [])
+            #expect(try await fixture.claimNames(5, limits: limits, batch: "list") == [])
+            // Without the limit, in line as ever, and past what a batch does not want.
+            #expect(try await fixture.claimNames(2) == ["ann-5", "ann-8"])
+            try await fixture.add("late", batch: "other")
+            #expect(try await fixture.claimNames(2, batch: "other") == ["late"])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `jobs come by priority, then in the order of their arrival`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for (index, priority) in [0, 2, -1, 2, 0, .max, .min].enumerated() {

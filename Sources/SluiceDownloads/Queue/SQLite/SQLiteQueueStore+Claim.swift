@@ -26,22 +26,60 @@ extension Database {
 
         let room = min(claim.count, claim.limits.total - running.total)
         guard room > 0 else { return [] }
-        var candidates: [Candidate] = []
+        let fromFront = try firstInLine(room, running, claim)
+        let candidates = try fromFront ?? firstOfLanes(room, running, claim)
+
+        return try candidates.map { try hand($0.id, of: $0.lane.user, to: claim, now: now) }
+    }
+
+    /// How many jobs are looked at before those that are held back are passed by lane.
+    private static let glance = 256
+
+    /// The first jobs in line for which there is room; nil if too many before them are held back to go on like that.
+    private func firstInLine(_ room: Int, _ running: RunningCounts, _ claim: JobClaim) throws -> [Candidate]? {
+        let member = claim.batch == nil ? "1" : Self.isMember
+        let query = """
+            SELECT job.id, priority, state, lane, host, user, \(member) AS is_wanted
+            FROM job JOIN lane ON lane.id = job.lane
+            WHERE state IN (0, 5) ORDER BY priority DESC, job.id LIMIT \(Self.glance)
+            """
+        var running = running
+        var found: [Candidate] = []
+        var looked = 0
+        let arguments: StatementArguments = claim.batch.map { [$0] } ?? []
+        let rows = try Row.fetchCursor(cachedStatement(sql: query), arguments: arguments)
+        while found.count < room, let row = try rows.next() {
+            looked += 1
+            let lane = Lane(id: row["lane"], host: row["host"], user: row["user"])
+            guard row["state"] == JobState.waiting.rawValue, row["is_wanted"],
+                running.room(host: lane.host, user: lane.user, under: claim.limits) > 0
+            else { continue }
+            running.add(host: lane.host, user: lane.user)
+            found.append(Candidate(id: row["id"], priority: row["priority"], lane: lane))
+        }
+        return found.count == room || looked < Self.glance ? found : nil
+    }
+
+    /// The same from the heads of all lanes, however many jobs are held back: a seek or two for each lane.
+    private func firstOfLanes(_ room: Int, _ running: RunningCounts, _ claim: JobClaim) throws -> [Candidate] {
+        var heads: [Candidate] = []
         for lane in try lanesInLine() {
             let most = min(room, running.room(host: lane.host, user: lane.user, under: claim.limits))
-            if most > 0 { candidates += try heads(of: lane, most, in: claim.batch) }
+            if most > 0 { heads += try self.heads(of: lane, most, in: claim.batch) }
         }
-        candidates.sort { ($1.priority, $0.id) < ($0.priority, $1.id) }
-
-        var claimed: [ClaimedJob] = []
-        for candidate in candidates where claimed.count < room {
-            let (host, user) = (candidate.lane.host, candidate.lane.user)
-            guard running.room(host: host, user: user, under: claim.limits) > 0 else { continue }
-            running.add(host: host, user: user)
-            claimed.append(try hand(candidate.id, of: user, to: claim, now: now))
+        heads.sort { ($1.priority, $0.id) < ($0.priority, $1.id) }
+        var running = running
+        var found: [Candidate] = []
+        for head in heads where found.count < room {
+            guard running.room(host: head.lane.host, user: head.lane.user, under: claim.limits) > 0 else { continue }
+            running.add(host: head.lane.host, user: head.lane.user)
+            found.append(head)
         }
-        return claimed
+        return found
     }
+
+    private static let isMember =
+        "EXISTS (SELECT 1 FROM membership WHERE membership.batch = ? AND membership.job = job.id)"
 
     /// The lanes that have jobs to claim: from one to the next in the index, past the jobs between.
     private func lanesInLine() throws -> [Lane] {
@@ -59,8 +97,7 @@ extension Database {
     }
 
     private func heads(of lane: Lane, _ count: Int, in batch: String?) throws -> [Candidate] {
-        let member =
-            batch == nil ? "" : "AND EXISTS (SELECT 1 FROM membership WHERE membership.batch = ? AND job = job.id)"
+        let member = batch == nil ? "" : "AND \(Self.isMember)"
         let query = """
             SELECT id, priority FROM job WHERE state = 0 AND lane = ? \(member)
             ORDER BY priority DESC, id LIMIT ?

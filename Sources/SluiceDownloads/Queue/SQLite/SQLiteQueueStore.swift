@@ -23,7 +23,8 @@ public import Foundation
 /// while it works: when it is killed, the next worker sees that at once and takes its jobs over, where file locks work;
 /// elsewhere it waits for the leases to run out. The file must be on a local file system (sqlite.org/wal.html).
 ///
-/// **Cost.** A claim takes a few seeks for each pair of host and user that has jobs waiting, however many those are.
+/// **Cost.** A claim looks at the first 256 jobs in line; where all of those are held back by limits, it takes a few seeks for
+/// each pair of host and user that has jobs waiting, however many those are.
 public final class SQLiteQueueStore: QueueStore {
     let database: SluiceDatabase
     let time: QueueTime
