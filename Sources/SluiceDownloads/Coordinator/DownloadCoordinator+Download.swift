@@ -1,4 +1,5 @@
 import SluiceFiles
+import SluiceHTTP
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -55,10 +56,10 @@ extension DownloadCoordinator {
     ///         try await DownloadCoordinator(transport: transport).download(urls.map { DownloadRequest($0, to: music) })
     ///     }
     ///
-    /// Enqueues the requests, runs until they have ended, and forgets them. When it is stopped before that, they stay in the
-    /// store: the same list, given to a coordinator of the same store, goes on where it was, and what was done by then
-    /// counts as skipped while its file is there. A request that writes the same file as an earlier one, or its partial file,
-    /// fails.
+    /// Enqueues the requests, runs until they have ended, and forgets them if all ended well. When some failed, or it is
+    /// stopped before that, they stay in the store: the same list, given to a coordinator of the same store, goes on where it
+    /// was, and what was done by then counts as skipped while its file is there. A request that writes the same file as an
+    /// earlier one, or its partial file, fails.
     ///
     /// `onEvent` is called at each step with the request's place in the list, from the task that takes it; it must be quick
     /// and must not block. The coordinator must not be running otherwise.
@@ -95,7 +96,7 @@ extension DownloadCoordinator {
             case .kept: note(index, .finished(job: job.id, outcome: .skipped))
             case .conflict(let other):
                 places[job.id] = nil
-                note(index, .finished(job: job.id, outcome: .failed(requests[index].conflict(other))))
+                note(index, .finished(job: job.id, outcome: .failed(requests[index].queued(other))))
             case .added, .joined: break
             }
         }
@@ -103,15 +104,34 @@ extension DownloadCoordinator {
         try await run(until: .whenBatchIsEmpty(batch)) { event in
             if let index = known[event.job] { note(index, event) }
         }
-        for job in try await store.jobs(Array(places.keys)) where job.state.isFinal {
-            // Another process may have carried it out.
-            if let index = places[job.id], !ended.withLock({ $0.contains(index) }) {
-                note(index, requests[index].end(of: job))
-            }
+        // Another process may have carried some out. Who is to stop does not look for that: it takes long for long lists.
+        if !Task.isCancelled {
+            let open = ended.withLock { ended in places.filter { !ended.contains($0.value) } }
+            for (index, event) in try await ends(of: open, requests) { note(index, event) }
         }
         let result = summary.withLock { $0 }
-        if result.unfinished == 0 { try await store.remove(Array(known.keys)) }
+        // While some have failed, those that are done are what the next attempt of the list need not do.
+        if result.isComplete { try await store.remove(Array(known.keys)) }
         return result
+    }
+
+    /// How jobs ended that this process has seen no end of; those that have not are left out.
+    private func ends(of places: [JobID: Int], _ requests: [DownloadRequest]) async throws -> [(Int, DownloadEvent)] {
+        guard !places.isEmpty else { return [] }
+        let found = try await store.jobs(Array(places.keys))
+        var ends = found.filter(\.state.isFinal).map { (places[$0.id]!, requests[places[$0.id]!].end(of: $0)) }
+        // A process forgets a list whose files are all there, also those that are on a list here.
+        let remembered = Set(found.map(\.id))
+        let forgotten = places.filter { !remembered.contains($0.key) }.sorted { $0.value < $1.value }
+        guard !forgotten.isEmpty else { return ends }
+        let targets = forgotten.map { requests[$0.value].target }
+        for ((id, index), status) in zip(forgotten, try await files.statuses(of: targets, followingLinks: false)) {
+            let request = requests[index]
+            var outcome = DownloadOutcome.failed(request.goneElsewhere)
+            if case .success(let file?) = status { outcome = .done(bytes: Int64(file.size)) }
+            ends.append((index, .finished(job: id, outcome: outcome)))
+        }
+        return ends
     }
 
     /// Enqueues a list; what is done already stays so if its file is still there.
@@ -145,6 +165,17 @@ extension DownloadRequest {
                 .failed(DownloadError(.elsewhere(message: job.message ?? "it failed"), url: url, target: target))
             }
         return .finished(job: job.id, outcome: outcome)
+    }
+
+    fileprivate func queued(_ other: URL) -> DownloadError {
+        DownloadError(.queued(other), url: url, target: target)
+    }
+
+    fileprivate var goneElsewhere: DownloadError {
+        let message =
+            "\(url.redactedForDisplay): another process that shares the queue removed this download from it, and its file is "
+            + "not there; run the same again"
+        return DownloadError(.elsewhere(message: message), url: url, target: target)
     }
 
     fileprivate func conflict(_ other: URL) -> DownloadError {
