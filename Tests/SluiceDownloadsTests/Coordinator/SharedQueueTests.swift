@@ -42,6 +42,36 @@ import TestSupport
         }
     }
 
+    @Test func `a partial file that a stopped worker still holds is waited for`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(600_000)) }, retries: 1) { list, origin, folder in
+            let time = VirtualTime()
+            let store = try await SQLiteQueueStore.open(
+                at: folder.appending(path: "queue.db"), time: time.queueTime)
+            let all = try requests(1, origin, folder.appending(path: "files", directoryHint: .isDirectory))
+            try await FileIO.shared.makeDirectory(at: all[0].folder)
+            let held = Gate()
+            let holder = Task {
+                let stream = try await all[0].partialTarget.openForWriting(.createNew, lock: .exclusive)
+                await held.pass()
+                try await stream.discard()
+            }
+            await held.arrivals(1)
+            let summary = try await list.coordinator(store: store, time: time).download(all) { _, event in
+                guard case .retrying(_, _, let delay) = event else { return }
+                #expect(delay >= .seconds(15), "not before the holder's lease would be over")
+                Task {
+                    await held.open()
+                    _ = try await holder.value
+                    time.advance(by: delay)
+                }
+            }
+            #expect(summary.isComplete && summary.retries == 1)
+            #expect(try names(in: all[0].folder) == ["0"])
+            #expect(try Data(contentsOf: all[0].target).elementsEqual(bytes(600_000)))
+            try await store.close()
+        }
+    }
+
     @Test func `an unfinished download of the queue keeps its file from another URL, and is named`() async throws {
         try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
             let store = MemoryQueueStore()
