@@ -28,7 +28,9 @@ struct GetRun: Sendable {
                 "interrupted: \(done) of \(plan.requests.count) files are complete; run \(again) to go on")
             return .interrupted
         }
-        return .worst(of: summary.failures.values.map { ExitStatus($0) })
+        let status = ExitStatus.worst(of: summary.failures.values.map { ExitStatus($0) })
+        // What somebody else cancelled has no error, and is not done either.
+        return status == .success && !summary.isComplete ? .other : status
     }
 
     /// Downloads with progress shown; a failure is one of the whole run, such as a folder that cannot be made.

@@ -44,7 +44,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
         switch error.reason {
         case .file, .targetExists: self = .localFile
         case .headerFields: self = .authentication
-        case .elsewhere: self = .other
+        case .elsewhere, .queued: self = .other
         case .conflict: self = .usage
         case .length: self = .network
         case .status(let status): self = [401, 403, 407].contains(status.code) ? .authentication : .http

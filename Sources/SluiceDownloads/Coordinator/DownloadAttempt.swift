@@ -66,8 +66,14 @@ struct DownloadAttempt: Sendable {
         if case .targetExists = error.reason, configuration.existing == .skip {
             return settled(.done(bytes: 0), .finished(job: id, outcome: .skipped))
         }
+        var isTransient = error.isTransient
+        if case .file(let failure) = error.reason, failure.code == .locked, run.coordinator.store.isShared {
+            // A worker that was stopped, and lost its lease, has the file until it goes on or ends.
+            isTransient = true
+            error.retryAfter = configuration.lease
+        }
         var random = SystemRandomNumberGenerator()
-        if error.isTransient,
+        if isTransient,
             let delay = configuration.retries.delay(
                 beforeRetry: error.attempts, retryAfter: error.retryAfter, using: &random)
         {

@@ -1,5 +1,6 @@
 import Crypto
 import SluiceFiles
+import SluiceHTTP
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -96,7 +97,7 @@ extension DownloadCoordinator {
             case .kept: note(index, .finished(job: job.id, outcome: .skipped))
             case .conflict(let other):
                 places[job.id] = nil
-                note(index, .finished(job: job.id, outcome: .failed(requests[index].conflict(other))))
+                note(index, .finished(job: job.id, outcome: .failed(requests[index].queued(other))))
             case .added, .joined: break
             }
         }
@@ -110,8 +111,11 @@ extension DownloadCoordinator {
             }
             group.cancelAll()
         }
-        let silent = places.filter { place in !ended.withLock { $0.contains(place.value) } }
-        for (index, event) in try await endsElsewhere(of: silent, requests) { note(index, event) }
+        // Who is to stop does not look for that: it takes long for long lists.
+        if !Task.isCancelled {
+            let silent = ended.withLock { ended in places.filter { !ended.contains($0.value) } }
+            for (index, event) in try await endsElsewhere(of: silent, requests) { note(index, event) }
+        }
         let result = summary.withLock { $0 }
         if result.isComplete { try await store.forget(batch: batch) }
         return result
@@ -141,9 +145,12 @@ extension DownloadCoordinator {
             ends.append((index, requests[index].end(of: job)))
         }
         // That process may have had the same list, and have forgotten it when all was done.
-        for (job, index) in gone {
-            let status = try? await files.status(of: requests[index].target, followingLinks: false)
-            if status != nil { ends.append((index, .finished(job: job, outcome: .skipped))) }
+        let vanished = gone.sorted { $0.value < $1.value }
+        let targets = vanished.map { requests[$0.value].target }
+        for ((job, index), status) in zip(vanished, try await files.statuses(of: targets, followingLinks: false)) {
+            var outcome = DownloadOutcome.failed(requests[index].goneElsewhere)
+            if case .success(let file?) = status { outcome = .done(bytes: Int64(file.size)) }
+            ends.append((index, .finished(job: job, outcome: outcome)))
         }
         return ends
     }
@@ -179,6 +186,17 @@ extension DownloadRequest {
                 .failed(DownloadError(.elsewhere(message: job.message ?? "it failed"), url: url, target: target))
             }
         return .finished(job: job.id, outcome: outcome)
+    }
+
+    fileprivate func queued(_ other: URL) -> DownloadError {
+        DownloadError(.queued(other), url: url, target: target)
+    }
+
+    fileprivate var goneElsewhere: DownloadError {
+        let message =
+            "\(url.redactedForDisplay): another process that shares the queue removed this download from it, and its file is "
+            + "not there; run the same again"
+        return DownloadError(.elsewhere(message: message), url: url, target: target)
     }
 
     fileprivate func conflict(_ other: URL) -> DownloadError {

@@ -52,13 +52,13 @@ public struct DownloadHandle: Sendable {
     ///
     /// Waits for that, however long; somebody must run the queue.
     ///
-    /// - Throws: ``DownloadError`` for a request that was not taken in (``DownloadError/Reason/conflict(with:)``);
+    /// - Throws: ``DownloadError`` for a request that was not taken in (``DownloadError/Reason/queued(_:)``);
     ///   ``QueueStoreError``, also when the job was forgotten meanwhile; `CancellationError` at once when the task is
     ///   cancelled, which has no effect on the job.
     public var result: QueuedDownload {
         get async throws {
             if case .conflict(let other) = enqueued.outcome {
-                throw DownloadError(.conflict(with: other), url: request.url, target: request.target)
+                throw DownloadError(.queued(other), url: request.url, target: request.target)
             }
             return try await coordinator.observers.withPulse(of: id) { pulse in
                 while true {

@@ -29,6 +29,8 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         case elsewhere(message: String)
         /// An earlier request of the list, with this URL, writes the same file.
         case conflict(with: URL)
+        /// The queue has another download, from this URL, of the same file.
+        case queued(URL)
     }
 
     /// What failed.
@@ -56,7 +58,7 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         case .transport(let error): RetryPolicy.isTransient(error.code)
         case .status(let status): RetryPolicy.isTransient(status)
         case .length(let announced, let received): received < announced
-        case .file, .targetExists, .headerFields, .elsewhere, .conflict: false
+        case .file, .targetExists, .headerFields, .elsewhere, .conflict, .queued: false
         }
     }
 
@@ -84,6 +86,10 @@ public struct DownloadError: Error, Sendable, CustomStringConvertible {
         case .conflict(let other):
             return "\(url.redactedForDisplay): \(other.redactedForDisplay) of the same list is written to "
                 + "'\(target.path(percentEncoded: false))', too; give one of them another name"
+        case .queued(let other):
+            return "\(url.redactedForDisplay): the queue has an unfinished download from another URL, "
+                + "\(other.redactedForDisplay), to '\(target.path(percentEncoded: false))'; finish that one, "
+                + "or use another name or another queue"
         }
     }
 

@@ -1,0 +1,124 @@
+import Foundation
+import LoopbackOrigin
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+import Testing
+import TestSupport
+
+@testable import SluiceDownloads
+
+@Suite struct `A list on a shared queue` {
+    private func requests(_ count: Int, _ origin: LoopbackOrigin, _ folder: URL) throws -> [DownloadRequest] {
+        try (0..<count).map {
+            DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)")
+        }
+    }
+
+    @Test func `what another process has done and forgotten is done if its file is there, and failed if not`()
+        async throws
+    {
+        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
+            try Data(bytes(7)).write(to: folder.appending(path: "0"))
+            let downloads = list.coordinator(store: StoreOfOthers(MemoryQueueStore()))
+            let summary = try await downloads.download(try requests(2, origin, folder))
+            #expect(summary.done == 1 && summary.bytes == 7 && summary.unfinished == 0)
+            guard case .elsewhere = summary.failures[1]?.reason else { return #expect(Bool(false)) }
+            #expect(origin.metrics.requests == 0)
+        }
+    }
+
+    @Test func `a list of which some failed is remembered, so that the next run only does those`() async throws {
+        try await downloading { request in
+            request.target == "/1" && request.attempt == 1 ? OriginResponse(status: 404) : OriginResponse(body: [1])
+        } _: { list, origin, folder in
+            let store = MemoryQueueStore()
+            let all = try requests(3, origin, folder)
+            let first = try await list.coordinator(store: store).download(all)
+            #expect(first.done == 2 && Set(first.failures.keys) == [1])
+            let second = try await list.coordinator(store: store).download(all)
+            #expect(second.done == 1 && second.skipped == 2 && second.isComplete)
+            #expect(try await store.snapshot(listing: 0).counts == [:], "a list that is done is forgotten")
+        }
+    }
+
+    @Test func `a partial file that a stopped worker still holds is waited for`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(600_000)) }, retries: 1) { list, origin, folder in
+            let time = VirtualTime()
+            let store = try await SQLiteQueueStore.open(
+                at: folder.appending(path: "queue.db"), time: time.queueTime)
+            let all = try requests(1, origin, folder.appending(path: "files", directoryHint: .isDirectory))
+            try await FileIO.shared.makeDirectory(at: all[0].folder)
+            let held = Gate()
+            let holder = Task {
+                let stream = try await all[0].partialTarget.openForWriting(.createNew, lock: .exclusive)
+                await held.pass()
+                try await stream.discard()
+            }
+            await held.arrivals(1)
+            let summary = try await list.coordinator(store: store, time: time).download(all) { _, event in
+                guard case .retrying(_, _, let delay) = event else { return }
+                #expect(delay >= .seconds(15), "not before the holder's lease would be over")
+                Task {
+                    await held.open()
+                    _ = try await holder.value
+                    time.advance(by: delay)
+                }
+            }
+            #expect(summary.isComplete && summary.retries == 1)
+            #expect(try names(in: all[0].folder) == ["0"])
+            #expect(try Data(contentsOf: all[0].target).elementsEqual(bytes(600_000)))
+            try await store.close()
+        }
+    }
+
+    @Test func `an unfinished download of the queue keeps its file from another URL, and is named`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
+            let store = MemoryQueueStore()
+            let both = try ["/old", "/new"].map {
+                DownloadRequest(try URL(fetchable: origin.url($0)), to: folder, name: "song")
+            }
+            _ = try await store.enqueue([both[0]], options: EnqueueOptions(batch: "before"))
+            let summary = try await list.coordinator(store: store).download([both[1]])
+            let error = try #require(summary.failures[0])
+            guard case .queued(both[0].url) = error.reason else { return #expect(Bool(false)) }
+            #expect("\(error)".contains("/old") && "\(error)".contains("another queue"))
+        }
+    }
+}
+
+/// In which another worker does and forgets all that is enqueued, before anybody here gets a job.
+private final class StoreOfOthers: QueueStore {
+    private let store: MemoryQueueStore
+
+    init(_ store: MemoryQueueStore) { self.store = store }
+
+    var isShared: Bool { true }
+    func attach() async throws -> QueueWorker { try await store.attach() }
+    func detach(_ worker: QueueWorker) async throws { try await store.detach(worker) }
+    func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
+        try await store.enqueue(requests, options: options)
+    }
+    func exchange(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobExchange {
+        guard let claim else { return try await store.exchange(settlements, claiming: nil) }
+        let others = JobClaim(
+            worker: try await store.attach(), count: claim.count, limits: claim.limits, lease: claim.lease)
+        let jobs = try await store.exchange([], claiming: others).claimed
+        let ended = jobs.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }
+        _ = try await store.exchange(ended, claiming: nil)
+        try await store.remove(jobs.map(\.lease.job))
+        return try await store.exchange(settlements, claiming: claim)
+    }
+    func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
+        try await store.renew(worker, lease: lease)
+    }
+    func cancel(_ selection: JobSelection) async throws -> JobCancellation { try await store.cancel(selection) }
+    func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
+    func snapshot(listing count: Int) async throws -> QueueSnapshot { try await store.snapshot(listing: count) }
+    func remove(_ ids: [JobID]) async throws { try await store.remove(ids) }
+    func forget(batch: String) async throws { try await store.forget(batch: batch) }
+    func prune(olderThan age: Duration, keeping count: Int) async throws {
+        try await store.prune(olderThan: age, keeping: count)
+    }
+    func close() async throws { try await store.close() }
+}
