@@ -30,7 +30,7 @@ package struct SluiceDatabase: Sendable {
     }
 
     private let queue: DatabaseQueue
-    /// The file, for messages.
+    /// The file's path, with symbolic links followed.
     package let path: String
 
     /// Opens the database at `url`, which is made if it is missing, readable by its owner only.
@@ -47,12 +47,23 @@ package struct SluiceDatabase: Sendable {
                 durability: .none, existing: .fail, permissions: FilePermissions(rawValue: 0o600))
             try await Data().asyncWrite(to: url, options: options, using: files)
         } catch let error as FileError where error.code == .exists {
-            // Then it is opened as it is.
+            // Then it is opened as it is. Where a link leads nowhere, SQLite would make a file that everybody can read.
+            if let found = try? await files.statuses(of: [url]), case .success(nil) = found[0] {
+                throw DatabaseFailure(
+                    .cannotOpen, path: path, cause: "it is a symbolic link that leads nowhere",
+                    remedy: "Remove the link, or choose another file.")
+            }
         } catch let error as FileError {
             throw DatabaseFailure(error, path: path)
         }
         return try await offPool {
-            try SluiceDatabase(DatabaseFailure.mapping(path) { try connect(path, schema, synchronous) }, path: path)
+            try DatabaseFailure.mapping(path) {
+                let queue = try connect(path, schema, synchronous)
+                // By the name that SQLite uses, with links followed: all who open the same file have the same name for it.
+                let list = "SELECT file FROM pragma_database_list WHERE name = 'main'"
+                let name = try queue.inDatabase { try String.fetchOne($0, sql: list) }
+                return SluiceDatabase(queue, path: name ?? path)
+            }
         }
     }
 

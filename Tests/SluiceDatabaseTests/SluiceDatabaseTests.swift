@@ -43,6 +43,23 @@ import Testing
         }
     }
 
+    @Test func `a link is followed, and the file behind it has one name for all; one that leads nowhere is refused`()
+        async throws
+    {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let url = folder.appending(path: "words.db")
+            let link = folder.appending(path: "link.db")
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
+            #expect(await failure { _ = try await SluiceDatabase.open(at: link, schema: schema) }?.code == .cannotOpen)
+            #expect(!FileManager.default.fileExists(atPath: url.path))
+            let direct = try await SluiceDatabase.open(at: url, schema: schema)
+            let linked = try await SluiceDatabase.open(at: link, schema: schema)
+            #expect(direct.path == linked.path && direct.path.hasSuffix("words.db"))
+            try await direct.close()
+            try await linked.close()
+        }
+    }
+
     @Test func `a transaction that throws leaves nothing`() async throws {
         try await FileIO.shared.withTemporaryDirectory { folder in
             let database = try await SluiceDatabase.open(at: folder.appending(path: "words.db"), schema: schema)

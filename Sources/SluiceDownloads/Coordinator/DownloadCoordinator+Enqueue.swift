@@ -14,7 +14,10 @@ extension DownloadCoordinator {
     ///
     /// Has an effect at once on a run that is under way here, and within a second on those of other processes.
     ///
-    /// - Parameter batch: A name for these requests together, for ``cancel(_:)``.
+    /// - Parameters:
+    ///   - requests: What to download.
+    ///   - batch: A name for these requests together, for ``cancel(_:)``; goes before the one in the options.
+    ///   - options: What else there is to say.
     /// - Throws: ``QueueStoreError``.
     @discardableResult
     @concurrent public func enqueue(

@@ -18,6 +18,8 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         case closed
         /// A request has header fields, which a store that outlives the process does not keep.
         case headerFieldsNotStored
+        /// A request's URL has a password, which a store that outlives the process does not keep.
+        case passwordNotStored
         /// Something else.
         case other
     }

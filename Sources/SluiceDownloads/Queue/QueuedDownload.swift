@@ -80,7 +80,7 @@ public enum JobSelection: Sendable, Hashable {
     case user(String)
 }
 
-/// How ``DownloadCoordinator/enqueue(_:options:)`` takes requests in.
+/// How ``DownloadCoordinator/enqueue(_:batch:options:)`` takes requests in.
 public struct EnqueueOptions: Sendable, Hashable {
     /// A name for these requests together, such as "playlist 7". A job may belong to several batches.
     public var batch: String?

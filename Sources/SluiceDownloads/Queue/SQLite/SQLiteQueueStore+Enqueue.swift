@@ -17,6 +17,13 @@ extension SQLiteQueueStore {
                     "\(request.url.redactedForDisplay): header fields are not stored, since they hold secrets; "
                     + "give them with the coordinator's headerFields, which is asked when the download begins")
         }
+        for request in requests where request.url.password(percentEncoded: false) != nil {
+            throw QueueStoreError(
+                .passwordNotStored,
+                description:
+                    "\(request.url.redactedForDisplay): the URL has a password, which is not stored; leave it out and "
+                    + "give an Authorization field with the coordinator's headerFields, or keep the queue in memory")
+        }
         return try await write { database, now in
             try requests.map { try database.enqueue($0, options, now: now) }
         }

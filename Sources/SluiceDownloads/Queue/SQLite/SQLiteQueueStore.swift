@@ -20,8 +20,8 @@ public import Foundation
 ///
 /// **Several processes** on one machine may open it: each operation is a transaction that takes the write lock at once, so
 /// that the limits hold for all of them together. A worker keeps a lock on a file beside the database, `NAME-worker-…`,
-/// while it works: when it is killed, the next worker sees that at once and takes its jobs over, where file locks work;
-/// elsewhere it waits for the leases to run out. The file must be on a local file system (sqlite.org/wal.html).
+/// while it works: when it is killed, the next worker sees that when it begins and takes its jobs over, where file locks work;
+/// elsewhere, and for workers that were there already, the leases have to run out. The file must be on a local file system (sqlite.org/wal.html).
 ///
 /// **Cost.** A claim looks at the first 256 jobs in line; where all of those are held back by limits, it takes a few seeks for
 /// each pair of host and user that has jobs waiting, however many those are.
@@ -47,7 +47,8 @@ public final class SQLiteQueueStore: QueueStore {
         let database = try await Self.mapping {
             try await SluiceDatabase.open(at: url, schema: schema, synchronous: synchronous, using: files)
         }
-        return SQLiteQueueStore(database, url: url, time: time, files: files)
+        return SQLiteQueueStore(
+            database, url: URL(filePath: database.path, directoryHint: .notDirectory), time: time, files: files)
     }
 
     private init(_ database: SluiceDatabase, url: URL, time: QueueTime, files: FileIO) {

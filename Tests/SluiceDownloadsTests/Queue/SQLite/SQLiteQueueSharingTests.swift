@@ -141,7 +141,9 @@ import Testing
         }
     }
 
-    @Test func `header fields are refused without being repeated, and nothing of the call is kept`() async throws {
+    @Test func `header fields and passwords are refused without being repeated, and nothing of the call is kept`()
+        async throws
+    {
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
             var secret = DownloadRequest(
@@ -153,6 +155,12 @@ import Testing
             #expect(error?.code == .headerFieldsNotStored)
             #expect(error?.description.contains("hunter") == false)
             #expect(error?.description.contains("headerFields") == true)
+            secret.headerFields = [:]
+            let other = await #expect(throws: QueueStoreError.self) {
+                _ = try await store.enqueue([.named("fine"), secret], options: .init())
+            }
+            #expect(other?.code == .passwordNotStored)
+            #expect(other?.description.contains("hunter") == false)
             #expect(try await store.snapshot(listing: 0).counts.isEmpty)
             try await store.close()
         }
