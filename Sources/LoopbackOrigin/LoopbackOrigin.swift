@@ -45,12 +45,12 @@ package final class LoopbackOrigin: Sendable {
     /// The port that the system chose.
     package let port: Int
     private let handler: Handler
-    private let group: @Sendable (OriginRequest) -> String?
+    private let groups: @Sendable (OriginRequest) -> [String]
     private let state = Mutex(Metrics())
 
-    private init(port: Int, group: @escaping @Sendable (OriginRequest) -> String?, handler: @escaping Handler) {
+    private init(port: Int, groups: @escaping @Sendable (OriginRequest) -> [String], handler: @escaping Handler) {
         self.port = port
-        self.group = group
+        self.groups = groups
         self.handler = handler
     }
 
@@ -64,9 +64,9 @@ package final class LoopbackOrigin: Sendable {
 
     /// Serves while `body` runs, then closes the port and every connection, whatever they are doing.
     ///
-    /// - Parameter group: What else to count requests by, such as the user that they are for.
+    /// - Parameter groups: What else to count requests by, such as the user that they are for and the host that they name.
     package static func serve<Result: Sendable>(
-        groupedBy group: @escaping @Sendable (OriginRequest) -> String? = { _ in nil },
+        groupedBy groups: @escaping @Sendable (OriginRequest) -> [String] = { _ in [] },
         _ handler: @escaping Handler, during body: @Sendable (LoopbackOrigin) async throws -> Result
     ) async throws -> Result {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -80,7 +80,7 @@ package final class LoopbackOrigin: Sendable {
                     return try Connection(wrappingChannelSynchronously: channel)
                 }
             }
-        let origin = LoopbackOrigin(port: server.channel.localAddress?.port ?? 0, group: group, handler: handler)
+        let origin = LoopbackOrigin(port: server.channel.localAddress?.port ?? 0, groups: groups, handler: handler)
         return try await server.executeThenClose { connections in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await origin.accept(connections) }
@@ -111,7 +111,7 @@ package final class LoopbackOrigin: Sendable {
             for try await part in inbound {
                 guard case .head(let head) = part else { continue }
                 let request = began(head)
-                let counted = Counted(origin: self, group: group(request))
+                let counted = Counted(origin: self, groups: groups(request))
                 defer { counted.end() }
                 let response = await handler(request)
                 let goesOn = try await send(
@@ -137,19 +137,20 @@ package final class LoopbackOrigin: Sendable {
     /// A request while it is being answered.
     private final class Counted: Sendable {
         private let origin: LoopbackOrigin
-        private let group: String?
+        private let groups: [String]
         private let isOver = Mutex(false)
 
-        init(origin: LoopbackOrigin, group: String?) {
+        init(origin: LoopbackOrigin, groups: [String]) {
             self.origin = origin
-            self.group = group
+            self.groups = groups
             origin.state.withLock { state in
                 state.running += 1
                 state.peak = max(state.peak, state.running)
-                guard let group else { return }
-                state.runningByGroup[group, default: 0] += 1
-                state.peakByGroup[group] = max(
-                    state.peakByGroup[group, default: 0], state.runningByGroup[group, default: 0])
+                for group in groups {
+                    state.runningByGroup[group, default: 0] += 1
+                    state.peakByGroup[group] = max(
+                        state.peakByGroup[group, default: 0], state.runningByGroup[group, default: 0])
+                }
             }
         }
 
@@ -161,7 +162,7 @@ package final class LoopbackOrigin: Sendable {
             guard isFirst else { return }
             origin.state.withLock { state in
                 state.running -= 1
-                if let group { state.runningByGroup[group, default: 0] -= 1 }
+                for group in groups { state.runningByGroup[group, default: 0] -= 1 }
             }
         }
     }

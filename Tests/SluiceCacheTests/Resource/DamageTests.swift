@@ -91,7 +91,7 @@ import Testing
             try await withCache(in: folder, transport) { cache in
                 try await cache.store(pattern(10), for: url("a"))
                 let old = try await cache.disk.database.read { try Int64.fetchOne($0, sql: "SELECT id FROM entry") }
-                try await withCache(in: folder, transport) { try await $0.store(pattern(20), for: url("a")) }
+                _ = try await withCache(in: folder, transport) { try await $0.store(pattern(20), for: url("a")) }
                 try await cache.disk.drop(try #require(old), ResourceKey(url("a")))
                 try await expectConsistent(cache, entries: 1)
             }
