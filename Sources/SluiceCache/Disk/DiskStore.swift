@@ -146,14 +146,9 @@ final class DiskStore: Sendable {
     // MARK: Places
 
     func file(_ id: Int64, _ key: ResourceKey) -> URL {
-        let name = Self.hexadecimal(SHA256.hash(data: Data(key.text.utf8)))
+        let name = SHA256.hash(data: Data(key.text.utf8)).hexadecimal
         return folder.appending(path: String(name.prefix(2)), directoryHint: .isDirectory)
             .appending(path: "\(name)-\(id)", directoryHint: .notDirectory)
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
     // MARK: Changes

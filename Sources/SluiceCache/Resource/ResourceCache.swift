@@ -135,13 +135,20 @@ public func withResourceCache<Result>(
 ) async throws -> Result {
     let cache = try await ResourceCache(
         directory: directory, configuration: configuration, transport: transport, files: files)
-    let result: Result
-    do {
-        result = try await body(cache)
-    } catch {
-        try? await cache.shutdown()
-        throw error
+    return try await cache.shutDown(after: body)
+}
+
+extension ResourceCache {
+    /// Shuts down when `body` has ended in whichever way. What `body` throws is more telling than what follows from it.
+    func shutDown<R>(after body: (ResourceCache) async throws -> R) async throws -> R {
+        let result: R
+        do {
+            result = try await body(self)
+        } catch {
+            try? await shutdown()
+            throw error
+        }
+        try await shutdown()
+        return result
     }
-    try await cache.shutdown()
-    return result
 }

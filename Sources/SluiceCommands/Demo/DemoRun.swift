@@ -123,14 +123,3 @@ struct DemoRun: Sendable {
         return wrong.isEmpty ? .success : .content
     }
 }
-
-extension Result where Failure == any Error {
-    /// What an async body returns or throws.
-    init(_ body: () async throws -> Success) async {
-        do {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
-        }
-    }
-}

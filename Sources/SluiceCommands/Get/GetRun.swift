@@ -1,3 +1,4 @@
+import SluiceConcurrency
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP

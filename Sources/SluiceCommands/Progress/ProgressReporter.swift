@@ -1,4 +1,5 @@
 import ArgumentParser
+import SluiceConcurrency
 import SluiceDownloads
 
 /// `--progress`.

@@ -101,7 +101,7 @@ struct CoordinatorState {
     }
 
     mutating func fail(_ error: any Error, _ untold: [SettledJob]) -> [Task<SettledJob?, Never>] {
-        settled = failure == nil ? untold + settled : settled
+        settled = untold + settled
         failure = failure ?? error
         isStopping = true
         return active.values.compactMap(\.task)

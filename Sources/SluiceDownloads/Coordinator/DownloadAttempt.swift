@@ -1,7 +1,6 @@
-import SluiceConcurrency
-import Synchronization
 import SluiceFiles
 import SluiceHTTP
+import Synchronization
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -94,9 +93,7 @@ struct DownloadAttempt: Sendable {
         }
     }
 
-    func settled(
-        _ outcome: JobSettlement.Outcome, _ event: DownloadEvent
-    ) -> SettledJob {
+    func settled(_ outcome: JobSettlement.Outcome, _ event: DownloadEvent) -> SettledJob {
         SettledJob(settlement: JobSettlement(lease: job.lease, outcome: outcome), event: event)
     }
 }

@@ -1,4 +1,5 @@
 public import HTTPTypes
+import SluiceConcurrency
 public import SluiceFiles
 public import SluiceHTTP
 import Synchronization
@@ -181,39 +182,6 @@ public final class DownloadCoordinator: Sendable {
             }
             guard let result else { throw CancellationError() }
             return result
-        }
-    }
-}
-
-/// The steps of a job in this process; for tests that kill it there.
-package enum JobPhase: Sendable, Hashable {
-    /// The store has handed it out.
-    case claimed
-    /// Its transfer is at this step.
-    case transfer(TransferPhase)
-    /// The store knows what became of it; what the transfer left beside the file is still there.
-    case recorded
-}
-
-/// How a coordinator waits; tests have a clock of their own.
-struct CoordinatorTiming: Sendable {
-    var time = QueueTime.system
-    var sleep: @Sendable (Duration) async throws -> Void
-    /// How often a shared store is asked for what other processes changed.
-    var poll = Duration.seconds(1)
-    /// The least time between two snapshots.
-    var frame = Duration.milliseconds(100)
-
-    static let system = CoordinatorTiming { try await Task.sleep(for: $0) }
-}
-
-extension Result where Failure == any Error {
-    /// What an async body returns or throws.
-    init(_ body: () async throws -> Success) async {
-        do {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
         }
     }
 }

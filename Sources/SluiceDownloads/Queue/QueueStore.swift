@@ -54,9 +54,6 @@ public protocol QueueStore: Sendable {
     /// The queue as it is now, with at most this many jobs of each kind.
     func snapshot(listing count: Int) async throws -> QueueSnapshot
 
-    /// Forgets jobs that have ended; others stay.
-    func remove(_ ids: [JobID]) async throws
-
     /// Takes the ended jobs of a batch out of it, and forgets those that are in no other.
     func forget(batch: String) async throws
 

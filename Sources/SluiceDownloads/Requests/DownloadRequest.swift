@@ -65,6 +65,13 @@ public struct DownloadRequest: Sendable, Hashable {
         folder.appending(path: name, directoryHint: .notDirectory)
     }
 
+    /// The target's path by its bytes: String takes one spelling of é for the other, and Linux does not. Nor can String hold
+    /// names that are no UTF-8, which URLs can.
+    var targetBytes: Data {
+        let path = target.path(percentEncoded: true)
+        return Data(path.percentDecodedBytes ?? Array(path.utf8))
+    }
+
     /// The file while it is incomplete, beside the target: `name.sluice.part`, or a shortened name where that would be too
     /// long.
     public var partialTarget: URL {

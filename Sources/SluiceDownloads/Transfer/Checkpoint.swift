@@ -77,20 +77,12 @@ extension Checkpoint {
     /// A digest that tells URLs apart and gives none away. User, password and fragment do not count: the first two say who
     /// asks, the last is not sent.
     static func digest(of url: URL) -> String {
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
-            return hexDigest(of: url.absoluteString)
-        }
-        parts.user = nil
-        parts.password = nil
-        parts.fragment = nil
-        return hexDigest(of: parts.string ?? url.absoluteString)
-    }
-
-    private static func hexDigest(of text: String) -> String {
-        SHA256.hash(data: Data(text.utf8)).map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        parts?.user = nil
+        parts?.password = nil
+        parts?.fragment = nil
+        let text = parts?.string ?? url.absoluteString
+        return SHA256.hash(data: Data(text.utf8)).hexadecimal
     }
 }
 

@@ -1,7 +1,7 @@
 extension StringProtocol {
     /// The bytes that percent-encoded text stands for (RFC 3986, section 2.1); nil where a `%` is not followed by two
     /// hexadecimal digits.
-    var percentDecodedBytes: [UInt8]? {
+    package var percentDecodedBytes: [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)
         var rest = utf8.makeIterator()

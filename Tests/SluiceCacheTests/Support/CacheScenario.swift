@@ -86,15 +86,7 @@ func withCache<R>(
     let cache = try await ResourceCache(
         directory: folder, configuration: configuration, transport: transport, files: files, clock: clock, now: wall.now
     )
-    let result: R
-    do {
-        result = try await body(cache)
-    } catch {
-        try? await cache.shutdown()
-        throw error
-    }
-    try await cache.shutdown()
-    return result
+    return try await cache.shutDown(after: body)
 }
 
 func withFolder(_ body: (URL) async throws -> Void) async throws {

@@ -226,7 +226,7 @@ import TestSupport
 
     @Test func `a store that fails ends the run with its error, after the transfers`() async throws {
         try await downloading(from: Self.stall) { list, origin, folder in
-            let store = FailingStore(MemoryQueueStore())
+            let (store, fails) = storeThatFails()
             let downloads = list.coordinator(store: store)
             try await downloads.enqueue(try requests(6, origin, folder))
             let arrived = Gate()
@@ -236,12 +236,12 @@ import TestSupport
                 }
             }
             await arrived.arrivals(4)
-            store.fails.store(true, ordering: .relaxed)
+            fails.flag.store(true, ordering: .relaxed)
             try? await downloads.cancel(.all)
             try await downloads.enqueue([])
             await #expect(throws: QueueStoreError.self) { try await run.value }
             await arrived.open()
-            store.fails.store(false, ordering: .relaxed)
+            fails.flag.store(false, ordering: .relaxed)
             // The failure over, another run finishes what was left.
             #expect(try await downloads.snapshot().count(.running) == 0)
         }
@@ -317,8 +317,8 @@ import TestSupport
     }
 
     @Test func `a run that fails ends what is done meanwhile`() async throws {
-        let store = FailingStore(MemoryQueueStore())
-        store.fails.store(true, ordering: .relaxed)
+        let (store, fails) = storeThatFails()
+        fails.flag.store(true, ordering: .relaxed)
         let list = ListDownloader(transport: ScriptedTransport([:]))
         let downloads = list.coordinator(store: store)
         await #expect(throws: QueueStoreError.self) {
@@ -326,7 +326,7 @@ import TestSupport
                 for try await _ in downloads.snapshots() {}
             }
         }
-        store.fails.store(false, ordering: .relaxed)
+        fails.flag.store(false, ordering: .relaxed)
         #expect(try await downloads.withRun { _ in 42 } == 42)
     }
 
@@ -366,4 +366,18 @@ import TestSupport
             await arrived.open()
         }
     }
+}
+
+/// A store whose exchanges fail while the flag is set.
+private func storeThatFails() -> (store: InterceptedStore, fails: Flag) {
+    let fails = Flag()
+    let store = InterceptedStore { store, settlements, claim in
+        if fails.flag.load(ordering: .relaxed) { throw QueueStoreError(.full, description: "the disk is full") }
+        return try await store.exchange(settlements, claiming: claim)
+    }
+    return (store, fails)
+}
+
+private final class Flag: Sendable {
+    let flag = Atomic(false)
 }

@@ -20,7 +20,7 @@ import TestSupport
     {
         try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
             try Data(bytes(7)).write(to: folder.appending(path: "0"))
-            let downloads = list.coordinator(store: StoreOfOthers(MemoryQueueStore()))
+            let downloads = list.coordinator(store: storeOfOthers())
             let summary = try await downloads.download(try requests(2, origin, folder))
             #expect(summary.done == 1 && summary.bytes == 7 && summary.unfinished == 0)
             guard case .elsewhere = summary.failures[1]?.reason else { return #expect(Bool(false)) }
@@ -88,37 +88,15 @@ import TestSupport
 }
 
 /// In which another worker does and forgets all that is enqueued, before anybody here gets a job.
-private final class StoreOfOthers: QueueStore {
-    private let store: MemoryQueueStore
-
-    init(_ store: MemoryQueueStore) { self.store = store }
-
-    var isShared: Bool { true }
-    func attach() async throws -> QueueWorker { try await store.attach() }
-    func detach(_ worker: QueueWorker) async throws { try await store.detach(worker) }
-    func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
-        try await store.enqueue(requests, options: options)
-    }
-    func exchange(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobExchange {
+private func storeOfOthers() -> InterceptedStore {
+    InterceptedStore(isShared: true) { store, settlements, claim in
         guard let claim else { return try await store.exchange(settlements, claiming: nil) }
         let others = JobClaim(
             worker: try await store.attach(), count: claim.count, limits: claim.limits, lease: claim.lease)
         let jobs = try await store.exchange([], claiming: others).claimed
         let ended = jobs.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }
         _ = try await store.exchange(ended, claiming: nil)
-        try await store.remove(jobs.map(\.lease.job))
+        try await store.prune(olderThan: .zero, keeping: 0)
         return try await store.exchange(settlements, claiming: claim)
     }
-    func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
-        try await store.renew(worker, lease: lease)
-    }
-    func cancel(_ selection: JobSelection) async throws -> JobCancellation { try await store.cancel(selection) }
-    func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
-    func snapshot(listing count: Int) async throws -> QueueSnapshot { try await store.snapshot(listing: count) }
-    func remove(_ ids: [JobID]) async throws { try await store.remove(ids) }
-    func forget(batch: String) async throws { try await store.forget(batch: batch) }
-    func prune(olderThan age: Duration, keeping count: Int) async throws {
-        try await store.prune(olderThan: age, keeping: count)
-    }
-    func close() async throws { try await store.close() }
 }

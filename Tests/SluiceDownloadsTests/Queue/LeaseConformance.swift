@@ -158,7 +158,7 @@ import Testing
                 { _ = try await store.cancel(.all) },
                 { _ = try await store.jobs([]) },
                 { _ = try await store.snapshot(listing: 1) },
-                { try await store.remove([]) },
+                { try await store.forget(batch: "none") },
                 { try await store.prune(olderThan: .zero, keeping: 0) },
             ]
             for operation in operations {

@@ -90,7 +90,7 @@ private struct Comparison {
         case 25..<65: try await exchange()
         case 65..<70: try await renew()
         case 70..<80: try await cancel()
-        case 80..<82: try await remove()
+        case 80..<82: try await forget()
         case 82..<83: try await prune()
         case 83..<84: try await detach()
         default: fixture.time.advance(by: .seconds(pick(8)))
@@ -219,10 +219,10 @@ private struct Comparison {
         return numbers
     }
 
-    private mutating func remove() async throws {
-        let numbers = someNumbers()
-        try await store.remove(numbers.compactMap { ids[$0] })
-        model.remove(Set(numbers))
+    private mutating func forget() async throws {
+        let batch = pick(of: ["one", "two", "three", ""])
+        try await store.forget(batch: batch)
+        model.forget(batch: batch)
     }
 
     private mutating func prune() async throws {

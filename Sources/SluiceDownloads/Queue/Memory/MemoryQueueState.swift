@@ -263,10 +263,6 @@ struct MemoryQueueState {
         }
     }
 
-    mutating func remove(_ ids: [JobID]) {
-        for id in ids where jobs[id]?.download.state.isFinal == true { forget(id) }
-    }
-
     mutating func forget(batch: String) {
         for job in jobs.values where job.download.state.isFinal && job.batches.contains(batch) {
             let id = job.download.id

@@ -74,11 +74,6 @@ public final class MemoryQueueStore: QueueStore {
         try access { $0.snapshot(listing: count) }
     }
 
-    /// See ``QueueStore/remove(_:)``.
-    public func remove(_ ids: [JobID]) async throws {
-        try access { $0.remove(ids) }
-    }
-
     /// See ``QueueStore/forget(batch:)``.
     public func forget(batch: String) async throws {
         try access { $0.forget(batch: batch) }

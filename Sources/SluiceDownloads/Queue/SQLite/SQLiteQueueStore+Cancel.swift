@@ -23,13 +23,6 @@ extension SQLiteQueueStore {
         }
     }
 
-    /// See ``QueueStore/remove(_:)``.
-    public func remove(_ ids: [JobID]) async throws {
-        try await write { database, _ in
-            for id in ids { try database.run("DELETE FROM job WHERE id = ? AND state IN (2, 3, 4)", [id.rawValue]) }
-        }
-    }
-
     /// See ``QueueStore/forget(batch:)``.
     public func forget(batch: String) async throws {
         try await write { database, _ in

@@ -87,20 +87,4 @@ extension DownloadRequest {
         }
         self.init(url, to: folder, name: name, user: user.isEmpty ? nil : user, priority: row["priority"])
     }
-
-    /// The target's path by its bytes: String takes one spelling of é for the other, and Linux does not. Nor can String hold
-    /// names that are no UTF-8, which URLs can.
-    var targetBytes: Data {
-        var bytes = Data()
-        var rest = target.path(percentEncoded: true).utf8[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let escaped = UInt8(Substring(rest.prefix(2)), radix: 16) {
-                bytes.append(escaped)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return bytes
-    }
 }

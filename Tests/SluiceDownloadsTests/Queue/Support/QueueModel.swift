@@ -170,7 +170,12 @@ struct QueueModel {
         return found
     }
 
-    mutating func remove(_ numbers: Set<Int>) {
+    mutating func forget(batch: String) {
+        jobs.removeAll { $0.state.isFinal && $0.batches == [batch] }
+        for index in jobs.indices where jobs[index].state.isFinal { jobs[index].batches.remove(batch) }
+    }
+
+    private mutating func remove(_ numbers: Set<Int>) {
         jobs.removeAll { $0.state.isFinal && numbers.contains($0.number) }
     }
 
