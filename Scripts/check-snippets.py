@@ -1,6 +1,12 @@
 #!/usr/bin/env python3
 """Compiles code that is not part of any target, against the modules of a debug build (`swift build`).
 
+    Scripts/check-snippets.py [--scratch FOLDER]
+    SLUICE_ONLY=SluiceConcurrency Scripts/check-snippets.py --scratch .build-only
+
+`--scratch` names the folder that was built into (`--scratch-path`), `.build` by default. `SLUICE_ONLY` leaves the snippets
+and articles of one module, against a build that was made with it.
+
 1. Tests/RefusedSnippets/<module>/*.swift must be refused, each for the reason that its first line names
    (`// refused: <part of the diagnostic>`), or compile (`// accepted`).
 2. Each Swift sample of the documents in SAMPLES must compile. A comment before a sample declares what the sample takes
@@ -10,10 +16,15 @@
 
 Everything is compiled as far as SIL: ownership ("used after consume") is checked after the types are.
 """
-import glob, pathlib, re, subprocess, sys, tempfile
+import argparse, glob, os, pathlib, re, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).parents[1]
-PRODUCTS = ROOT / ".build/debug"
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--scratch", default=".build", metavar="FOLDER", help="the folder that was built into")
+SCRATCH = ROOT / parser.parse_args().scratch
+PRODUCTS = SCRATCH / "debug"
+# The one module that was built, or none if all were.
+ONLY = os.environ.get("SLUICE_ONLY")
 SAMPLES = ["README.md", "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/SluiceDownloads.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/TheQueue.md"]
@@ -27,11 +38,11 @@ def compile_snippet(code: str) -> str | None:
         source.write_text(code)
         maps = [f"-fmodule-map-file={path}" for path in glob.glob(f"{PRODUCTS}/*.build/module.modulemap")]
         # C modules of packages that bring their own map; their Swift modules name them.
-        checkouts = glob.glob(f"{ROOT}/.build/checkouts/*/Sources/*/include")
+        checkouts = glob.glob(f"{SCRATCH}/checkouts/*/Sources/*/include")
         maps += [f"-fmodule-map-file={path}/module.modulemap" for path in checkouts
                  if pathlib.Path(path, "module.modulemap").exists()]
         # System libraries.
-        systems = glob.glob(f"{ROOT}/.build/checkouts/*/Sources/*/module.modulemap")
+        systems = glob.glob(f"{SCRATCH}/checkouts/*/Sources/*/module.modulemap")
         maps += [f"-fmodule-map-file={path}" for path in systems]
         clang = [word for option in maps for word in ("-Xcc", option)]
         command = ["swiftc", "-emit-sil", "-o", "/dev/null", "-parse-as-library", *OPTIONS,
@@ -42,7 +53,7 @@ def compile_snippet(code: str) -> str | None:
 
 def check_refused() -> list[str]:
     problems = []
-    for path in sorted((ROOT / "Tests/RefusedSnippets").glob("*/*.swift")):
+    for path in sorted((ROOT / "Tests/RefusedSnippets").glob(f"{ONLY or '*'}/*.swift")):
         first, _, code = path.read_text().partition("\n")
         wanted = first.removeprefix("// refused: ") if first.startswith("// refused: ") else None
         output = compile_snippet(f"import FoundationEssentials\nimport {path.parent.name}\n{code}")
@@ -61,8 +72,8 @@ def check_samples(document: str) -> list[str]:
     problems = []
     text = (ROOT / document).read_text()
     samples = re.findall(r"(?:<!-- given: (.*?) -->\s*)?```swift\n(.*?)```", text, re.DOTALL)
-    modules = ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads"]
-    imports = "import FoundationEssentials\nimport HTTPTypes\n" + "".join(f"import {module}\n" for module in modules)
+    modules = ["HTTPTypes", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads"]
+    imports = "".join(f"import {module}\n" for module in ["FoundationEssentials", *([ONLY] if ONLY else modules)])
     for given, sample in samples:
         code = re.sub(r"^import .*\n", "", sample, flags=re.MULTILINE)
         output = compile_snippet(f"{imports}{given}\nfunc sample() async throws {{\n{code}\n}}\n")
@@ -74,7 +85,8 @@ def check_samples(document: str) -> list[str]:
 
 
 if not (PRODUCTS / "Modules").exists():
-    sys.exit("There is no debug build: run `swift build` first.")
-found = check_refused() + [problem for document in SAMPLES for problem in check_samples(document)]
+    sys.exit(f"There is no debug build in {SCRATCH.name}: run `swift build` first.")
+documents = [document for document in SAMPLES if ONLY is None or document.startswith(f"Sources/{ONLY}/")]
+found = check_refused() + [problem for document in documents for problem in check_samples(document)]
 print("\n".join(found) if found else "every snippet is refused or accepted as it should be")
 sys.exit(1 if found else 0)

@@ -1,6 +1,13 @@
 /// Every row, in the order of the table. A new group adds its line here, a new row one to its group.
 enum Catalogue {
-    static var rows: [Row] {
-        LimiterRows.all + QueueRows.all + FileRows.all + CacheRows.all + DownloadRows.all
-    }
+    static var rows: [Row] { concurrency + others }
+
+    /// Of SluiceConcurrency; `SLUICE_ONLY=SluiceConcurrency` leaves these alone.
+    private static var concurrency: [Row] { LimiterRows.all + QueueRows.all }
+
+    #if ONLY_CONCURRENCY
+    private static var others: [Row] { [] }
+    #else
+    private static var others: [Row] { FileRows.all + CacheRows.all + DownloadRows.all }
+    #endif
 }
