@@ -1,0 +1,154 @@
+import TestSupport
+import Testing
+
+@testable import SluiceConcurrency
+
+@Suite("The keyed limiter's state machine")
+struct KeyedLimiterStateMachineTests {
+    typealias Machine = KeyedLimiterStateMachine<String, Int>
+    typealias Operation = KeyedLimiterExplorer.Operation
+
+    /// Joins the line and suspends.
+    private func wait(_ machine: inout Machine, _ key: String, _ waiter: Int) -> Machine.Ticket? {
+        guard case .wait(let ticket) = machine.enter(key) else { return nil }
+        let known = machine.suspend(ticket, waiter).outcome
+        #expect(known == nil)
+        return ticket
+    }
+
+    @Test func `a key has no more places than its own, and all no more than the total`() {
+        var machine = Machine(perKey: 2, total: 3)
+
+        let entered = ["a", "a", "a", "b", "b"].map { machine.enterAtOnce($0) }
+
+        #expect(entered == [true, true, false, true, false])
+        #expect((machine.running, machine.running(for: "a"), machine.running(for: "b")) == (3, 2, 1))
+    }
+
+    @Test func `keys have their turns one after the other, whatever their backlog`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("a")
+        for waiter in 1...3 { _ = wait(&machine, "a", waiter) }
+        for waiter in 11...12 { _ = wait(&machine, "b", waiter) }
+        _ = wait(&machine, "c", 21)
+
+        var served: [Int] = []
+        for key in ["a", "b", "c", "a", "b", "a"] { served.append(machine.leave(key).next ?? -1) }
+
+        #expect(served == [11, 21, 1, 12, 2, 3])
+    }
+
+    @Test func `a key at its limit holds up nobody`() {
+        var machine = Machine(perKey: 1, total: 2)
+        _ = machine.enterAtOnce("a")
+        for waiter in 1...100 { _ = wait(&machine, "a", waiter) }
+
+        let entered = machine.enterAtOnce("b")
+        _ = wait(&machine, "b", 101)
+        let next = [machine.leave("b").next, machine.leave("a").next]
+
+        #expect(entered)
+        #expect(next == [101, 1])
+    }
+
+    @Test func `a ticket of a forgotten key does not touch who came after`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("x")
+        let old = wait(&machine, "a", 1)!
+        let forgotten = machine.settle(old, .cancelled).forgotten
+        let new = wait(&machine, "a", 2)!
+
+        let waiters = [machine.settle(old, .cancelled).waiter, machine.settle(new, .cancelled).waiter]
+
+        #expect(forgotten == "a")
+        #expect(waiters == [nil, 2])
+    }
+
+    @Test func `those who cannot be interrupted stay, in order`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("a")
+        _ = machine.enter("a", uninterrupted: 1)
+        _ = wait(&machine, "a", 2)
+        _ = wait(&machine, "b", 3)
+        _ = machine.enter("a", uninterrupted: 4)
+
+        let ofOne = machine.settleInterruptible("a", .cancelled).waiters
+        let ofAll = machine.settleInterruptible(nil, .cancelled).waiters
+        let left = machine.waiting
+        let next = [machine.leave("a").next, machine.leave("a").next]
+
+        #expect((ofOne, ofAll, left) == ([2], [3], 2))
+        #expect(next == [1, 4])
+    }
+
+    /// A million in a release build.
+    @Test func `very many keys, one after the other and all at once, are forgotten`() async {
+        #if DEBUG
+        let keys = 50_000
+        #else
+        let keys = 500_000
+        #endif
+        let traces = await offPool {
+            var machine = KeyedLimiterStateMachine<Int, Int>(perKey: 1, total: .max)
+            for key in 0..<keys {
+                guard machine.enterAtOnce(key), machine.leave(key).forgotten == key else { return (-1, 0, 0) }
+            }
+            guard machine.traces.room <= Machine.keysKept else { return machine.traces }
+            for key in 0..<keys where !machine.enterAtOnce(key) { return (-2, 0, 0) }
+            for key in 0..<keys { _ = machine.leave(key) }
+            return machine.traces
+        }
+
+        #expect(traces == (0, 0, 0))
+    }
+
+    // MARK: Every interleaving
+
+    @Test(arguments: [(1, 1), (1, 2), (2, 2)])
+    func `two tasks, any three operations each, two keys`(perKey: Int, total: Int) async {
+        let violations = await offPool {
+            let first = Self.programs(of: [.enter("a"), .enter("b"), .leave, .cancel(1)])
+            let second = Self.programs(of: [.enter("a"), .enter("b"), .leave, .cancel(0)])
+            return first.flatMap { first in
+                second.compactMap { Self.violation(perKey, total, [first, $0]) }
+            }
+        }
+        #expect(violations == [])
+    }
+
+    @Test(arguments: [(1, 1), (1, 2), (2, 2)])
+    func `three tasks, chosen programs, two keys`(perKey: Int, total: Int) async {
+        let programs: [[[Operation]]] = [
+            // A place goes from key to key.
+            [[.enter("a"), .leave, .enter("b")], [.enter("b"), .leave], [.enter("a"), .leave]],
+            // The only one of a key is cancelled while its turn comes.
+            [[.enter("a"), .leave], [.enter("b"), .leave, .cancel(2)], [.enter("b"), .leave, .enter("a")]],
+            // The first of two of a key is cancelled.
+            [[.enter("a"), .leave, .cancel(1)], [.enter("a"), .leave], [.enter("a"), .enter("b"), .leave]],
+            // Two places held by one task, of two keys.
+            [[.enter("a"), .enter("b"), .leave], [.enter("b"), .leave], [.cancel(0), .enter("a"), .leave]],
+            // All cancel one another.
+            [
+                [.enter("a"), .cancel(1), .leave], [.enter("a"), .cancel(2), .leave],
+                [.enter("b"), .cancel(0), .leave],
+            ],
+            // A key is forgotten and comes again, and a late cancel finds its new wait.
+            [[.enter("a"), .leave], [.enter("b"), .leave, .enter("b")], [.cancel(1), .cancel(1)]],
+        ]
+        let violations = await offPool { programs.compactMap { Self.violation(perKey, total, $0) } }
+        #expect(violations == [])
+    }
+
+    private static func violation(_ perKey: Int, _ total: Int, _ programs: [[Operation]]) -> String? {
+        var explorer = KeyedLimiterExplorer(perKey: perKey, total: total, programs: programs)
+        explorer.explore()
+        return explorer.violation.map { "\(perKey) per key, \(total) in total, \(programs): \($0)" }
+    }
+
+    /// All programs of three operations that begin with entering.
+    private static func programs(of operations: [Operation]) -> [[Operation]] {
+        var programs: [[Operation]] = [[.enter("a")], [.enter("b")]]
+        for _ in 0..<2 { programs = programs.flatMap { program in operations.map { program + [$0] } } }
+        return programs
+    }
+}

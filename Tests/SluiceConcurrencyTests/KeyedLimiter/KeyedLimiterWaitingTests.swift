@@ -1,0 +1,221 @@
+import TestSupport
+import Testing
+
+@testable import SluiceConcurrency
+
+/// Order, cancellation, deadlines and the end of waiting, step by step on a manual executor.
+@Suite("KeyedLimiter: waiting")
+struct KeyedLimiterWaitingTests {
+    let executor = ManualExecutor()
+    let recorder = Recorder<String>()
+    let clock = ManualClock()
+    let limiter = KeyedLimiter<String>(perKey: 1, total: 1)
+
+    /// Starts a task that runs until it is told to end, and lets it come that far.
+    private func hold(_ key: String) -> Signal {
+        let (condition, signal) = Condition.makeCondition()
+        _ = executor.spawn { [limiter] in await limiter.run(for: key) { _ = await condition.wait() } }
+        executor.runUntilIdle()
+        return signal
+    }
+
+    /// Starts a task that notes its name on the limiter, or that it was cancelled, and lets it come as far as it can.
+    @discardableResult
+    private func note(_ key: String, _ name: String) -> Task<Void, Never> {
+        let task = executor.spawn { [limiter, recorder] in
+            do {
+                try await limiter.run(for: key) { () async throws in recorder.note(name) }
+            } catch {
+                recorder.note("\(name) \(error is CancellationError ? "cancelled" : "failed")")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    /// Like `note`, by the deadline.
+    @discardableResult
+    private func note(_ key: String, _ name: String, within time: Duration) -> Task<Void, Never> {
+        let task = executor.spawn { [limiter, recorder, clock] in
+            let deadline = clock.now.advanced(by: time)
+            do {
+                let done: Void? = try await limiter.runIfAvailable(for: key, until: deadline, clock: clock) {
+                    recorder.note(name)
+                }
+                if done == nil { recorder.note("\(name) expired") }
+            } catch {
+                recorder.note("\(name) \(error is CancellationError ? "cancelled" : "failed")")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @Test func `the one task of a key is served within one turn of a key with a thousand`() {
+        let signal = hold("many")
+        for number in 0..<1_000 { note("many", "many \(number)") }
+        note("one", "one")
+        #expect(limiter.waiting == 1_001)
+        #expect(
+            (limiter.running(for: "many"), limiter.waiting(for: "many"), limiter.waiting(for: "one")) == (1, 1_000, 1))
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.firstIndex(of: "one")! <= 1)
+        #expect(recorder.values.filter { $0 != "one" } == (0..<1_000).map { "many \($0)" })
+    }
+
+    @Test func `a cancelled task gives its place in line to the next of its key`() {
+        let signal = hold("a")
+        let first = note("a", "1")
+        note("a", "2")
+
+        first.cancel()
+        executor.runUntilIdle()
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["1 cancelled", "2"])
+    }
+
+    @Test func `a task that is cancelled before it comes does not run, though there is a place`() {
+        let task = executor.spawn { [limiter, recorder] in
+            do { try await limiter.run(for: "a") { () async throws in recorder.note("ran") } } catch {
+                recorder.note("no")
+            }
+            do { try await limiter.runUnlessCancelled(for: "a") { recorder.note("ran") } } catch { recorder.note("no") }
+        }
+        task.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["no", "no"])
+    }
+
+    @Test func `once a place is granted the body runs, though the task is cancelled before it gets there`() {
+        let signal = hold("a")
+        let next = note("b", "granted")
+
+        signal.signal()
+        while limiter.waiting > 0 { executor.runOne() }
+        next.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["granted"])
+    }
+
+    @Test func `bodies that cannot throw run in cancelled tasks, when it is their turn`() {
+        let signal = hold("a")
+        let task = executor.spawn { [limiter, recorder] in
+            await limiter.run(for: "a") { recorder.note("run, cancelled: \(Task.isCancelled)") }
+            await limiter.runUninterrupted(for: "a") { recorder.note("runUninterrupted") }
+            _ = await limiter.runIfAvailable(for: "a") { recorder.note("runIfAvailable") }
+        }
+        executor.runUntilIdle()
+
+        task.cancel()
+        limiter.cancelWaiting()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["run, cancelled: true", "runUninterrupted", "runIfAvailable"])
+    }
+
+    @Test func `runIfAvailable does not overtake a task that was granted a place and has not run yet`() async {
+        let signal = hold("a")
+        note("a", "waiter")
+        #expect(await limiter.runIfAvailable(for: "b") { 1 } == nil)
+
+        signal.signal()
+        while limiter.waiting > 0 { executor.runOne() }
+        #expect(await limiter.runIfAvailable(for: "b") { 1 } == nil)
+
+        executor.runUntilIdle()
+        #expect(await limiter.runIfAvailable(for: "b") { 1 } == 1)
+    }
+
+    @Test func `cancelWaiting for a key leaves the others in line`() {
+        let signal = hold("a")
+        note("a", "a")
+        note("b", "b1")
+        note("b", "b2")
+
+        limiter.cancelWaiting(for: "b")
+        limiter.cancelWaiting(for: "nobody")
+        executor.runUntilIdle()
+        #expect(recorder.values == ["b1 cancelled", "b2 cancelled"])
+        note("b", "later")
+        limiter.cancelWaiting()
+        executor.runUntilIdle()
+        #expect(recorder.values.dropFirst(2).sorted() == ["a cancelled", "later cancelled"])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect((limiter.running, limiter.waiting) == (0, 0))
+        #expect(limiter.storage.machine.withLock { $0.traces.keys } == 0)
+    }
+
+    @Test func `waitUntilIdle returns when the last has left, also in a cancelled task`() async {
+        await limiter.waitUntilIdle()
+        let signal = hold("a")
+        note("b", "b")
+        let idle = executor.spawn { [limiter, recorder] in
+            await limiter.waitUntilIdle()
+            recorder.note("idle")
+        }
+        executor.runUntilIdle()
+
+        idle.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["b", "idle"])
+    }
+
+    // MARK: Deadlines
+
+    @Test func `a deadline ends the wait, and only the wait`() {
+        let signal = hold("a")
+        note("a", "short", within: .seconds(1))
+        note("a", "long", within: .seconds(3))
+
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["short expired"])
+        #expect(limiter.waiting == 1)
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["short expired", "long"])
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func `with a place free the body runs, also if the deadline is over`() {
+        note("a", "late", within: .seconds(-1))
+        #expect(recorder.values == ["late"])
+    }
+
+    @Test func `a deadline that is over ends a wait at once`() {
+        let signal = hold("a")
+        note("a", "late", within: .seconds(-1))
+        #expect(recorder.values == ["late expired"])
+        signal.signal()
+    }
+
+    @Test func `a task that waits until a deadline can be cancelled, and nothing sleeps on`() {
+        let signal = hold("a")
+        let task = note("a", "waiter", within: .seconds(5))
+
+        task.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["waiter cancelled"])
+        #expect(clock.sleeperCount == 0)
+        #expect(limiter.waiting == 0)
+        signal.signal()
+        executor.runUntilIdle()
+    }
+}
