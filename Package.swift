@@ -27,6 +27,7 @@ if warningsAreErrors { settings.append(.treatAllWarnings(as: .error)) }
 // MARK: Targets, lowest layer first (a layer imports only layers above it in this list)
 
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
@@ -36,7 +37,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let nioFoundation = Target.Dependency.product(name: "NIOFoundationEssentialsCompat", package: "swift-nio")
 
 let targets: [Target] = [
-    .target(name: "SluiceConcurrency", dependencies: [collections], swiftSettings: settings),
+    .target(name: "SluiceConcurrency", dependencies: [collections, heap], swiftSettings: settings),
     .target(name: "CSluiceFiles"),
     .target(name: "SluiceFiles", dependencies: ["CSluiceFiles", collections], swiftSettings: settings),
     .target(name: "NativeMark", swiftSettings: settings),

@@ -4,10 +4,10 @@ extension AsyncQueue {
         /// Iterating cannot fail.
         public typealias Failure = Never
 
-        @usableFromInline let storage: QueueStorage<Element>
+        @usableFromInline let storage: QueueStorage<FIFOBuffer<Element>>
 
         @inlinable
-        init(storage: QueueStorage<Element>) {
+        init(storage: QueueStorage<FIFOBuffer<Element>>) {
             self.storage = storage
         }
 
@@ -19,10 +19,10 @@ extension AsyncQueue {
 
         /// Takes elements for one consumer.
         public struct Iterator: AsyncIteratorProtocol {
-            @usableFromInline let storage: QueueStorage<Element>
+            @usableFromInline let storage: QueueStorage<FIFOBuffer<Element>>
 
             @inlinable
-            init(storage: QueueStorage<Element>) {
+            init(storage: QueueStorage<FIFOBuffer<Element>>) {
                 self.storage = storage
             }
 

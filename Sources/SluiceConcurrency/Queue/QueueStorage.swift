@@ -1,68 +1,217 @@
-public import DequeModule
-
-/// What a queue and its consumers share: a lock, the machine, and consumers that really suspend.
+/// What a queue and those who wait for it share: a lock, the machine, and tasks that really suspend.
 @usableFromInline
-final class QueueStorage<Element: Sendable>: Sendable {
-    @usableFromInline typealias Consumer = UnsafeContinuation<QueueDelivery<Element>, Never>
-    @usableFromInline typealias Machine = QueueStateMachine<Element, Consumer>
+final class QueueStorage<Buffer: QueueBuffer>: Sendable {
+    @usableFromInline typealias Item = Buffer.Item
+    @usableFromInline typealias Consumer = UnsafeContinuation<QueueDelivery<Item>, Never>
+    @usableFromInline typealias Producer = UnsafeContinuation<SendOutcome, Never>
+    @usableFromInline typealias Observer = UnsafeContinuation<Bool, Never>
+    @usableFromInline typealias Machine = QueueStateMachine<Buffer, Consumer, Producer, Observer>
 
-    @usableFromInline let machine = Lock(Machine())
+    @usableFromInline let machine: Lock<Machine>
 
     @inlinable
-    init() {}
+    init(capacity: Int = .max, policy: OverflowPolicy = .suspend, unique: (any UniqueKeys<Item>)? = nil) {
+        machine = Lock(Machine(capacity: capacity, policy: policy, unique: unique))
+    }
+
+    // MARK: Producers
 
     @inlinable
-    func enqueue(_ element: Element) -> AsyncQueue<Element>.EnqueueResult {
-        switch machine.withLock({ $0.enqueue(element) }) {
-        case .stored: break
-        case .resume(let consumer): consumer.resume(returning: .element(element))
-        case .refused: return .finished
+    func enqueue(_ item: Item) -> EnqueueResult<Item> {
+        switch offer(item, canSuspend: false) {
+        case .done(let result): return result
+        case .resume, .suspend: preconditionFailure("A producer that cannot suspend was told to.")
         }
-        return .enqueued
+    }
+
+    /// Puts an element in, or in line; a consumer that it goes to is resumed.
+    @inlinable
+    func offer(_ item: Item, canSuspend: Bool) -> Machine.OfferAction {
+        let (action, hasMail) = machine.withLock { ($0.offer(item, canSuspend: canSuspend), $0.hasMail) }
+        if hasMail { deliverMail() }
+        guard case .resume(let consumer) = action else { return action }
+        consumer.resume(returning: .element(item))
+        return .done(.enqueued)
     }
 
     @inlinable
-    func next() async -> QueueDelivery<Element> {
-        if Task.isCancelled { return .cancelled }
-        let ticket: Machine.Line.Ticket
-        switch machine.withLock({ $0.next() }) {
-        case .deliver(let delivery): return delivery
-        case .suspend(let joined): ticket = joined
+    func send(_ item: Item) async throws -> EnqueueResult<Item> {
+        if Task.isCancelled { throw CancellationError() }
+        switch offer(item, canSuspend: true) {
+        case .suspend(let ticket): return try result(await place(ticket))
+        case .done(let result): return try sent(result)
+        case .resume: preconditionFailure("A consumer was not resumed.")
         }
-        return await withTaskCancellationHandler {
+    }
+
+    func send<C: Clock>(_ item: Item, until deadline: C.Instant, clock: C) async throws -> EnqueueResult<Item> {
+        if Task.isCancelled { throw CancellationError() }
+        switch offer(item, canSuspend: true) {
+        case .suspend(let ticket):
+            return try result(
+                await ending(at: deadline, clock: clock) {
+                    self.withdraw(producer: ticket, .expired)
+                } wait: {
+                    await place(ticket)
+                })
+        case .done(let result): return try sent(result)
+        case .resume: preconditionFailure("A consumer was not resumed.")
+        }
+    }
+
+    /// Waits in line for a place.
+    @inlinable
+    func place(_ ticket: Machine.Producers.Line.Ticket) async -> SendOutcome {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { producer in
+                let known = machine.withLock { $0.suspend(producer: ticket, producer) }
+                if let known { producer.resume(returning: known) }
+            }
+        } onCancel: {
+            withdraw(producer: ticket, .cancelled)
+        }
+    }
+
+    @inlinable
+    func withdraw(producer ticket: Machine.Producers.Line.Ticket, _ outcome: SendOutcome) {
+        machine.withLock { $0.withdraw(producer: ticket, outcome) }
+        deliverMail()
+    }
+
+    @usableFromInline
+    func sent(_ result: EnqueueResult<Item>) throws -> EnqueueResult<Item> {
+        switch result {
+        case .enqueued, .enqueuedDropping, .dropped, .alreadyPending: return result
+        case .rejected: throw QueueError(code: .full)
+        case .finished: throw QueueError(code: .finished)
+        }
+    }
+
+    @usableFromInline
+    func result(_ outcome: SendOutcome) throws -> EnqueueResult<Item> {
+        switch outcome {
+        case .enqueued: return .enqueued
+        case .alreadyPending: return .alreadyPending
+        case .finished: throw QueueError(code: .finished)
+        case .cancelled: throw CancellationError()
+        case .expired: throw QueueError(code: .deadlineReached)
+        }
+    }
+
+    /// Tells others what a critical section has left to be done; somebody else may have done so by now.
+    @inlinable @inline(never)
+    func deliverMail() {
+        machine.withLock { $0.takeOutbox() }.deliver()
+    }
+
+    // MARK: Consumers
+
+    @inlinable
+    func next() async -> QueueDelivery<Item> {
+        if Task.isCancelled { return .cancelled }
+        switch take() {
+        case .deliver(let delivery): return delivery
+        case .suspend(let ticket): return await delivery(ticket)
+        }
+    }
+
+    func next<C: Clock>(until deadline: C.Instant, clock: C) async -> QueueDelivery<Item> {
+        if Task.isCancelled { return .cancelled }
+        switch take() {
+        case .deliver(let delivery): return delivery
+        case .suspend(let ticket):
+            return await ending(at: deadline, clock: clock) {
+                self.withdraw(consumer: ticket, .expired)
+            } wait: {
+                await delivery(ticket)
+            }
+        }
+    }
+
+    /// Takes an element, or a place in line.
+    @inlinable
+    func take() -> Machine.NextAction {
+        let (action, hasMail) = machine.withLock { ($0.next(), $0.hasMail) }
+        if hasMail { deliverMail() }
+        return action
+    }
+
+    /// Waits in line for an element.
+    @inlinable
+    func delivery(_ ticket: Machine.Consumers.Ticket) async -> QueueDelivery<Item> {
+        await withTaskCancellationHandler {
             await withUnsafeContinuation { consumer in
-                let known = machine.withLock { $0.suspend(ticket, consumer) }
+                let known = machine.withLock { $0.suspend(consumer: ticket, consumer) }
                 if let known { consumer.resume(returning: known) }
             }
         } onCancel: {
-            machine.withLock { $0.cancel(ticket) }?.resume(returning: .cancelled)
+            withdraw(consumer: ticket, .cancelled)
         }
     }
 
     @inlinable
-    func tryDequeue() -> Element? {
-        machine.withLock { $0.tryNext() }
+    func withdraw(consumer ticket: Machine.Consumers.Ticket, _ outcome: QueueDelivery<Item>) {
+        machine.withLock { $0.withdraw(consumer: ticket, outcome) }?.resume(returning: outcome)
     }
 
     @inlinable
+    func tryDequeue() -> Item? {
+        let (item, hasMail) = machine.withLock { ($0.tryNext(), $0.hasMail) }
+        if hasMail { deliverMail() }
+        return item
+    }
+
+    // MARK: The whole
+
+    @usableFromInline
     func finish() {
-        for consumer in machine.withLock({ $0.finish() }) { consumer.resume(returning: .finished) }
+        machine.withLock { $0.finish() }
+        deliverMail()
     }
 
+    /// The queue itself is gone.
+    @usableFromInline
+    func abandon() {
+        machine.withLock { $0.abandon() }
+        deliverMail()
+    }
+
+    @usableFromInline
+    func removeAll() -> [Buffer.Element] {
+        let (removed, hasMail) = machine.withLock { ($0.removeAll(), $0.hasMail) }
+        if hasMail { deliverMail() }
+        return Buffer.elements(of: removed.items)
+    }
+
+    @usableFromInline
+    func removeAll<Failure: Error>(
+        where shouldBeRemoved: (Buffer.Element) throws(Failure) -> Bool
+    ) throws(Failure) -> [Buffer.Element] {
+        // The old buffer comes along so that nothing is destroyed under the lock.
+        let (found, hasMail) = try machine.withLock { (machine) throws(Failure) in
+            (try machine.removeAll(where: shouldBeRemoved), machine.hasMail)
+        }
+        if hasMail { deliverMail() }
+        return Buffer.elements(of: found.removed)
+    }
+
+    @inlinable var count: Int { machine.withLock { $0.buffer.count } }
+
+    @usableFromInline var snapshot: [Buffer.Element] {
+        Buffer.elements(of: machine.withLock { $0.buffer }.items)
+    }
+}
+
+extension QueueOutbox
+where
+    Consumer == UnsafeContinuation<QueueDelivery<Item>, Never>, Producer == UnsafeContinuation<SendOutcome, Never>,
+    Observer == UnsafeContinuation<Bool, Never>
+{
+    /// Resumes those to be resumed; what is to be destroyed goes with the outbox.
     @inlinable
-    func removeAll() -> [Element] {
-        Array(machine.withLock { $0.removeAll() })
+    func deliver() {
+        for consumer in consumers { consumer.resume(returning: .finished) }
+        for (producer, outcome) in producers { producer.resume(returning: outcome) }
+        for observer in observers { observer.resume(returning: true) }
     }
-
-    @inlinable
-    func removeAll<Failure: Error>(where shouldBeRemoved: (Element) throws(Failure) -> Bool) throws(Failure)
-        -> [Element]
-    {
-        // The old elements come along so that none is destroyed under the lock.
-        try machine.withLock { (machine) throws(Failure) in try machine.removeAll(where: shouldBeRemoved) }.removed
-    }
-
-    @inlinable var count: Int { machine.withLock { $0.elements.count } }
-
-    @inlinable var snapshot: [Element] { Array(machine.withLock { $0.elements }) }
 }

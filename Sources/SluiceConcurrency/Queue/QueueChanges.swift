@@ -1,0 +1,76 @@
+/// A queue that can be observed, whatever its buffer.
+protocol ObservableQueue<Element>: Sendable {
+    associatedtype Element: Sendable
+
+    /// The elements that are pending, once they are no longer the version that was seen; nil at the end, or if the task is
+    /// cancelled.
+    func change(after seen: UInt64?) async -> (elements: [Element], version: UInt64)?
+}
+
+/// What is pending in a queue, each time that it changes; see ``AsyncQueue/changes``.
+public struct QueueChanges<Pending: Sendable>: AsyncSequence, Sendable {
+    /// The pending elements at one moment, in order.
+    public typealias Element = [Pending]
+    /// Iterating cannot fail.
+    public typealias Failure = Never
+
+    private let queue: any ObservableQueue<Pending>
+
+    init(of queue: any ObservableQueue<Pending>) {
+        self.queue = queue
+    }
+
+    /// Makes an iterator; several may be in use at once, each in a task of its own, and each sees everything.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(queue: queue)
+    }
+
+    /// Looks at a queue for one observer.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let queue: any ObservableQueue<Pending>
+        private var seen: UInt64?
+
+        init(queue: any ObservableQueue<Pending>) {
+            self.queue = queue
+        }
+
+        /// The newest snapshot that this iterator has not returned; nil at the end, or if the task is cancelled.
+        public mutating func next() async -> [Pending]? {
+            guard let change = await queue.change(after: seen) else { return nil }
+            seen = change.version
+            return change.elements
+        }
+
+        /// The newest snapshot that this iterator has not returned; nil at the end, or if the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> [Pending]? {
+            guard let change = await queue.change(after: seen) else { return nil }
+            seen = change.version
+            return change.elements
+        }
+    }
+}
+
+extension QueueStorage: ObservableQueue {
+    func change(after seen: UInt64?) async -> (elements: [Buffer.Element], version: UInt64)? {
+        while !Task.isCancelled {
+            switch machine.withLock({ $0.look(after: seen) }) {
+            case .see(let buffer, let version): return (Buffer.elements(of: buffer.items), version)
+            case .end: return nil
+            case .suspend(let ticket): guard await isChanged(ticket) else { return nil }
+            }
+        }
+        return nil
+    }
+
+    /// Waits in line for a change; returns false if the task is cancelled first.
+    private func isChanged(_ ticket: Machine.Observers.Ticket) async -> Bool {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { observer in
+                let known = machine.withLock { $0.suspend(observer: ticket, observer) }
+                if let known { observer.resume(returning: known) }
+            }
+        } onCancel: {
+            machine.withLock { $0.withdraw(observer: ticket) }?.resume(returning: false)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import Testing
+import TestSupport
+
+@testable import SluiceConcurrency
+
+@Suite("QueueStateMachine: priorities")
+struct PriorityQueueInterleavingTests {
+    @Test(arguments: QueueKind.all)
+    func `all that can happen in four steps agrees with a naive queue`(kind: QueueKind) {
+        #expect(kind.priorityDriver().explore(4) > 1_000)
+    }
+
+    @Test(arguments: QueueKind.all)
+    func `any long history agrees with a naive queue`(kind: QueueKind) {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var random = SeededRandom(seed: seed)
+            var driver = kind.priorityDriver()
+            for _ in 0..<1_000 {
+                let operations = QueueDriver<PriorityBuffer<Int, Int>>.Operation.allCases
+                guard let operation = operations.randomElement(using: &random) else { continue }
+                if operation != .finish { _ = driver.perform(operation) }
+            }
+        }
+    }
+}

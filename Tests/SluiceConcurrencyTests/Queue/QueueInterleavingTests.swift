@@ -1,0 +1,35 @@
+import Testing
+import TestSupport
+
+@testable import SluiceConcurrency
+
+@Suite("QueueStateMachine: interleavings")
+struct QueueInterleavingTests {
+    @Test(arguments: QueueKind.all)
+    func `all that can happen in four steps agrees with a naive queue`(kind: QueueKind) {
+        #expect(kind.plainDriver().explore(4) > 1_000)
+    }
+
+    @Test
+    func `all that can happen to a queue of one place in five steps agrees with a naive queue`() {
+        #expect(QueueKind(capacity: 1, policy: .suspend).plainDriver().explore(5) > 20_000)
+    }
+
+    @Test(arguments: QueueKind.all)
+    func `any long history agrees with a naive queue`(kind: QueueKind) {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var random = SeededRandom(seed: seed)
+            var driver = kind.plainDriver()
+            for _ in 0..<1_000 {
+                guard let operation = QueueDriver<FIFOBuffer<Int>>.Operation.allCases.randomElement(using: &random)
+                else {
+                    continue
+                }
+                // The end comes once, or there would be little to see.
+                if operation != .finish { _ = driver.perform(operation) }
+            }
+            _ = driver.perform(.finish)
+            for _ in 0..<100 { _ = driver.perform(.suspendProducer) && driver.perform(.suspendConsumer) }
+        }
+    }
+}
