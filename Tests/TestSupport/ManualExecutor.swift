@@ -30,9 +30,9 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
 
     /// Makes a task that only runs in `runUntilIdle()`.
     public func spawn<Success: Sendable>(
-        _ body: sending @escaping @isolated(any) () async -> Success
+        priority: TaskPriority? = nil, _ body: sending @escaping @isolated(any) () async -> Success
     ) -> Task<Success, Never> {
-        Task(executorPreference: self, operation: body)
+        Task(executorPreference: self, priority: priority, operation: body)
     }
 
     /// Makes a task, which may fail, that only runs in `runUntilIdle()`.

@@ -130,7 +130,7 @@ extension KeyedLimiterStateMachine {
         for key in key.map({ [$0] }) ?? Array(lanes.keys) {
             guard let index = lanes.index(forKey: key) else { continue }
             let before = lanes.values[index].line.count
-            waiters += lanes.values[index].line.settleInterruptible(outcome)
+            waiters += lanes.values[index].line.settle(outcome) { isInterruptible, _ in isInterruptible }
             waiting -= before - lanes.values[index].line.count
             updateTurn(index)
             if let key = forgetIfIdle(index) { forgotten.append(key) }

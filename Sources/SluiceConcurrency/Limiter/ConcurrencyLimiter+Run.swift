@@ -10,7 +10,7 @@ extension ConcurrencyLimiter {
     /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
     @inlinable
     public func run<Result: ~Copyable>(_ body: () async throws -> Result) async throws -> Result {
-        if try !enterUnlessCancelled(), await !storage.enterSlowly() { throw CancellationError() }
+        if try !enterUnlessCancelled(), await !enterForRun() { throw CancellationError() }
         defer { leave() }
         return try await body()
     }
@@ -28,7 +28,7 @@ extension ConcurrencyLimiter {
     /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
     @inlinable
     public func run<Result: ~Copyable>(_ body: () async -> Result) async -> Result {
-        if !enter() { await storage.enterSlowlyUninterrupted() }
+        if !enter() { await enterForRunUninterrupted() }
         defer { leave() }
         return await body()
     }
@@ -45,7 +45,7 @@ extension ConcurrencyLimiter {
     public func runUninterrupted<Result: ~Copyable, Failure: Error>(
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        if !enter() { await storage.enterSlowlyUninterrupted() }
+        if !enter() { await enterForRunUninterrupted() }
         defer { leave() }
         return try await body()
     }
@@ -63,7 +63,7 @@ extension ConcurrencyLimiter {
     public func runUnlessCancelled<Result: ~Copyable>(
         _ body: () async -> Result
     ) async throws(CancellationError) -> Result {
-        if try !enterUnlessCancelled(), await !storage.enterSlowly() { throw CancellationError() }
+        if try !enterUnlessCancelled(), await !enterForRun() { throw CancellationError() }
         defer { leave() }
         return await body()
     }
@@ -81,8 +81,64 @@ extension ConcurrencyLimiter {
     public func runIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result? {
-        guard enter() else { return nil }
+        guard enter() || enterForRunIfAvailable() else { return nil }
         defer { leave() }
+        return try await body()
+    }
+}
+
+// MARK: Weights and deadlines
+
+extension ConcurrencyLimiter {
+    /// Runs a body as soon as `weight` of the limit is free for it.
+    ///
+    ///     let memory = ConcurrencyLimiter(concurrency: 256 << 20)
+    ///     let picture = try await memory.run(weight: file.byteCount) { try await decode(file) }
+    ///
+    /// The body runs on the calling task and its isolation, and its result or error is returned as it is.
+    ///
+    /// - Throws: What the body throws; without having run it, `CancellationError` if the task is cancelled before its turn
+    ///   or ``cancelWaiting()`` is called, and ``WeightExceedsLimit`` if the limit is less than `weight`, or becomes so.
+    /// - Complexity: O(1). Waits in the limiter's ``order``, and lets nobody behind it go first who needs less; suspends,
+    ///   never blocks a thread.
+    /// - Precondition: `weight` is at least 1.
+    public func run<Result: ~Copyable>(
+        weight: Int, _ body: () async throws -> Result
+    ) async throws -> Result {
+        holders?.enter()
+        do { try await enter(weight: weight) } catch {
+            holders?.leave()
+            throw error
+        }
+        defer { leaveRun(weight: weight) }
+        return try await body()
+    }
+
+    /// Runs a body as soon as there is a place for it, or returns nil if a deadline comes first.
+    ///
+    ///     let answer = try await limiter.run(until: .now + .seconds(2), clock: .continuous) { try await ask(server) }
+    ///
+    /// The deadline bounds the waiting, not the body. If there is a place, the body runs also after the deadline. It runs on
+    /// the calling task and its isolation.
+    ///
+    /// - Returns: What the body returns; nil if it did not run because the deadline came first.
+    /// - Throws: As ``run(weight:_:)``.
+    /// - Complexity: O(1), and a child task for the clock if it has to wait. Suspends, never blocks a thread.
+    /// - Precondition: `weight` is at least 1.
+    public func run<Result: ~Copyable, C: Clock>(
+        weight: Int = 1, until deadline: C.Instant, clock: C, _ body: () async throws -> Result
+    ) async throws -> Result? {
+        holders?.enter()
+        var isGranted = false
+        do { isGranted = try await enter(weight: weight, until: deadline, clock: clock) } catch {
+            holders?.leave()
+            throw error
+        }
+        guard isGranted else {
+            holders?.leave()
+            return nil
+        }
+        defer { leaveRun(weight: weight) }
         return try await body()
     }
 }
@@ -96,7 +152,7 @@ extension ConcurrencyLimiter {
     /// Enters if there is a place and nobody waits.
     @inlinable
     func enter() -> Bool {
-        storage.enterAtOnce(limit: storage.limit)
+        storage.enterAtOnce(weight: 1)
     }
 
     /// Enters if there is a place and nobody waits.
@@ -108,6 +164,37 @@ extension ConcurrencyLimiter {
 
     @inlinable
     func leave() {
-        if !storage.leaveAtOnce() { storage.leaveSlowly() }
+        if !storage.leaveAtOnce(weight: 1) { leaveRun(weight: 1) }
+    }
+}
+
+// Where holders are tracked, nothing is done at once: all come here.
+extension ConcurrencyLimiter {
+    @usableFromInline
+    func enterForRun() async -> Bool {
+        holders?.enter()
+        if await enterSlowly() == .granted { return true }
+        holders?.leave()
+        return false
+    }
+
+    @usableFromInline
+    func enterForRunUninterrupted() async {
+        holders?.enter()
+        await enterSlowlyUninterrupted()
+    }
+
+    @usableFromInline
+    func enterForRunIfAvailable() -> Bool {
+        holders?.enter()
+        if storage.tryEnter(weight: 1) { return true }
+        holders?.leave()
+        return false
+    }
+
+    @usableFromInline
+    func leaveRun(weight: Int) {
+        holders?.leave()
+        storage.leave(weight: UInt64(weight)).resume()
     }
 }

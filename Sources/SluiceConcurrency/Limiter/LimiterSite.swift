@@ -6,8 +6,6 @@
 protocol LimiterSite: LimiterWordCell, ~Copyable {
     associatedtype Waiter: Sendable
 
-    var limit: UInt64 { get }
-
     // `Failure` is always `Interruption`; spelled like that, the compiler crashes (6.3) where the latter is `Never`.
     func withMachine<Value: Sendable, Failure: Error>(
         _ body: (inout LimiterStateMachine<Waiter>) throws(Failure) -> Value
@@ -18,37 +16,51 @@ extension LimiterSite where Self: ~Copyable {
     typealias Machine = LimiterStateMachine<Waiter>
 
     /// Enters, or joins the line: then the caller must call `suspend`.
-    func enter() throws(Interruption) -> Machine.EnterAction {
-        if try enterAtOnce(limit: limit) { return .run }
-        return try withMachine { (machine) throws(Interruption) in try machine.enter(self) }
+    func enter(_ request: LimiterRequest) throws(Interruption) -> Machine.EnterAction {
+        if try enterAtOnce(weight: request.weight) { return .run }
+        return try withMachine { (machine) throws(Interruption) in try machine.enter(self, request) }
     }
 
-    /// Enters and returns true, or stores the waiter, which is resumed when it has a place.
-    func enter(uninterrupted waiter: Waiter) throws(Interruption) -> Bool {
-        try withMachine { (machine) throws(Interruption) in
-            if case .run = try machine.enter(self, uninterrupted: waiter) { true } else { false }
+    /// Enters if there is a place and nobody waits.
+    func tryEnter(weight: UInt64) throws(Interruption) -> Bool {
+        if try enterAtOnce(weight: weight) { return true }
+        return try withMachine { (machine) throws(Interruption) in
+            let request = LimiterRequest(weight: weight)
+            if case .run = try machine.enter(self, request, joins: false) { return true } else { return false }
         }
     }
 
-    /// Stores the waiter of a task in line, or returns whether it got a place.
-    func suspend(_ ticket: Machine.Ticket, _ waiter: Waiter) throws(Interruption) -> Bool? {
+    /// Enters and returns true, or stores the waiter, which is resumed when it has a place.
+    func enter(_ request: LimiterRequest, suspended waiter: Waiter) throws(Interruption) -> Bool {
+        try withMachine { (machine) throws(Interruption) in
+            if case .run = try machine.enter(self, request, suspended: waiter) { true } else { false }
+        }
+    }
+
+    /// Stores the waiter of a task in line, or returns how its wait has ended.
+    func suspend(_ ticket: Machine.Ticket, _ waiter: Waiter) throws(Interruption) -> LimiterOutcome? {
         try withMachine { (machine) throws(Interruption) in machine.suspend(ticket, waiter) }
     }
 
-    /// Gives a place back; returns who is to be resumed.
-    func leave() throws(Interruption) -> Machine.LeaveAction {
-        if try leaveAtOnce() { return .none }
-        return try withMachine { (machine) throws(Interruption) in try machine.leave(self) }
+    /// Gives a place back.
+    func leave(weight: UInt64) throws(Interruption) -> Machine.Wakeups {
+        if try leaveAtOnce(weight: weight) { return Machine.Wakeups() }
+        return try withMachine { (machine) throws(Interruption) in try machine.leave(self, weight: weight) }
     }
 
-    /// Takes a waiter out of the line if it still is there; returns it, to be resumed with false.
-    func cancel(_ ticket: Machine.Ticket) throws(Interruption) -> Waiter? {
-        try withMachine { (machine) throws(Interruption) in try machine.cancel(ticket, self) }
+    /// Takes a waiter out of the line if it still is there.
+    func end(_ ticket: Machine.Ticket, _ outcome: LimiterOutcome) throws(Interruption) -> Machine.Wakeups {
+        try withMachine { (machine) throws(Interruption) in try machine.end(ticket, outcome, self) }
     }
 
-    /// Takes all out of the line that may be interrupted; returns those to be resumed with false.
-    func cancelWaiting() throws(Interruption) -> [Waiter] {
+    /// Takes all out of the line that may be interrupted.
+    func cancelWaiting() throws(Interruption) -> Machine.Wakeups {
         try withMachine { (machine) throws(Interruption) in try machine.cancelWaiting(self) }
+    }
+
+    /// Changes the limit.
+    func resize(to limit: UInt64) throws(Interruption) -> Machine.Wakeups {
+        try withMachine { (machine) throws(Interruption) in try machine.resize(to: limit, self) }
     }
 
     /// Returns true if the limiter is idle, or stores the watcher, which is resumed when it is.

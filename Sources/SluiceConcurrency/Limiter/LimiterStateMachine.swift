@@ -3,103 +3,122 @@
 /// Events in, actions out; it resumes nobody. The counts live in the word, which tasks change without the lock as long as
 /// nobody waits, so each event changes the word first, retrying until no such change came in between, and then the line.
 struct LimiterStateMachine<Waiter: Sendable>: Sendable {
-    typealias Ticket = WaitingLine<Waiter, Bool>.Ticket
+    typealias Ticket = LimiterLine<Waiter>.Ticket
+    typealias Wakeups = LimiterWakeups<Waiter>
 
     enum EnterAction: Sendable {
         /// The caller has a place.
         case run
         /// The caller is in line.
         case wait(Ticket)
+        /// The caller asks for more than the limit.
+        case refuse
     }
 
-    enum LeaveAction: Sendable {
-        case none
-        /// This one is resumed with true: it has the place now.
-        case grant(Waiter)
-        /// The limiter is idle; these waited for that.
-        case announceIdle([Waiter])
-    }
+    /// The cell has it as well, for those who do not hold the lock.
+    private(set) var limit: UInt64
 
-    let limit: UInt64
-
-    /// Those who wait for a place; their outcome is whether they got one.
-    private(set) var line = WaitingLine<Waiter, Bool>()
+    /// Those who wait for a place.
+    private(set) var line = LimiterLine<Waiter>()
 
     /// Those who wait for the limiter to be idle.
     private(set) var watchers: [Waiter] = []
+
+    /// How many have entered, but for those that the word counts.
+    private(set) var granted: UInt64 = 0
 
     init(limit: UInt64) {
         self.limit = limit
     }
 
-    /// A task wants a place. One that cannot be interrupted comes with its waiter, as nothing else can happen to it.
+    /// A task wants a place.
+    ///
+    /// - Parameters:
+    ///   - waiter: Of a task that is suspended already, to which nothing can happen but that it gets its place.
+    ///   - joins: Whether it waits if there is no place.
     mutating func enter<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell, uninterrupted waiter: Waiter? = nil
+        _ cell: borrowing Cell, _ request: LimiterRequest, suspended waiter: Waiter? = nil, joins: Bool = true
     ) throws(Cell.Interruption) -> EnterAction {
+        guard request.weight <= limit else { return .refuse }
         var word = try cell.load()
         while true {
-            let entered = word.entered(limit: limit)
-            var queued = word
-            queued.bits += LimiterWord.oneWaiting
-            if let found = try cell.replace(word, with: entered ?? queued) {
+            var next = word
+            let fits = line.isEmpty && word.running + request.weight <= limit
+            if fits {
+                next.enter(request.weight)
+            } else if joins {
+                next.bits |= LimiterWord.crowded
+            } else {
+                return .refuse
+            }
+            if let found = try replace(word, with: next, cell) {
                 word = found
-            } else if entered != nil {
+            } else if fits {
+                cell.note(running: next.running)
                 return .run
             } else {
-                return .wait(line.join(waiter, isInterruptible: waiter == nil))
+                return .wait(line.join(request, waiter))
             }
         }
     }
 
-    /// A task in line suspends; returns whether it got a place, if that is known by now.
-    mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Bool? {
+    /// A task in line suspends; returns how its wait has ended, if it has by now.
+    mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> LimiterOutcome? {
         line.suspend(ticket, waiter)
     }
 
     /// A task gives its place back; returns who is to be resumed.
     ///
-    /// If anyone waits, the place goes to the first in line and is never free in between.
+    /// What others wait for goes to them at once and is never free in between.
     mutating func leave<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell
-    ) throws(Cell.Interruption) -> LeaveAction {
-        var word = try cell.load()
-        while true {
-            precondition(word.running > 0, "A place was given back that nobody had taken.")
-            var next = word
-            if !line.isEmpty {
-                next.bits -= LimiterWord.oneWaiting
-            } else if word.running == 1 {
-                next = LimiterWord(bits: 0)
-            } else {
-                next.bits -= 1
-            }
-            if let found = try cell.replace(word, with: next) {
-                word = found
-            } else if !line.isEmpty {
-                return line.settleFirst(true).map { .grant($0) } ?? .none
-            } else {
-                return next.running == 0 ? announceIdle() : .none
-            }
-        }
+        _ cell: borrowing Cell, weight: UInt64
+    ) throws(Cell.Interruption) -> Wakeups {
+        var wakeups = Wakeups()
+        try grantNext(cell, leaving: weight, &wakeups)
+        try grantWhatFits(cell, &wakeups)
+        return wakeups
     }
 
-    /// A task in line was cancelled; returns the waiter to be resumed with false.
-    mutating func cancel<Cell: LimiterWordCell & ~Copyable>(
-        _ ticket: Ticket, _ cell: borrowing Cell
-    ) throws(Cell.Interruption) -> Waiter? {
-        guard line.contains(ticket) else { return nil }
-        try removeWaiting(1, cell)
-        return line.settle(ticket, false)
+    /// The wait of a task in line ends without a place; returns who is to be resumed, which may be others as well: those
+    /// behind it may need less than it did.
+    mutating func end<Cell: LimiterWordCell & ~Copyable>(
+        _ ticket: Ticket, _ outcome: LimiterOutcome, _ cell: borrowing Cell
+    ) throws(Cell.Interruption) -> Wakeups {
+        guard line.contains(ticket) else { return Wakeups() }
+        try thinOut(to: line.count - 1, cell)
+        var wakeups = Wakeups(line.settle(ticket, outcome), outcome)
+        try grantWhatFits(cell, &wakeups)
+        return wakeups
     }
 
-    /// All in line who may be interrupted are; returns those to be resumed with false.
+    /// All in line give up who may be interrupted; returns who is to be resumed.
     mutating func cancelWaiting<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell
-    ) throws(Cell.Interruption) -> [Waiter] {
-        let leaving = line.interruptibleCount
-        guard leaving > 0 else { return [] }
-        try removeWaiting(UInt64(leaving), cell)
-        return line.settleInterruptible(false)
+    ) throws(Cell.Interruption) -> Wakeups {
+        try end(.cancelled, cell) { isInterruptible, _ in isInterruptible }
+    }
+
+    /// The limit changes; returns who is to be resumed.
+    ///
+    /// A smaller one takes nobody's place away: nobody gets one until enough have left. Who waits for more than the new
+    /// limit gives up.
+    mutating func resize<Cell: LimiterWordCell & ~Copyable>(
+        to limit: UInt64, _ cell: borrowing Cell
+    ) throws(Cell.Interruption) -> Wakeups {
+        self.limit = limit
+        try cell.storeLimit(limit)
+        // Whoever has read the old limit together with the word finds another word now. The count is one too high for it.
+        var word = try cell.load()
+        while true {
+            var next = word
+            next.bits &+= LimiterWord.oneGranted
+            guard let found = try replace(word, with: next, cell) else { break }
+            word = found
+        }
+        granted &-= 1
+        var wakeups = try end(.tooHeavy, cell) { _, weight in weight > limit }
+        try grantWhatFits(cell, &wakeups)
+        return wakeups
     }
 
     /// A task waits until nobody runs or waits; returns whether that is so already.
@@ -108,11 +127,11 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     ) throws(Cell.Interruption) -> Bool {
         var word = try cell.load()
         while true {
-            // Nobody waits while no one runs: a place that is given back goes to the first in line.
+            // Nobody waits while no one runs: what is given back goes to the next in line.
             let isIdle = word.running == 0
             // Written also where nothing changes: only that orders what the last body did before what the watcher does.
-            let next = isIdle ? word : LimiterWord(bits: word.bits | LimiterWord.watchedBit)
-            if let found = try cell.replace(word, with: next) {
+            let next = isIdle ? word : LimiterWord(bits: word.bits | LimiterWord.watched)
+            if let found = try replace(word, with: next, cell) {
                 word = found
             } else if isIdle {
                 return true
@@ -124,25 +143,94 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         return false
     }
 
-    // MARK: Machinery
+    /// How many have ever entered.
+    func granted(_ word: LimiterWord) -> UInt64 { granted &+ word.granted }
+}
 
-    private func removeWaiting<Cell: LimiterWordCell & ~Copyable>(
-        _ count: UInt64, _ cell: borrowing Cell
+// MARK: Machinery
+
+extension LimiterStateMachine {
+    /// Lets the next in line in, and the next, as long as they fit.
+    private mutating func grantWhatFits<Cell: LimiterWordCell & ~Copyable>(
+        _ cell: borrowing Cell, _ wakeups: inout Wakeups
     ) throws(Cell.Interruption) {
+        while !line.isEmpty, try grantNext(cell, leaving: 0, &wakeups) {}
+    }
+
+    /// Takes back what somebody leaves, and in the same moment lets the next in line in if it fits; returns whether it did.
+    @discardableResult
+    private mutating func grantNext<Cell: LimiterWordCell & ~Copyable>(
+        _ cell: borrowing Cell, leaving weight: UInt64, _ wakeups: inout Wakeups
+    ) throws(Cell.Interruption) -> Bool {
+        let wanted = line.nextWeight
         var word = try cell.load()
-        while let found = try cell.replace(word, with: LimiterWord(bits: word.bits - count * LimiterWord.oneWaiting)) {
+        while true {
+            precondition(word.running >= weight, "A place was given back that nobody had taken.")
+            var next = LimiterWord(bits: word.bits &- weight)
+            var fits = false
+            if let wanted, next.running + wanted <= limit {
+                fits = true
+                next.enter(wanted)
+                if line.count == 1 { next.bits &= ~LimiterWord.crowded }
+            }
+            let isIdle = weight > 0 && next.running == 0
+            if isIdle { next.bits &= ~LimiterWord.watched }
+            if !fits && weight == 0 { return false }
+            if let found = try replace(word, with: next, cell) {
+                word = found
+                continue
+            }
+            if fits {
+                cell.note(running: next.running)
+                wakeups.append(line.settleNext(), .granted)
+            } else if isIdle {
+                wakeups.append(watchers, .granted)
+                watchers = []
+            }
+            return fits
+        }
+    }
+
+    /// Those in line who satisfy a predicate give up.
+    private mutating func end<Cell: LimiterWordCell & ~Copyable>(
+        _ outcome: LimiterOutcome, _ cell: borrowing Cell,
+        where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
+    ) throws(Cell.Interruption) -> Wakeups {
+        let ending = line.count(where: predicate)
+        var wakeups = Wakeups()
+        guard ending > 0 else { return wakeups }
+        try thinOut(to: line.count - ending, cell)
+        wakeups.append(line.settle(outcome, where: predicate), outcome)
+        try grantWhatFits(cell, &wakeups)
+        return wakeups
+    }
+
+    /// So many stay in line; if none does, others may enter and leave without the lock again.
+    private mutating func thinOut<Cell: LimiterWordCell & ~Copyable>(
+        to count: Int, _ cell: borrowing Cell
+    ) throws(Cell.Interruption) {
+        guard count == 0 else { return }
+        var word = try cell.load()
+        while let found = try replace(word, with: LimiterWord(bits: word.bits & ~LimiterWord.crowded), cell) {
             word = found
         }
     }
 
-    private mutating func announceIdle() -> LeaveAction {
-        defer { watchers = [] }
-        return watchers.isEmpty ? .none : .announceIdle(watchers)
+    /// Replaces the word, and takes over its count of those who have entered before it overflows.
+    private mutating func replace<Cell: LimiterWordCell & ~Copyable>(
+        _ expected: LimiterWord, with word: LimiterWord, _ cell: borrowing Cell
+    ) throws(Cell.Interruption) -> LimiterWord? {
+        guard word.bits & LimiterWord.full != 0 else { return try cell.replace(expected, with: word) }
+        let found = try cell.replace(expected, with: LimiterWord(bits: word.bits & (LimiterWord.oneGranted - 1)))
+        if found == nil { granted &+= word.granted }
+        return found
     }
 }
 
 extension LimiterWord {
-    fileprivate static var oneWaiting: UInt64 { 1 &<< 32 }
+    fileprivate mutating func enter(_ weight: UInt64) {
+        bits &+= Self.oneGranted &+ weight
+    }
 }
 
 // The explorer of interleavings recognises a state that it has seen.

@@ -1,11 +1,15 @@
-/// The counts of a limiter, packed so that one atomic operation reads or changes them together.
+/// What a limiter must know to let somebody in or out, packed so that one atomic operation reads or changes it together.
 ///
-///     63 ────────── 32   31        30 ────────── 0
-///     waiting            watched   running
+///     63         62 ── 48   47        46        45        44 ── 0
+///     isFull     granted    crowded   watched   tracked   running
 ///
-/// `waiting` only changes under the limiter's lock. While it is not zero, nobody enters or leaves without the lock, so
-/// the word stands still for whoever holds it. `watched` says that somebody waits for the limiter to be idle: then
-/// nobody leaves without the lock.
+/// - `running`: the weights of those who are in, added up.
+/// - `crowded`: somebody waits. Then nobody enters or leaves without the lock, so the word stands still for its holder.
+/// - `watched`: somebody waits for the limiter to be idle. Then nobody leaves without the lock.
+/// - `tracked`: holders are recorded. Then nobody ever enters or leaves without the lock.
+/// - `granted`: how many have entered since the locked machine last took the number over. When it is full, the next one
+///   goes by the lock, which empties it: so the count is exact and costs nothing. It also makes the word of two moments
+///   different when the limit was changed between them.
 @usableFromInline
 struct LimiterWord: Hashable, Sendable {
     @usableFromInline var bits: UInt64
@@ -15,37 +19,39 @@ struct LimiterWord: Hashable, Sendable {
         self.bits = bits
     }
 
-    init(running: Int, waiting: Int, isWatched: Bool = false) {
-        bits = UInt64(running) | UInt64(waiting) &<< 32 | (isWatched ? Self.watchedBit : 0)
-    }
+    @usableFromInline static var weights: UInt64 { @inlinable get { 1 &<< 45 &- 1 } }
+    @usableFromInline static var tracked: UInt64 { @inlinable get { 1 &<< 45 } }
+    @usableFromInline static var watched: UInt64 { @inlinable get { 1 &<< 46 } }
+    @usableFromInline static var crowded: UInt64 { @inlinable get { 1 &<< 47 } }
+    @usableFromInline static var oneGranted: UInt64 { @inlinable get { 1 &<< 48 } }
+    @usableFromInline static var full: UInt64 { @inlinable get { 1 &<< 63 } }
 
     /// The largest limit that fits.
-    static var maximum: Int { Int(watchedBit - 1) }
+    static var maximum: Int { Int(weights) }
 
-    @usableFromInline static var watchedBit: UInt64 {
-        @inlinable get { 1 &<< 31 }
+    @inlinable var running: UInt64 { bits & Self.weights }
+    var granted: UInt64 { bits &>> 48 }
+    var isCrowded: Bool { bits & Self.crowded != 0 }
+    var isWatched: Bool { bits & Self.watched != 0 }
+
+    /// After one more has entered; nil if there is no place for it, or it has to be by the lock.
+    @inlinable
+    func entered(limit: UInt64, weight: UInt64) -> LimiterWord? {
+        guard bits & (Self.crowded | Self.tracked | Self.full) == 0, running &+ weight <= limit else { return nil }
+        return LimiterWord(bits: bits &+ Self.oneGranted &+ weight)
     }
 
-    @inlinable var running: UInt64 { bits & (Self.watchedBit &- 1) }
-    @inlinable var waiting: UInt64 { bits &>> 32 }
-    @inlinable var isWatched: Bool { bits & Self.watchedBit != 0 }
-
-    /// After one more has entered; nil if no place is free or anyone waits.
+    /// After one has left; nil if anyone must be told about it, or it has to be by the lock.
     @inlinable
-    func entered(limit: UInt64) -> LimiterWord? {
-        waiting == 0 && running < limit ? LimiterWord(bits: bits &+ 1) : nil
-    }
-
-    /// After one has left; nil if anyone must be told about it.
-    @inlinable
-    func left() -> LimiterWord? {
-        bits < Self.watchedBit ? LimiterWord(bits: bits &- 1) : nil
+    func left(weight: UInt64) -> LimiterWord? {
+        guard bits & (Self.crowded | Self.watched | Self.tracked) == 0 else { return nil }
+        return LimiterWord(bits: bits &- weight)
     }
 }
 
-/// Where the word is kept, and the two operations on it.
+/// Where the word is kept, and the operations on it.
 ///
-/// The limiter runs over an `Atomic`; the explorer of interleavings over a cell that stops before each operation, by
+/// The limiter runs over `Atomic`s; the explorer of interleavings over a cell that stops before each operation, by
 /// throwing, which the shipped cell never does (`Interruption == Never`, and no code is left of it).
 @usableFromInline
 protocol LimiterWordCell: ~Copyable {
@@ -53,17 +59,29 @@ protocol LimiterWordCell: ~Copyable {
 
     func load() throws(Interruption) -> LimiterWord
 
+    /// The limit at the time of the word that was loaded before it, or a newer one: whoever changes the limit changes the
+    /// word after it, so with a limit that has become too old nothing is replaced.
+    func loadLimit() throws(Interruption) -> UInt64
+
+    func storeLimit(_ limit: UInt64) throws(Interruption)
+
     /// Replaces the word if it is what the caller expects; returns nil, or what is there instead.
     func replace(_ expected: LimiterWord, with word: LimiterWord) throws(Interruption) -> LimiterWord?
+
+    /// So much runs now; the most there ever was is kept.
+    func note(running: UInt64)
 }
 
 extension LimiterWordCell where Self: ~Copyable {
-    /// Enters if a place is free and nobody waits, without the lock.
+    /// Enters if there is a place and nobody waits, without the lock.
     @inlinable
-    func enterAtOnce(limit: UInt64) throws(Interruption) -> Bool {
+    func enterAtOnce(weight: UInt64) throws(Interruption) -> Bool {
         var word = try load()
-        while let entered = word.entered(limit: limit) {
-            guard let found = try replace(word, with: entered) else { return true }
+        while let entered = word.entered(limit: try loadLimit(), weight: weight) {
+            guard let found = try replace(word, with: entered) else {
+                note(running: entered.running)
+                return true
+            }
             word = found
         }
         return false
@@ -71,9 +89,9 @@ extension LimiterWordCell where Self: ~Copyable {
 
     /// Leaves if nobody must be told, without the lock.
     @inlinable
-    func leaveAtOnce() throws(Interruption) -> Bool {
+    func leaveAtOnce(weight: UInt64) throws(Interruption) -> Bool {
         var word = try load()
-        while let left = word.left() {
+        while let left = word.left(weight: weight) {
             guard let found = try replace(word, with: left) else { return true }
             word = found
         }

@@ -43,16 +43,18 @@ struct WaitingLine<Waiter, Outcome> {
         /// Neighbours in line, or for a vacant slot the next vacant one; `none` at either end.
         @usableFromInline var previous: Int
         @usableFromInline var next: Int
-        /// Whether `settleInterruptible` passes over it.
+        /// What a limiter must know of it: whether it may be told to give up, and how much it asks for.
         @usableFromInline var isInterruptible: Bool
+        @usableFromInline var weight: UInt64
 
         @inlinable
-        init(serial: UInt64, state: State, previous: Int, next: Int, isInterruptible: Bool) {
+        init(serial: UInt64, state: State, previous: Int, next: Int, isInterruptible: Bool, weight: UInt64) {
             self.serial = serial
             self.state = state
             self.previous = previous
             self.next = next
             self.isInterruptible = isInterruptible
+            self.weight = weight
         }
     }
 
@@ -80,10 +82,11 @@ struct WaitingLine<Waiter, Outcome> {
 
     /// Joins at the end; with a waiter, suspended from the start.
     @inlinable
-    mutating func join(_ waiter: Waiter? = nil, isInterruptible: Bool = true) -> Ticket {
+    mutating func join(_ waiter: Waiter? = nil, isInterruptible: Bool = true, weight: UInt64 = 1) -> Ticket {
         serials += 1
         let slot = Slot(
-            serial: serials, state: .inLine(waiter), previous: last, next: Self.none, isInterruptible: isInterruptible)
+            serial: serials, state: .inLine(waiter), previous: last, next: Self.none, isInterruptible: isInterruptible,
+            weight: weight)
         let index: Int
         if firstVacant == Self.none {
             index = slots.count
@@ -134,29 +137,35 @@ struct WaitingLine<Waiter, Outcome> {
         return waiters
     }
 
-    /// Takes all out of the line that may be interrupted, in order; returns those to resume. O(n).
-    @inlinable
-    mutating func settleInterruptible(_ outcome: Outcome) -> [Waiter] {
+    /// Takes out of the line who satisfies a predicate, in order; returns those to resume. O(n).
+    mutating func settle(
+        _ outcome: Outcome, where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
+    ) -> [Waiter] {
         var waiters: [Waiter] = []
         var index = first
         while index != Self.none {
             let next = slots[index].next
-            if slots[index].isInterruptible, let waiter = settle(at: index, outcome) { waiters.append(waiter) }
+            if predicate(slots[index].isInterruptible, slots[index].weight), let waiter = settle(at: index, outcome) {
+                waiters.append(waiter)
+            }
             index = next
         }
         return waiters
     }
 
-    /// How many `settleInterruptible` would take out. O(n).
-    @inlinable var interruptibleCount: Int {
+    /// How many in line satisfy a predicate. O(n).
+    func count(where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool) -> Int {
         var found = 0
         var index = first
         while index != Self.none {
-            if slots[index].isInterruptible { found += 1 }
+            if predicate(slots[index].isInterruptible, slots[index].weight) { found += 1 }
             index = slots[index].next
         }
         return found
     }
+
+    /// What the first in line asks for; nil if nobody is in line.
+    var firstWeight: UInt64? { first == Self.none ? nil : slots[first].weight }
 
     /// Whether the ticket's waiter is still in line, suspended or not.
     @inlinable

@@ -14,6 +14,8 @@ final class ExploredSite: LimiterSite {
 
     enum Answer: Hashable {
         case word(LimiterWord)
+        case limit(UInt64)
+        case stored
         case replaced
         case locked(Machine)
     }
@@ -21,6 +23,8 @@ final class ExploredSite: LimiterSite {
     /// What all tasks share.
     struct Shared: Hashable {
         var word = LimiterWord(bits: 0)
+        var limit: UInt64
+        var peak: UInt64 = 0
         var machine: Machine
         var holder: Int?
     }
@@ -35,10 +39,14 @@ final class ExploredSite: LimiterSite {
         case unlockedPathIsBlind
         /// The lock lets two in.
         case lockDoesNotExclude
+        /// Whoever changes the limit leaves the word as it is.
+        case resizeKeepsTheWord
+        /// The path without the lock reads the limit only once, when the limiter is made.
+        case limitIsStale
     }
 
-    let limit: UInt64
     let fault: Fault?
+    let firstLimit: UInt64
     var shared: Shared
 
     private var task = 0
@@ -48,9 +56,9 @@ final class ExploredSite: LimiterSite {
     private var isLocked = false
 
     init(limit: UInt64, fault: Fault?) {
-        self.limit = limit
         self.fault = fault
-        shared = Shared(machine: Machine(limit: limit))
+        firstLimit = limit
+        shared = Shared(limit: limit, machine: Machine(limit: limit))
     }
 
     /// Runs one more access of the operation; returns its result, or nil if it is not done, and whether it could move.
@@ -84,7 +92,7 @@ final class ExploredSite: LimiterSite {
     func load() throws(Pause) -> LimiterWord {
         let answer = try access {
             let isBlind = fault == .unlockedPathIsBlind && !isLocked
-            return .word(isBlind ? LimiterWord(running: Int(shared.word.running), waiting: 0) : shared.word)
+            return .word(isBlind ? LimiterWord(bits: shared.word.bits & ~LimiterWord.crowded) : shared.word)
         }
         guard case .word(let word) = answer else { preconditionFailure("The operation is not deterministic.") }
         return word
@@ -94,7 +102,10 @@ final class ExploredSite: LimiterSite {
         let answer = try access {
             if fault == .unlockedPathIsBlind && !isLocked {
                 guard expected.running == shared.word.running else { return .word(shared.word) }
-                shared.word = LimiterWord(running: Int(word.running), waiting: Int(shared.word.waiting))
+                shared.word = LimiterWord(bits: word.bits | shared.word.bits & LimiterWord.crowded)
+                return .replaced
+            }
+            if fault == .resizeKeepsTheWord && isLocked && word.bits == expected.bits + LimiterWord.oneGranted {
                 return .replaced
             }
             let stores = isLocked ? fault == .lockedPathStores : fault == .unlockedPathStores
@@ -104,6 +115,23 @@ final class ExploredSite: LimiterSite {
         }
         if case .word(let found) = answer { return found }
         return nil
+    }
+
+    func loadLimit() throws(Pause) -> UInt64 {
+        let answer = try access { .limit(fault == .limitIsStale ? firstLimit : shared.limit) }
+        guard case .limit(let limit) = answer else { preconditionFailure("The operation is not deterministic.") }
+        return limit
+    }
+
+    func storeLimit(_ limit: UInt64) throws(Pause) {
+        _ = try access {
+            shared.limit = limit
+            return .stored
+        }
+    }
+
+    func note(running: UInt64) {
+        shared.peak = max(shared.peak, running)
     }
 
     func withMachine<Value: Sendable, Failure: Error>(

@@ -8,37 +8,47 @@
 /// the naive limiter, and when nobody can move, nobody may be waiting for a place that is free.
 struct LimiterExplorer {
     enum Operation: Hashable {
-        case acquire
+        case acquire(Int)
         case acquireUninterrupted
+        case tryAcquire(Int)
         /// Nothing happens if the task holds no place, because it was cancelled.
         case release
         /// Cancels another task, given as the distance to it.
         case cancel(Int)
+        case cancelWaiting
+        case resize(Int)
+
+        static var acquire: Operation { .acquire(1) }
     }
+
+    typealias Ticket = LimiterStateMachine<Int>.Ticket
+    typealias Wake = NaiveLimiter.Wake
 
     enum Phase: Hashable {
         case ready
-        case entering
-        case enteringUninterrupted
+        /// Within an operation of the limiter.
+        case within(Operation)
         /// In line; the cancellation handler is not installed.
-        case joined(LimiterStateMachine<Int>.Ticket)
+        case joined(Ticket)
         /// The handler found the task cancelled, and runs in the task itself.
-        case cancellingItself(LimiterStateMachine<Int>.Ticket)
-        case suspending(LimiterStateMachine<Int>.Ticket)
+        case cancellingItself(Ticket)
+        case suspending(Ticket)
         case suspended
-        case resumed(Bool)
-        case leaving
+        case resumed(LimiterOutcome)
         /// Runs the handler of another task.
-        case cancelling(Int, LimiterStateMachine<Int>.Ticket)
+        case cancelling(Int, Ticket)
     }
 
     struct TaskState: Hashable {
         var operations: ArraySlice<Operation>
         var phase = Phase.ready
         var log: [ExploredSite.Answer] = []
-        var held = 0
+        /// The weights of the places that it holds.
+        var held: [Int] = []
         var isCancelled = false
-        var handler: LimiterStateMachine<Int>.Ticket?
+        var handler: Ticket?
+        /// Whom the naive limiter woke when the limit was stored that this task is changing.
+        var resized: [Wake]?
     }
 
     struct State: Hashable {
@@ -86,26 +96,8 @@ struct LimiterExplorer {
     /// Returns false if the task cannot move: it is done, suspended, or the lock is held.
     private mutating func step(_ index: Int) -> Bool {
         switch state.tasks[index].phase {
-        case .ready:
-            return begin(index)
-        case .entering:
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.enter()
-            } then: { explorer, action in
-                switch action {
-                case .run: explorer.entered(index, atOnce: true)
-                case .wait(let ticket):
-                    explorer.entered(index, atOnce: false)
-                    explorer.state.tasks[index].phase = .joined(ticket)
-                }
-            }
-        case .enteringUninterrupted:
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.enterAtOnce(limit: site.limit) ? true : try site.enter(uninterrupted: index)
-            } then: { explorer, atOnce in
-                explorer.entered(index, atOnce: atOnce)
-                if !atOnce { explorer.state.tasks[index].phase = .suspended }
-            }
+        case .ready: return begin(index)
+        case .within(let operation): return proceed(index, operation)
         case .joined(let ticket):
             if state.tasks[index].isCancelled {
                 state.tasks[index].phase = .cancellingItself(ticket)
@@ -116,9 +108,9 @@ struct LimiterExplorer {
             return true
         case .cancellingItself(let ticket):
             return advance(index) { site throws(ExploredSite.Pause) in
-                try site.cancel(ticket)
-            } then: { explorer, waiter in
-                explorer.cancelled(index, waiter, wait: ticket, current: ticket)
+                try site.end(ticket, .cancelled)
+            } then: { explorer, wakeups in
+                explorer.cancelled(index, wakeups, wait: ticket, current: ticket)
                 explorer.state.tasks[index].phase = .suspending(ticket)
             }
         case .suspending(let ticket):
@@ -128,24 +120,17 @@ struct LimiterExplorer {
                 explorer.check(outcome == explorer.state.naive.outcomes[index], "suspend returned another outcome")
                 explorer.state.tasks[index].phase = outcome.map { .resumed($0) } ?? .suspended
             }
-        case .suspended:
-            return false
-        case .resumed(let entered):
-            check(state.naive.outcomes.removeValue(forKey: index) == entered, "a task was resumed with another outcome")
+        case .suspended: return false
+        case .resumed(let outcome):
+            check(state.naive.outcomes.removeValue(forKey: index) == outcome, "a task was resumed with another outcome")
             state.tasks[index].handler = nil
-            finish(index, entered: entered)
+            finish(index, entered: outcome == .granted)
             return true
-        case .leaving:
-            return advance(index) { site throws(ExploredSite.Pause) in
-                try site.leave()
-            } then: { explorer, action in
-                explorer.left(index, action)
-            }
         case .cancelling(let victim, let ticket):
             return advance(index) { site throws(ExploredSite.Pause) in
-                try site.cancel(ticket)
-            } then: { explorer, waiter in
-                explorer.cancelled(victim, waiter, wait: ticket, current: explorer.state.tasks[victim].handler)
+                try site.end(ticket, .cancelled)
+            } then: { explorer, wakeups in
+                explorer.cancelled(victim, wakeups, wait: ticket, current: explorer.state.tasks[victim].handler)
                 explorer.next(index)
             }
         }
@@ -153,13 +138,10 @@ struct LimiterExplorer {
 
     private mutating func begin(_ index: Int) -> Bool {
         guard let operation = state.tasks[index].operations.first else { return false }
+        let task = state.tasks[index]
         switch operation {
-        case .acquire:
-            if state.tasks[index].isCancelled { next(index) } else { state.tasks[index].phase = .entering }
-        case .acquireUninterrupted:
-            state.tasks[index].phase = .enteringUninterrupted
-        case .release:
-            if state.tasks[index].held == 0 { next(index) } else { state.tasks[index].phase = .leaving }
+        case .acquire where task.isCancelled, .release where task.held.isEmpty:
+            next(index)
         case .cancel(let distance):
             let victim = (index + distance) % state.tasks.count
             state.tasks[victim].isCancelled = true
@@ -168,8 +150,83 @@ struct LimiterExplorer {
             } else {
                 next(index)
             }
+        default:
+            // What it does before its first access nobody else can see.
+            state.tasks[index].phase = .within(operation)
+            return proceed(index, operation)
         }
         return true
+    }
+
+    private mutating func proceed(_ index: Int, _ operation: Operation) -> Bool {
+        switch operation {
+        case .acquire(let weight):
+            return advance(index) { site throws(ExploredSite.Pause) in
+                try site.enter(LimiterRequest(weight: UInt64(weight)))
+            } then: { explorer, action in
+                let expected = explorer.state.naive.enter(index, weight: weight)
+                switch action {
+                case .run: explorer.entered(index, expected == .run)
+                case .refuse:
+                    explorer.check(expected == .refuse, "a task was refused that asks for no more than the limit")
+                    explorer.next(index)
+                case .wait(let ticket):
+                    explorer.check(expected == .wait, "a task waits for a place that is free")
+                    explorer.state.tasks[index].phase = .joined(ticket)
+                }
+            }
+        case .acquireUninterrupted:
+            return advance(index) { site throws(ExploredSite.Pause) in
+                let request = LimiterRequest(isInterruptible: false)
+                return try site.enterAtOnce(weight: 1) ? true : try site.enter(request, suspended: index)
+            } then: { explorer, atOnce in
+                let expected = explorer.state.naive.enter(index, weight: 1, isInterruptible: false)
+                if atOnce { return explorer.entered(index, expected == .run) }
+                explorer.check(expected == .wait, "a task waits for a place that is free")
+                explorer.state.tasks[index].phase = .suspended
+            }
+        case .tryAcquire(let weight):
+            return advance(index) { site throws(ExploredSite.Pause) in
+                try site.tryEnter(weight: UInt64(weight))
+            } then: { explorer, entered in
+                let expected = explorer.state.naive.tryEnter(weight: weight)
+                if entered { return explorer.entered(index, expected) }
+                explorer.check(!expected, "a task did not get a place that is free")
+                explorer.next(index)
+            }
+        case .release:
+            let weight = state.tasks[index].held[0]
+            return advance(index) { site throws(ExploredSite.Pause) in
+                try site.leave(weight: UInt64(weight))
+            } then: { explorer, wakeups in
+                explorer.woken(wakeups, explorer.state.naive.leave(weight: weight))
+                explorer.state.tasks[index].held.removeFirst()
+                explorer.next(index)
+            }
+        case .cancelWaiting:
+            return advance(index) { site throws(ExploredSite.Pause) in
+                try site.cancelWaiting()
+            } then: { explorer, wakeups in
+                explorer.woken(wakeups, explorer.state.naive.end(.cancelled, where: \.isInterruptible))
+                explorer.next(index)
+            }
+        case .resize(let limit):
+            let moved = advance(index) { site throws(ExploredSite.Pause) in
+                try site.resize(to: UInt64(limit))
+            } then: { explorer, wakeups in
+                let earlier = explorer.state.tasks[index].resized
+                explorer.woken(wakeups, earlier ?? explorer.state.naive.resize(to: limit))
+                explorer.state.tasks[index].resized = nil
+                explorer.next(index)
+            }
+            // A larger limit holds for others as soon as they can read it, a smaller one when the operation is done.
+            let isStored = state.shared.limit == UInt64(limit) && state.shared.holder == index
+            if isStored && limit > state.naive.limit && state.tasks[index].resized == nil {
+                state.tasks[index].resized = state.naive.resize(to: limit)
+            }
+            return moved
+        case .cancel: preconditionFailure("Handled when it begins.")
+        }
     }
 
     private mutating func advance<Result>(
@@ -182,42 +239,39 @@ struct LimiterExplorer {
         if let result { complete(&self, result) }
         return moved
     }
+}
 
-    // MARK: Comparing with the naive limiter
+// MARK: Comparing with the naive limiter
 
-    private mutating func entered(_ index: Int, atOnce: Bool) {
-        check(state.naive.enter(index) == atOnce, atOnce ? "a task overtook" : "a task waits for a place that is free")
-        if atOnce { finish(index, entered: true) }
+extension LimiterExplorer {
+    private mutating func entered(_ index: Int, _ isExpected: Bool) {
+        check(isExpected, "a task overtook")
+        finish(index, entered: true)
     }
 
-    private mutating func left(_ index: Int, _ action: LimiterStateMachine<Int>.LeaveAction) {
-        let expected = state.naive.leave().flatMap { state.tasks[$0].phase == .suspended ? $0 : nil }
-        switch action {
-        case .grant(let waiter):
-            check(waiter == expected, "another task got the place")
-            state.tasks[waiter].phase = .resumed(true)
-        case .none:
-            check(expected == nil, "the first in line was not woken")
-        case .announceIdle:
-            check(false, "nobody waited for the limiter to be idle")
-        }
-        state.tasks[index].held -= 1
-        next(index)
+    /// Those who have not suspended yet are not woken, they find their outcome.
+    private mutating func woken(_ wakeups: LimiterWakeups<Int>, _ expected: [Wake]) {
+        let all = [wakeups.first].compactMap(\.self) + wakeups.others
+        let actual = all.map { Wake(task: $0.waiter, outcome: $0.outcome) }
+        check(
+            actual == expected.filter { state.tasks[$0.task].phase == .suspended },
+            "others were woken, or in another order")
+        for wake in actual { state.tasks[wake.task].phase = .resumed(wake.outcome) }
     }
 
     /// A handler may come late, when the victim waits again, or does no more: then it must have no effect.
-    private mutating func cancelled(
-        _ victim: Int, _ waiter: Int?, wait: LimiterStateMachine<Int>.Ticket, current: LimiterStateMachine<Int>.Ticket?
-    ) {
-        let wasInLine = wait == current && state.naive.cancel(victim)
-        let expected = wasInLine && state.tasks[victim].phase == .suspended ? victim : nil
-        check(waiter == expected, "cancelling resumed another task, or none")
-        if let waiter { state.tasks[waiter].phase = .resumed(false) }
+    private mutating func cancelled(_ victim: Int, _ wakeups: LimiterWakeups<Int>, wait: Ticket, current: Ticket?) {
+        woken(wakeups, wait == current ? state.naive.end(.cancelled) { $0.task == victim } : [])
     }
 
     private mutating func finish(_ index: Int, entered: Bool) {
-        if entered { state.tasks[index].held += 1 }
-        check(state.tasks.reduce(0) { $0 + $1.held } <= state.naive.limit, "more tasks hold a place than may")
+        if entered {
+            let weight =
+                if case .acquire(let weight) = state.tasks[index].operations.first {
+                    weight
+                } else if case .tryAcquire(let weight) = state.tasks[index].operations.first { weight } else { 1 }
+            state.tasks[index].held.append(weight)
+        }
         next(index)
     }
 
@@ -227,13 +281,20 @@ struct LimiterExplorer {
     }
 
     private mutating func checkRest() {
-        let held = state.tasks.reduce(0) { $0 + $1.held }
+        let held = state.tasks.reduce(0) { $0 + $1.held.reduce(0, +) }
         let suspended = state.tasks.indices.filter { state.tasks[$0].phase == .suspended }
-        check(suspended.isEmpty || held == state.naive.limit, "a task waits for ever for a place that is free")
-        check(Set(suspended) == Set(state.naive.line), "a task waits for ever that is not in line")
+        let naive = state.naive
+        let fits = naive.line.first.map { naive.running + $0.weight <= naive.limit } ?? false
+        check(!fits, "a task waits for ever for a place that is free")
+        check(Set(suspended) == Set(naive.line.map(\.task)), "a task waits for ever that is not in line")
         check(state.tasks.indices.allSatisfy { suspended.contains($0) || state.tasks[$0].operations.isEmpty }, "stuck")
-        check(state.shared.word == LimiterWord(running: held, waiting: suspended.count), "the counts are wrong")
-        check(state.shared.machine.line.count == suspended.count, "the line has a trace of somebody who is gone")
+        let (word, machine) = (state.shared.word, state.shared.machine)
+        check(held == naive.running && word.running == UInt64(held), "what runs is counted wrong")
+        check(word.isCrowded != suspended.isEmpty, "the word is wrong about whether anyone waits")
+        check(machine.granted(word) == UInt64(naive.granted), "the places given are counted wrong")
+        check(state.shared.peak == UInt64(naive.peak), "the peak is wrong")
+        check(machine.limit == UInt64(naive.limit) && state.shared.limit == machine.limit, "the limit is wrong")
+        check(machine.line.count == suspended.count, "the line has a trace of somebody who is gone")
     }
 
     private mutating func check(_ holds: Bool, _ complaint: String) {

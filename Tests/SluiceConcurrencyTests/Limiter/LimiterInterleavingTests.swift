@@ -19,28 +19,54 @@ struct LimiterInterleavingTests {
         #expect(violations == [])
     }
 
-    @Test(
-        arguments: [
-            // Release and cancellation meet at the first in line.
-            [[.acquire, .release], [.acquire, .release], [.cancel(2), .acquire, .release]],
-            // Two in line, and the first of them is cancelled while the place is given back.
-            [[.acquire, .release, .cancel(1)], [.acquire, .release], [.acquire, .release]],
-            // Everybody comes back for more.
-            [[.acquire, .release, .acquire], [.acquire, .release, .acquire], [.acquire, .release]],
-            // Two cancel the third at once, which comes back.
-            [[.acquire, .cancel(2), .release], [.cancel(1), .acquire, .release], [.acquire, .release, .acquire]],
-            // A late handler finds its task in another wait, which cannot be interrupted.
-            [[.acquire, .cancel(1), .release], [.acquire, .acquireUninterrupted, .release], [.acquire, .release]],
-            // Those who can be interrupted and those who cannot, mixed.
+    /// Each with the limit at which it is interesting.
+    static let scenarios: [(limit: Int, programs: [[Operation]])] = [
+        // Release and cancellation meet at the first in line.
+        (1, [[.acquire, .release], [.acquire, .release], [.cancel(2), .acquire, .release]]),
+        // Two in line, and the first of them is cancelled while the place is given back.
+        (1, [[.acquire, .release, .cancel(1)], [.acquire, .release], [.acquire, .release]]),
+        // Everybody comes back for more.
+        (1, [[.acquire, .release, .acquire], [.acquire, .release], [.acquire, .release]]),
+        // Two cancel the third at once, which comes back.
+        (1, [[.acquire, .cancel(2), .release], [.cancel(1), .acquire, .release], [.acquire, .release, .acquire]]),
+        // A late handler finds its task in another wait, which cannot be interrupted.
+        (1, [[.acquire, .cancel(1), .release], [.acquire, .acquireUninterrupted, .release], [.acquire, .release]]),
+        // Those who can be interrupted and those who cannot, mixed.
+        (
+            1,
             [
                 [.acquireUninterrupted, .release], [.acquire, .release, .cancel(2)], [.acquireUninterrupted, .release],
-            ],
-            // Places that are never given back.
-            [[.acquire, .cancel(1)], [.acquire, .acquire], [.acquire, .cancel(2)]],
-        ] as [[[Operation]]])
-    func `three tasks, up to three operations each`(programs: [[Operation]]) async {
-        let violations = await offPool { (1...2).compactMap { Self.violation($0, programs) } }
-        #expect(violations == [])
+            ]
+        ),
+        // Places that are never given back.
+        (1, [[.acquire, .cancel(1)], [.acquire, .acquire], [.acquire, .cancel(2)]]),
+        // The head of the line needs two and is cancelled; the one behind it needs one.
+        (2, [[.acquire, .release], [.acquire(2), .release], [.acquire, .cancel(2), .release]]),
+        // The heavy one is granted, and cancelled; small ones come and go.
+        (2, [[.acquire(2), .release, .cancel(1)], [.acquire(2), .release], [.acquire, .release]]),
+        // The limit falls while places are taken, without and with the lock.
+        (2, [[.acquire, .acquire, .release], [.resize(1), .tryAcquire(1)], [.tryAcquire(1), .release]]),
+        // The limit grows while somebody waits, is cancelled, and gives up.
+        (1, [[.acquire, .release], [.acquire(2), .release], [.resize(2), .cancel(2), .resize(1)]]),
+        // The limit becomes too small for one in line, and the one behind it is granted.
+        (2, [[.acquire(2), .release], [.acquire(2), .release], [.resize(1), .acquire, .resize(2)]]),
+        // All in line give up while a place is given back.
+        (
+            1,
+            [
+                [.acquire, .release, .acquire], [.acquireUninterrupted, .release],
+                [.acquire, .cancelWaiting, .release],
+            ]
+        ),
+        // Nobody barges in.
+        (1, [[.acquire, .release, .tryAcquire(1)], [.acquire, .tryAcquire(1), .release], [.acquire, .release]]),
+    ]
+
+    @Test(arguments: scenarios.indices)
+    func `three tasks, up to three operations each`(scenario: Int) async {
+        let (limit, programs) = Self.scenarios[scenario]
+        let violation = await offPool { Self.violation(limit, programs) }
+        #expect(violation == nil)
     }
 
     /// Thousands of triples, for minutes: set `SLUICE_EXPLORE=all`, and build for release.
@@ -65,14 +91,42 @@ struct LimiterInterleavingTests {
 
     @Test(arguments: ExploredSite.Fault.allCases)
     func `a bug put in on purpose is found`(fault: ExploredSite.Fault) async {
-        let programs: [[Operation]] = [[.acquire, .release, .acquire], [.acquire, .release], [.acquire, .cancel(1)]]
+        let programs: [[Operation]] =
+            switch fault {
+            case .resizeKeepsTheWord, .limitIsStale: [[.acquire, .acquire], [.resize(1), .acquire], [.tryAcquire(1)]]
+            default: [[.acquire, .release, .acquire], [.acquire, .release], [.acquire, .cancel(1)]]
+            }
+        let limit = fault == .resizeKeepsTheWord || fault == .limitIsStale ? 2 : 1
 
         let (sound, faulty) = await offPool {
-            (Self.violation(1, programs), Self.violation(1, programs, fault: fault))
+            (Self.violation(limit, programs), Self.violation(limit, programs, fault: fault))
         }
 
         #expect(sound == nil)
         #expect(faulty != nil)
+    }
+
+    /// Any operations at all, chosen by a seed: two tasks of three, or three of two. `SLUICE_EXPLORE=3000` tries that many
+    /// of three tasks of three as well, for minutes.
+    @Test
+    func `two and three tasks, operations chosen at random`() async {
+        let wanted = Int(ProcessInfo.processInfo.environment["SLUICE_EXPLORE"] ?? "")
+        let tries = wanted ?? 100
+        let violations = await offPool {
+            (0..<tries).compactMap { seed in
+                var random = SeededRandom(seed: UInt64(seed))
+                let operations: [Operation] = [
+                    .acquire, .acquire, .acquire(2), .acquireUninterrupted, .tryAcquire(1), .tryAcquire(2), .release,
+                    .release, .release, .cancel(1), .cancel(2), .cancelWaiting, .resize(1), .resize(2), .resize(3),
+                ]
+                let tasks = seed % 2 == 0 ? 3 : 2
+                let programs = (0..<tasks).map { _ in
+                    (0..<(wanted == nil ? 5 - tasks : 3)).map { _ in operations.randomElement(using: &random)! }
+                }
+                return Self.violation(Int.random(in: 1...3, using: &random), programs)
+            }
+        }
+        #expect(violations == [])
     }
 
     /// What goes wrong in some interleaving of these programs, if anything does.

@@ -7,8 +7,13 @@ struct LimiterStateMachineTests {
     /// The word of a limiter that only one thread uses.
     final class PlainCell: LimiterWordCell {
         var word = LimiterWord(bits: 0)
+        var limit: UInt64 = 1
+        var peak: UInt64 = 0
 
         func load() -> LimiterWord { word }
+        func loadLimit() -> UInt64 { limit }
+        func storeLimit(_ limit: UInt64) { self.limit = limit }
+        func note(running: UInt64) { peak = max(peak, running) }
 
         func replace(_ expected: LimiterWord, with word: LimiterWord) -> LimiterWord? {
             guard expected == self.word else { return self.word }
@@ -17,7 +22,10 @@ struct LimiterStateMachineTests {
         }
     }
 
-    struct Unexpected: Error {}
+    struct Wake: Equatable {
+        var name: String
+        var outcome: LimiterOutcome
+    }
 
     let cell = PlainCell()
     var machine = LimiterStateMachine<String>(limit: 1)
@@ -25,30 +33,74 @@ struct LimiterStateMachineTests {
     @Test
     mutating func `a place goes to the first in line, and is never free in between`() throws {
         try enter()
-        let first = try #require(wait())
-        let second = try #require(wait())
-        #expect(machine.suspend(first, "first") == nil)
-        #expect(machine.suspend(second, "second") == nil)
+        try line("first")
+        try line("second")
 
-        #expect(granted(machine.leave(cell)) == "first")
-        #expect(cell.word == LimiterWord(running: 1, waiting: 1))
-        #expect(granted(machine.leave(cell)) == "second")
-        #expect(cell.word == LimiterWord(running: 1, waiting: 0))
-        #expect(granted(machine.leave(cell)) == nil)
-        #expect(cell.word == LimiterWord(running: 0, waiting: 0))
+        #expect(leave() == [Wake(name: "first", outcome: .granted)])
+        #expect(cell.word.running == 1)
+        #expect(cell.word.isCrowded)
+        #expect(leave() == [Wake(name: "second", outcome: .granted)])
+        #expect(cell.word.running == 1)
+        #expect(!cell.word.isCrowded)
+        #expect(leave() == [])
+        #expect(cell.word.running == 0)
+        #expect(machine.granted(cell.word) == 3)
+        #expect(cell.peak == 1)
     }
 
     @Test
     mutating func `a cancelled head of the line lets the next in`() throws {
         try enter()
-        let first = try #require(wait())
-        let second = try #require(wait())
-        #expect(machine.suspend(first, "first") == nil)
-        #expect(machine.suspend(second, "second") == nil)
+        let first = try line("first")
+        try line("second")
 
-        #expect(machine.cancel(first, cell) == "first")
+        #expect(wakes(machine.end(first, .cancelled, cell)) == [Wake(name: "first", outcome: .cancelled)])
 
-        #expect(granted(machine.leave(cell)) == "second")
+        #expect(leave() == [Wake(name: "second", outcome: .granted)])
+    }
+
+    /// Trap 2: nobody looks at those behind a cancelled head, who need less than it did.
+    @Test
+    mutating func `when a heavy head of the line is cancelled, those behind it who fit are let in`() throws {
+        _ = resize(to: 4)
+        try enter(weight: 2)
+        let heavy = try line("heavy", weight: 3)
+        try line("light")
+        try line("another")
+        try line("too many")
+
+        let woken = wakes(machine.end(heavy, .cancelled, cell))
+
+        #expect(
+            woken == [
+                Wake(name: "heavy", outcome: .cancelled), Wake(name: "light", outcome: .granted),
+                Wake(name: "another", outcome: .granted),
+            ])
+        #expect(cell.word.running == 4)
+        #expect(machine.line.count == 1)
+    }
+
+    @Test
+    mutating func `nobody behind a heavy head of the line goes first, though it would fit`() throws {
+        _ = resize(to: 3)
+        try enter(weight: 2)
+        try line("heavy", weight: 3)
+        try line("light")
+
+        #expect(machine.line.count == 2)
+        #expect(leave(weight: 2) == [Wake(name: "heavy", outcome: .granted)])
+        #expect(leave(weight: 3) == [Wake(name: "light", outcome: .granted)])
+    }
+
+    @Test
+    mutating func `one that leaves with much lets in all that fit`() throws {
+        _ = resize(to: 3)
+        try enter(weight: 3)
+        for name in ["a", "b", "c", "d"] { try line(name) }
+
+        #expect(leave(weight: 3).map(\.name) == ["a", "b", "c"])
+        #expect(leave().map(\.name) == ["d"])
+        #expect(!cell.word.isCrowded)
     }
 
     @Test
@@ -56,84 +108,141 @@ struct LimiterStateMachineTests {
         try enter()
         let ticket = try #require(wait())
 
-        #expect(granted(machine.leave(cell)) == nil)
-        #expect(machine.cancel(ticket, cell) == nil)
-
-        #expect(machine.suspend(ticket, "late") == true)
-        #expect(cell.word == LimiterWord(running: 1, waiting: 0))
+        #expect(leave() == [])
+        #expect(wakes(machine.end(ticket, .cancelled, cell)) == [])
+        #expect(machine.suspend(ticket, "late") == .granted)
+        #expect(leave() == [])
+        #expect(cell.word.running == 0)
+        #expect(machine.line.slotCount == 0)
     }
 
     @Test
-    mutating func `who is cancelled before it suspends does not suspend`() throws {
+    mutating func `one cancelled before it suspends leaves no trace`() throws {
         try enter()
         let ticket = try #require(wait())
 
-        #expect(machine.cancel(ticket, cell) == nil)
+        #expect(wakes(machine.end(ticket, .cancelled, cell)) == [])
+        #expect(machine.suspend(ticket, "late") == .cancelled)
+        #expect(machine.line.slotCount == 0)
+        #expect(!cell.word.isCrowded)
+    }
 
-        #expect(machine.suspend(ticket, "cancelled") == false)
-        #expect(cell.word == LimiterWord(running: 1, waiting: 0))
+    /// The rule: what is granted follows from the limit and what runs, never from how the limit changed.
+    @Test
+    mutating func `a limit that falls and rises again lets in nobody too many`() throws {
+        _ = resize(to: 4)
+        for _ in 0..<4 { try enter() }
+        for name in ["a", "b", "c"] { try line(name) }
+
+        #expect(resize(to: 1) == [])
+        #expect(resize(to: 4) == [])
+        #expect(resize(to: 2) == [])
+        #expect(leave() == [])
+        #expect(leave() == [])
+        #expect(leave() == [Wake(name: "a", outcome: .granted)])
+        #expect(resize(to: 3) == [Wake(name: "b", outcome: .granted)])
+        #expect(cell.word.running == 3)
+    }
+
+    @Test
+    mutating func `those who wait for more than the new limit give up, and the next is looked at`() throws {
+        _ = resize(to: 3)
+        try enter(weight: 2)
+        try line("heavy", weight: 3)
+        try line("light")
+
+        let woken = resize(to: 2)
+        #expect(woken == [Wake(name: "heavy", outcome: .tooHeavy)])
+        #expect(leave(weight: 2) == [Wake(name: "light", outcome: .granted)])
+    }
+
+    @Test
+    mutating func `those who watch are told when the last has left, and only then`() throws {
+        try enter()
+        try line("next")
+        let isIdle = machine.watch(cell, "watcher")
+        #expect(!isIdle)
+        #expect(cell.word.left(weight: 1) == nil, "nobody may leave without the lock now")
+
+        #expect(leave() == [Wake(name: "next", outcome: .granted)])
+        #expect(leave() == [Wake(name: "watcher", outcome: .granted)])
+        let isIdleNow = machine.watch(cell, "late")
+        #expect(isIdleNow)
     }
 
     @Test
     mutating func `cancelling all leaves those in line that cannot be interrupted`() throws {
         try enter()
-        let first = try #require(wait())
-        _ = machine.suspend(first, "first")
-        guard case .wait = machine.enter(cell, uninterrupted: "stubborn") else { throw Unexpected() }
-        let last = try #require(wait())
-        _ = machine.suspend(last, "last")
+        try line("first")
+        let request = LimiterRequest(isInterruptible: false)
+        guard case .wait = machine.enter(cell, request, suspended: "stubborn") else { throw Unexpected() }
+        try line("last")
 
-        #expect(machine.cancelWaiting(cell) == ["first", "last"])
-
-        #expect(cell.word == LimiterWord(running: 1, waiting: 1))
-        #expect(granted(machine.leave(cell)) == "stubborn")
-    }
-
-    @Test
-    mutating func `those who wait for idleness are told when the last has left`() throws {
-        let isIdle = machine.watch(cell, "nobody")
-        #expect(isIdle)
-        try enter()
-        let isIdleNow = machine.watch(cell, "watcher")
-        #expect(!isIdleNow)
-        #expect(cell.word.left() == nil, "nobody may leave without the lock now")
-        let ticket = try #require(wait())
-        _ = machine.suspend(ticket, "waiter")
-
-        #expect(granted(machine.leave(cell)) == "waiter")
-        guard case .announceIdle(let watchers) = machine.leave(cell) else { throw Unexpected() }
-
-        #expect(watchers == ["watcher"])
-        #expect(cell.word == LimiterWord(running: 0, waiting: 0))
+        #expect(wakes(machine.cancelWaiting(cell)).map(\.name) == ["first", "last"])
+        #expect(machine.line.count == 1)
+        #expect(leave() == [Wake(name: "stubborn", outcome: .granted)])
     }
 
     @Test
     mutating func `one hundred thousand cancelled waiters leave no trace`() throws {
         try enter()
-        let tickets = (0..<100_000).compactMap { _ in
-            let ticket = wait()
-            if let ticket { _ = machine.suspend(ticket, "waiter") }
-            return ticket
-        }
+        var tickets: [LimiterStateMachine<String>.Ticket] = []
+        for _ in 0..<100_000 { tickets.append(try line("waiter")) }
 
-        let cancelled = tickets.count { machine.cancel($0, cell) != nil }
+        var cancelled = 0
+        for ticket in tickets where machine.end(ticket, .cancelled, cell).first != nil { cancelled += 1 }
 
         #expect(cancelled == 100_000)
-        #expect(machine.line.isEmpty)
         #expect(machine.line.slotCount == 0)
-        #expect(cell.word == LimiterWord(running: 1, waiting: 0))
+        #expect(cell.word.running == 1)
+        #expect(!cell.word.isCrowded)
     }
 
-    private mutating func enter() throws {
-        guard case .run = machine.enter(cell) else { throw Unexpected() }
+    @Test
+    mutating func `the count of those who entered does not overflow into anything`() throws {
+        for number in 1...200_000 {
+            if !cell.enterAtOnce(weight: 1) { try enter() }
+            if number % 3 == 0 || !cell.leaveAtOnce(weight: 1) { if cell.word.running == 1 { _ = leave() } }
+        }
+
+        #expect(machine.granted(cell.word) == 200_000)
+        #expect(cell.word.running == 0)
+        #expect(!cell.word.isWatched && !cell.word.isCrowded)
     }
 
-    private mutating func wait() -> LimiterStateMachine<String>.Ticket? {
-        guard case .wait(let ticket) = machine.enter(cell) else { return nil }
+    @Test
+    mutating func `giving back a place twice stops the program with a sentence`() async {
+        await #expect(processExitsWith: .failure) {
+            var machine = LimiterStateMachine<String>(limit: 1)
+            _ = machine.leave(PlainCell(), weight: 1)
+        }
+    }
+
+    // MARK: Shorter
+
+    private mutating func enter(weight: UInt64 = 1) throws {
+        guard case .run = machine.enter(cell, LimiterRequest(weight: weight)) else { throw Unexpected() }
+    }
+
+    private mutating func wait(weight: UInt64 = 1) -> LimiterStateMachine<String>.Ticket? {
+        guard case .wait(let ticket) = machine.enter(cell, LimiterRequest(weight: weight)) else { return nil }
         return ticket
     }
 
-    private func granted(_ action: LimiterStateMachine<String>.LeaveAction) -> String? {
-        if case .grant(let waiter) = action { waiter } else { nil }
+    @discardableResult
+    private mutating func line(_ name: String, weight: UInt64 = 1) throws -> LimiterStateMachine<String>.Ticket {
+        let ticket = try #require(wait(weight: weight))
+        #expect(machine.suspend(ticket, name) == nil)
+        return ticket
     }
+
+    private mutating func leave(weight: UInt64 = 1) -> [Wake] { wakes(machine.leave(cell, weight: weight)) }
+
+    private mutating func resize(to limit: UInt64) -> [Wake] { wakes(machine.resize(to: limit, cell)) }
+
+    private func wakes(_ wakeups: LimiterWakeups<String>) -> [Wake] {
+        ([wakeups.first].compactMap(\.self) + wakeups.others).map { Wake(name: $0.waiter, outcome: $0.outcome) }
+    }
+
+    struct Unexpected: Error {}
 }

@@ -1,37 +1,81 @@
+@testable import SluiceConcurrency
+
 /// A limiter as one would write it if each operation happened at one moment: what the explorer compares with.
 struct NaiveLimiter: Hashable {
-    let limit: Int
-    var running = 0
-    var line: [Int] = []
-    /// How the wait of each task ended that has not heard of it yet.
-    var outcomes: [Int: Bool] = [:]
+    /// How one task's wait ends.
+    struct Wake: Hashable {
+        let task: Int
+        let outcome: LimiterOutcome
+    }
 
-    /// Returns whether the task may run at once.
-    mutating func enter(_ task: Int) -> Bool {
-        if line.isEmpty && running < limit {
-            running += 1
-            return true
-        }
-        line.append(task)
-        return false
+    struct Waiter: Hashable {
+        let task: Int
+        let weight: Int
+        let isInterruptible: Bool
+    }
+
+    enum Entry: Hashable {
+        case run, wait, refuse
+    }
+
+    var limit: Int
+    var running = 0
+    var peak = 0
+    var granted = 0
+    var line: [Waiter] = []
+    /// How the wait of each task ended that has not heard of it yet.
+    var outcomes: [Int: LimiterOutcome] = [:]
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func enter(_ task: Int, weight: Int, isInterruptible: Bool = true) -> Entry {
+        if weight > limit { return .refuse }
+        if tryEnter(weight: weight) { return .run }
+        line.append(Waiter(task: task, weight: weight, isInterruptible: isInterruptible))
+        return .wait
+    }
+
+    mutating func tryEnter(weight: Int) -> Bool {
+        guard line.isEmpty && running + weight <= limit else { return false }
+        take(weight)
+        return true
     }
 
     /// Returns who takes over the place.
-    mutating func leave() -> Int? {
-        if line.isEmpty {
-            running -= 1
-            return nil
-        }
-        let next = line.removeFirst()
-        outcomes[next] = true
-        return next
+    mutating func leave(weight: Int) -> [Wake] {
+        running -= weight
+        return grant()
     }
 
-    /// Returns whether the task was in line.
-    mutating func cancel(_ task: Int) -> Bool {
-        guard let index = line.firstIndex(of: task) else { return false }
-        line.remove(at: index)
-        outcomes[task] = false
-        return true
+    /// Returns whose waits end.
+    mutating func end(_ outcome: LimiterOutcome, where predicate: (Waiter) -> Bool) -> [Wake] {
+        let ending = line.filter(predicate).map { Wake(task: $0.task, outcome: outcome) }
+        line.removeAll(where: predicate)
+        for wake in ending { outcomes[wake.task] = outcome }
+        return ending + grant()
+    }
+
+    mutating func resize(to limit: Int) -> [Wake] {
+        self.limit = limit
+        return end(.tooHeavy) { $0.weight > limit }
+    }
+
+    private mutating func grant() -> [Wake] {
+        var woken: [Wake] = []
+        while let next = line.first, running + next.weight <= limit {
+            line.removeFirst()
+            take(next.weight)
+            outcomes[next.task] = .granted
+            woken.append(Wake(task: next.task, outcome: .granted))
+        }
+        return woken
+    }
+
+    private mutating func take(_ weight: Int) {
+        running += weight
+        granted += 1
+        peak = max(peak, running)
     }
 }

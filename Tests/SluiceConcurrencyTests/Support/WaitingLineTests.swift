@@ -30,8 +30,8 @@ struct WaitingLineTests {
             default:
                 guard Int.random(in: 0..<50, using: &random) == 0 else { continue }
                 let interrupted = expected.filter(\.isInterruptible)
-                #expect(line.interruptibleCount == interrupted.count)
-                #expect(line.settleInterruptible(false) == interrupted.map(\.number))
+                #expect(line.count { isInterruptible, _ in isInterruptible } == interrupted.count)
+                #expect(line.settle(false) { isInterruptible, _ in isInterruptible } == interrupted.map(\.number))
                 expected.removeAll(where: \.isInterruptible)
                 left += interrupted.map(\.ticket)
             }

@@ -1,0 +1,31 @@
+/// The tasks whose bodies a limiter runs, to tell a task that runs a body inside of another one.
+///
+/// A task is known by its address, which no other task has as long as it lives, and it lives as long as its body runs.
+final class LimiterHolders: Sendable {
+    private let tasks = Lock<Set<UInt>>([])
+
+    /// Records that the calling task runs a body; stops the program if it runs one already.
+    ///
+    /// Called before it waits for a place: afterwards nobody would be there to tell.
+    func enter() {
+        guard let task = Self.currentTask else { return }
+        let isNew = tasks.withLock { $0.insert(task).inserted }
+        precondition(
+            isNew,
+            "A body of a ConcurrencyLimiter runs something on the same limiter. When all places are held like that, all wait "
+                + "for ever. Use one limiter per level, or run both parts in one body.")
+    }
+
+    /// Its body has ended, or never ran.
+    func leave() {
+        guard let task = Self.currentTask else { return }
+        _ = tasks.withLock { $0.remove(task) }
+    }
+
+    private static var currentTask: UInt? {
+        withUnsafeCurrentTask { task in
+            // It is nothing but a reference to the task, of which only the address is used.
+            task.map { unsafeBitCast($0, to: UInt.self) }
+        }
+    }
+}

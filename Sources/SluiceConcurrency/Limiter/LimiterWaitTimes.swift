@@ -1,0 +1,35 @@
+import Synchronization
+
+/// How long tasks waited for their places, by a clock that somebody passed in.
+final class LimiterWaitTimes: Sendable {
+    private let now: @Sendable () -> Duration
+    private let total = Atomic<UInt64>(0)
+    private let longest = Atomic<UInt64>(0)
+
+    convenience init(_ clock: any Clock<Duration>) {
+        self.init(reading: clock)
+    }
+
+    private init<C: Clock<Duration>>(reading clock: C) {
+        let start = clock.now
+        now = { start.duration(to: clock.now) }
+    }
+
+    func began() -> Duration { now() }
+
+    /// Does nothing for a task that did not wait.
+    func ended(_ began: Duration?) {
+        guard let began else { return }
+        let (seconds, attoseconds) = (now() - began).components
+        let waited = UInt64(clamping: seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000)
+        total.wrappingAdd(waited, ordering: .relaxed)
+        longest.max(waited, ordering: .relaxed)
+    }
+
+    var values: (total: Duration, longest: Duration) {
+        (
+            .nanoseconds(Int64(clamping: total.load(ordering: .relaxed))),
+            .nanoseconds(Int64(clamping: longest.load(ordering: .relaxed)))
+        )
+    }
+}

@@ -1,0 +1,223 @@
+import TestSupport
+import Testing
+
+@testable import SluiceConcurrency
+
+@Suite("ConcurrencyLimiter: permits and weights")
+struct LimiterPermitTests {
+    let executor = ManualExecutor()
+    let recorder = Recorder<String>()
+
+    /// Starts a task that waits for a permit, notes that it has it or why not, and gives it back when the gate opens.
+    @discardableResult
+    private func acquire(
+        _ name: String, of limiter: ConcurrencyLimiter, weight: Int = 1, until condition: Condition? = nil
+    ) -> Task<Void, Never> {
+        let task = executor.spawn { [recorder] in
+            do {
+                let permit = try await limiter.acquire(weight: weight)
+                recorder.note(name)
+                await condition?.wait()
+                permit.release()
+            } catch {
+                recorder.note("\(name): \(error)")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    // MARK: Permits
+
+    @Test
+    func `a permit holds its place until it is released`() async throws {
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+        let permit = try await limiter.acquire()
+        #expect(limiter.running == 1)
+        acquire("next", of: limiter)
+        #expect(recorder.values == [])
+
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["next"])
+        #expect(limiter.running == 0)
+    }
+
+    @Test
+    func `a permit that goes out of scope gives its place back, also on the way out of an error`() async throws {
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+        struct Failure: Error {}
+        func fail() async throws {
+            let permit = try await limiter.acquire()
+            if permit.weight == 1 { throw Failure() }
+            permit.release()
+        }
+
+        await #expect(throws: Failure.self) { try await fail() }
+
+        #expect(limiter.running == 0)
+    }
+
+    @Test
+    func `a permit that a task captures is given back when the task ends, and keeps the limiter alive`() async {
+        weak var limiter: ConcurrencyLimiter?
+        let gate = Gate()
+        let task: Task<Void, Never>
+        do {
+            let made = ConcurrencyLimiter(concurrency: 1)
+            limiter = made
+            let permit = made.tryAcquire()!
+            task = Task { [permit] in
+                await gate.pass()
+                #expect(permit.weight == 1)
+            }
+        }
+        #expect(limiter?.running == 1)
+        let waiter = Task { [limiter] in await limiter?.run { limiter?.running } }
+        await gate.open()
+        await task.value
+        #expect(await waiter.value == 1)
+        #expect(limiter == nil)
+    }
+
+    @Test
+    func `tryAcquire fails when there is no place, and while anyone waits`() throws {
+        let limiter = ConcurrencyLimiter(concurrency: 2)
+        let first = try limiter.take(1)
+        acquire("heavy", of: limiter, weight: 2)
+
+        #expect(limiter.refuses(), "one is free, but the heavy one is next")
+        first.release()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["heavy"])
+        #expect(limiter.refuses(3), "it would never fit")
+        #expect(!limiter.refuses(2))
+        #expect(limiter.running == 0)
+    }
+
+    @Test
+    func `acquire gives up when its task is cancelled, before, while and after it waits`() throws {
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+        let early = executor.spawn { [recorder] in
+            do throws(CancellationError) { _ = try await limiter.acquire() } catch { recorder.note("early") }
+        }
+        early.cancel()
+        executor.runUntilIdle()
+        let permit = try limiter.take()
+        let waiting = acquire("waiting", of: limiter)
+        waiting.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["early", "waiting: CancellationError()"])
+
+        let granted = acquire("granted", of: limiter)
+        permit.release()
+        granted.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.last == "granted")
+        #expect(limiter.running == 0)
+    }
+
+    // MARK: Weights
+
+    @Test
+    func `nobody who needs less overtakes a heavy one`() {
+        let limiter = ConcurrencyLimiter(concurrency: 3)
+        let (condition, signal) = Condition.makeCondition()
+        acquire("two", of: limiter, weight: 2, until: condition)
+        acquire("three", of: limiter, weight: 3)
+        acquire("one", of: limiter)
+        #expect(recorder.values == ["two"])
+        #expect(limiter.waiting == 2)
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["two", "three", "one"])
+        #expect(limiter.metrics.peak == 3)
+    }
+
+    /// Trap 2: nobody looks at those behind a cancelled head, who need less than it did.
+    @Test
+    func `when a heavy head of the line is cancelled, those behind it are let in`() {
+        let limiter = ConcurrencyLimiter(concurrency: 3)
+        let (condition, signal) = Condition.makeCondition()
+        acquire("two", of: limiter, weight: 2, until: condition)
+        let heavy = acquire("three", of: limiter, weight: 3)
+        acquire("one", of: limiter)
+
+        heavy.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["two", "one", "three: CancellationError()"] || recorder.values.last == "one")
+        #expect(limiter.running == 2)
+        signal.signal()
+        executor.runUntilIdle()
+        #expect(limiter.running == 0)
+    }
+
+    @Test
+    func `a request heavier than the limit fails at once, in words`() async {
+        let limiter = ConcurrencyLimiter(concurrency: 3)
+        let expected = WeightExceedsLimit(weight: 4, limit: 3)
+
+        await #expect(throws: expected) { try await limiter.run(weight: 4) { () async throws in } }
+        acquire("four", of: limiter, weight: 4)
+
+        #expect(recorder.values == ["four: \(expected)"])
+        #expect("\(expected)".contains("weight of 4"))
+        #expect("\(expected)".contains("limit is 3"))
+        #expect(limiter.running == 0)
+    }
+
+    @Test
+    func `a weight below one stops the program with a sentence`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = ConcurrencyLimiter(concurrency: 1).tryAcquire(weight: 0)
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #if DEBUG
+        #expect(message.contains("is at least 1, not 0"))
+        #endif
+    }
+
+    // MARK: Resizing
+
+    @Test
+    func `a larger limit lets in those whose turn it is, a smaller one nobody until enough have left`() {
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+        let (condition, signal) = Condition.makeCondition()
+        for name in ["a", "b", "c", "d"] { acquire(name, of: limiter, until: condition) }
+
+        limiter.resize(to: 3)
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a", "b", "c"])
+        #expect(limiter.concurrency == 3)
+        limiter.resize(to: 1)
+        #expect(limiter.running == 3)
+        #expect(limiter.refuses())
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a", "b", "c", "d"])
+        #expect(limiter.running == 0)
+        #expect(limiter.metrics.peak == 3)
+    }
+
+    @Test
+    func `those who wait for more than a new limit are told so`() throws {
+        let limiter = ConcurrencyLimiter(concurrency: 4)
+        let permit = try limiter.take(4)
+        acquire("heavy", of: limiter, weight: 3)
+        acquire("light", of: limiter, weight: 2)
+
+        limiter.resize(to: 2)
+        executor.runUntilIdle()
+        #expect(recorder.values == ["heavy: \(WeightExceedsLimit(weight: 3, limit: 2))"])
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.last == "light")
+    }
+}

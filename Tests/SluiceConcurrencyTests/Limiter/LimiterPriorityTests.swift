@@ -1,0 +1,160 @@
+import TestSupport
+import Testing
+
+@testable import SluiceConcurrency
+
+@Suite("ConcurrencyLimiter: priorities and holders")
+struct LimiterPriorityTests {
+    let executor = ManualExecutor()
+    let limiter = ConcurrencyLimiter(concurrency: 1, order: .priority)
+    let recorder = Recorder<String>()
+
+    @discardableResult
+    private func note(_ name: String, _ priority: TaskPriority, uninterrupted: Bool = false) -> Task<Void, Never> {
+        let task = executor.spawn(priority: priority) { [limiter, recorder] in
+            if uninterrupted {
+                await limiter.run { recorder.note(name) }
+            } else {
+                do {
+                    try await limiter.run { () async throws in recorder.note(name) }
+                } catch {
+                    recorder.note("\(name) cancelled")
+                }
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @Test(arguments: [false, true])
+    func `the more urgent go first, and among equals who came first`(uninterrupted: Bool) throws {
+        let permit = try limiter.take()
+        note("low", .low, uninterrupted: uninterrupted)
+        note("medium", .medium, uninterrupted: uninterrupted)
+        note("high 1", .high, uninterrupted: uninterrupted)
+        note("high 2", .high, uninterrupted: uninterrupted)
+
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["high 1", "high 2", "medium", "low"])
+        #expect(limiter.running == 0)
+    }
+
+    @Test
+    func `nobody starves behind more urgent ones that keep coming`() throws {
+        let permit = try limiter.take()
+        note("low", .low)
+        for number in 0..<40 { note("\(number)", .high) }
+
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.firstIndex(of: "low") == 16)
+    }
+
+    @Test(arguments: [false, true])
+    func `a waiter whose task becomes more urgent moves up`(uninterrupted: Bool) throws {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let permit = try limiter.take()
+        note("medium", .medium)
+        let raised = note("raised", .low, uninterrupted: uninterrupted)
+        note("low", .low)
+
+        raised.escalatePriority(to: .high)
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+        #expect(limiter.waiting == 3)
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["raised", "medium", "low"])
+        #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
+    }
+
+    @Test
+    func `one that moved up can still be cancelled`() throws {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let permit = try limiter.take()
+        let raised = note("raised", .low)
+        raised.escalatePriority(to: .high)
+        executor.runUntilIdle()
+        raised.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["raised cancelled"])
+        permit.release()
+        #expect(limiter.running == 0)
+    }
+
+    /// On all threads: raising a priority meets cancelling, granting and leaving.
+    @Test
+    func `raising priorities races with everything else and loses nobody`() async {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        await withTaskGroup(of: Void.self) { group in
+            for round in 0..<300 {
+                let tasks = (0..<4).map { number in
+                    Task(priority: .low) { [limiter] in
+                        if number % 2 == 0 {
+                            try? await limiter.run { () async throws in await Task.yield() }
+                        } else {
+                            await limiter.run { await Task.yield() }
+                        }
+                    }
+                }
+                group.addTask {
+                    for task in tasks { task.escalatePriority(to: round % 2 == 0 ? .medium : .high) }
+                }
+                group.addTask { tasks[round % 4].cancel() }
+                group.addTask { for task in tasks { await task.value } }
+            }
+        }
+        #expect(limiter.running == 0)
+        #expect(limiter.waiting == 0)
+        #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
+    }
+
+    // MARK: Holders
+
+    @Test
+    func `with holders tracked, a body that runs another one stops the program with a sentence`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let limiter = ConcurrencyLimiter(concurrency: 2, tracksHolders: true)
+            await limiter.run { await limiter.run {} }
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #if DEBUG
+        #expect(message.contains("runs something on the same limiter"))
+        #endif
+    }
+
+    @Test
+    func `with holders tracked everything else works as usual`() async throws {
+        let limiter = ConcurrencyLimiter(concurrency: 1, tracksHolders: true)
+        struct Failure: Error {}
+
+        let seven = await limiter.run { 7 }
+        let eight = try await limiter.run { () async throws in 8 }
+        let nine = await limiter.runIfAvailable { 9 }
+        await #expect(throws: Failure.self) { try await limiter.run { throw Failure() } }
+        await #expect(throws: WeightExceedsLimit.self) { try await limiter.run(weight: 2) { () async throws in } }
+        let permit = try limiter.take()
+        #expect(await limiter.runIfAvailable { 1 } == nil)
+        let cancelled = executor.spawn { try? await limiter.run { () async throws in 1 } }
+        executor.runUntilIdle()
+        cancelled.cancel()
+        executor.runUntilIdle()
+        #expect(await cancelled.value == nil)
+        permit.release()
+        try await limiter.run(weight: 1) { () async throws in }
+        await limiter.waitUntilIdle()
+
+        #expect((seven, eight, nine) == (7, 8, 9))
+        #expect(limiter.metrics.granted == 6)
+        #expect(limiter.metrics.peak == 1)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { await limiter.run { await Task.yield() } } }
+        }
+        #expect(limiter.running == 0)
+        await limiter.run {}
+    }
+}
