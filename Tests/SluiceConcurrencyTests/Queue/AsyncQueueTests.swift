@@ -222,6 +222,30 @@ struct AsyncQueueTests {
         #expect(queue.count == 0)
     }
 
+    @Test
+    func `elements of a full queue are not destroyed under the lock`() async {
+        for overflow in [AsyncQueue<Meddler>.Overflow.dropOldest, .dropNewest, .reject] {
+            let queue = AsyncQueue<Meddler>(capacity: 1, overflow: overflow)
+            for _ in 0..<3 { queue.enqueue(Meddler(queue)) }
+            _ = try? await queue.send(Meddler(queue))
+            queue.removeAll()
+        }
+        let queue = AsyncQueue<Meddler>(capacity: 1, overflow: .suspend)
+        queue.enqueue(Meddler(queue))
+        let producers = (0..<4).map { _ in
+            executor.spawn { _ = try? await queue.send(Meddler(queue)) }
+        }
+        executor.runUntilIdle()
+        producers[1].cancel()
+        executor.runUntilIdle()
+        _ = queue.tryDequeue()
+        queue.finish()
+        executor.runUntilIdle()
+        queue.removeAll()
+
+        #expect(queue.count == 0)
+    }
+
     @Test @MainActor
     func `a consumer comes back to the actor from which it iterates`() async throws {
         let queue = AsyncQueue<Int>()

@@ -1,0 +1,225 @@
+import SluiceConcurrency
+import Testing
+import TestSupport
+
+@Suite("AsyncPriorityQueue")
+struct AsyncPriorityQueueTests {
+    struct Request: Hashable, Sendable {
+        var name: String
+        var rank: Int
+
+        init(_ name: String, _ rank: Int) { (self.name, self.rank) = (name, rank) }
+    }
+
+    let executor = ManualExecutor()
+    let clock = ManualClock()
+    let queue = AsyncPriorityQueue(priority: \Request.rank)
+
+    private func names(_ requests: [Request]) -> String { requests.map(\.name).joined() }
+
+    @Test
+    func `the highest leaves first, and equals in the order in which they came`() async throws {
+        for (name, rank) in [("a", 1), ("b", 5), ("c", 1), ("d", 5), ("e", 9)] { queue.enqueue(Request(name, rank)) }
+
+        #expect(names(queue.snapshot) == "ebdac")
+        #expect(queue.count == 5)
+        #expect(queue.tryDequeue()?.name == "e")
+        #expect(try await queue.dequeue()?.name == "b")
+        queue.enqueue(Request("f", 5))
+        queue.finish()
+
+        var rest: [Request] = []
+        for await request in queue.elements { rest.append(request) }
+        #expect(names(rest) == "dfac")
+        #expect(try await queue.dequeue() == nil)
+        #expect(queue.enqueue(Request("g", 1)) == .finished)
+    }
+
+    @Test(arguments: 1...20)
+    func `any elements leave sorted, and equals in order`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let requests = (0..<200).map { Request("\($0)", Int.random(in: 0..<5, using: &random)) }
+        for request in requests { queue.enqueue(request) }
+        let sorted = requests.enumerated().sorted { ($1.element.rank, $0.offset) < ($0.element.rank, $1.offset) }
+
+        var taken: [Request] = []
+        while let request = queue.tryDequeue() { taken.append(request) }
+
+        #expect(taken == sorted.map(\.element))
+    }
+
+    @Test
+    func `elements that are compared with each other need no priority`() {
+        let queue = AsyncPriorityQueue<Int, Int>()
+        for number in [3, 1, 2] { queue.enqueue(number) }
+        #expect(queue.snapshot == [3, 2, 1])
+    }
+
+    @Test
+    func `a consumer that waits gets what comes, whatever its priority`() async throws {
+        let consumer = executor.spawnThrowing { [queue] in try await queue.dequeue() }
+        executor.runUntilIdle()
+        queue.enqueue(Request("a", 1))
+        queue.enqueue(Request("b", 9))
+        executor.runUntilIdle()
+
+        #expect(try await consumer.value?.name == "a")
+    }
+
+    @Test
+    func `a cancelled consumer loses no element`() async throws {
+        let consumer = executor.spawnThrowing { [queue] in try await queue.dequeue() }
+        executor.runUntilIdle()
+        consumer.cancel()
+        queue.enqueue(Request("a", 1))
+        executor.runUntilIdle()
+
+        await #expect(throws: CancellationError.self) { try await consumer.value }
+        #expect(names(queue.snapshot) == "a")
+    }
+
+    @Test
+    func `what is removed comes sorted, and the rest keeps its order`() {
+        for (name, rank) in [("a", 1), ("b", 5), ("c", 1), ("d", 5)] { queue.enqueue(Request(name, rank)) }
+
+        #expect(names(queue.removeAll { $0.name == "a" || $0.name == "d" }) == "da")
+        queue.enqueue(Request("e", 1))
+        #expect(names(queue.removeAll()) == "bce")
+        #expect(queue.count == 0)
+    }
+
+    @Test
+    func `dropLowest drops the lowest, of several the latest, and the new one if that is no higher`() {
+        let queue = AsyncPriorityQueue(capacity: 3, overflow: .dropLowest, priority: \Request.rank)
+        for (name, rank) in [("a", 1), ("b", 1), ("c", 5)] { queue.enqueue(Request(name, rank)) }
+
+        #expect(queue.enqueue(Request("d", 1)) == .dropped)
+        #expect(queue.enqueue(Request("e", 3)) == .enqueuedDropping(Request("b", 1)))
+        #expect(names(queue.snapshot) == "cea")
+    }
+
+    @Test
+    func `producers get places in the order in which they came, whatever their priority`() async throws {
+        let queue = AsyncPriorityQueue(capacity: 1, overflow: .suspend, priority: \Request.rank)
+        queue.enqueue(Request("a", 1))
+        let producers = [Request("b", 1), Request("c", 9)].map { request in
+            defer { executor.runUntilIdle() }
+            return executor.spawnThrowing { try await queue.send(request) }
+        }
+        let cancelled = executor.spawnThrowing { try await queue.send(Request("d", 9)) }
+        executor.runUntilIdle()
+        cancelled.cancel()
+        executor.runUntilIdle()
+
+        #expect(queue.tryDequeue()?.name == "a")
+        executor.runUntilIdle()
+        #expect(names(queue.snapshot) == "b")
+        #expect(queue.tryDequeue()?.name == "b")
+        #expect(queue.tryDequeue()?.name == "c")
+        executor.runUntilIdle()
+
+        #expect(try await producers[0].value == .enqueued)
+        #expect(try await producers[1].value == .enqueued)
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        #expect(queue.tryDequeue() == nil)
+    }
+
+    @Test
+    func `a pending element stays, also if an equal one is more important`() {
+        let queue = AsyncPriorityQueue(unique: \Request.name, priority: \.rank)
+        #expect(queue.enqueue(Request("a", 1)) == .enqueued)
+        #expect(queue.enqueue(Request("a", 9)) == .alreadyPending)
+        #expect(queue.tryDequeue() == Request("a", 1))
+        #expect(queue.enqueue(Request("a", 9)) == .enqueued)
+
+        let bounded = AsyncPriorityQueue(capacity: 1, overflow: .reject, unique: \Request.name, priority: \.rank)
+        bounded.enqueue(Request("a", 1))
+        #expect(bounded.enqueue(Request("a", 1)) == .alreadyPending)
+        #expect(bounded.enqueue(Request("b", 9)) == .rejected)
+    }
+
+    @Test
+    func `an observer sees the queue sorted, and its end`() {
+        let recorder = Recorder<String>()
+        _ = executor.spawn { [changes = queue.changes] in
+            for await pending in changes { recorder.note(pending.map(\.name).joined()) }
+            recorder.note("end")
+        }
+        executor.runUntilIdle()
+        queue.enqueue(Request("a", 1))
+        queue.enqueue(Request("b", 2))
+        executor.runUntilIdle()
+        queue.finish()
+        queue.removeAll()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["", "ba", "", "end"])
+    }
+
+    @Test
+    func `deadlines end waits`() async throws {
+        let queue = AsyncPriorityQueue(capacity: 1, overflow: .suspend, priority: \Request.rank)
+        let consumer = executor.spawnThrowing { [clock] in
+            try await queue.dequeue(until: clock.now.advanced(by: .seconds(1)), clock: clock)
+        }
+        executor.runUntilIdle()
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+        await #expect(throws: QueueError(code: .deadlineReached)) { try await consumer.value }
+
+        queue.enqueue(Request("a", 1))
+        let producer = executor.spawnThrowing { [clock] in
+            try await queue.send(Request("b", 1), until: clock.now.advanced(by: .seconds(1)), clock: clock)
+        }
+        executor.runUntilIdle()
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+        await #expect(throws: QueueError(code: .deadlineReached)) { try await producer.value }
+        #expect(names(queue.snapshot) == "a")
+    }
+
+    @Test
+    func `dropping the queue ends its consumers, after the rest`() async {
+        var queue: AsyncPriorityQueue<Int, Int>? = AsyncPriorityQueue()
+        let elements = queue!.elements
+        queue!.enqueue(1)
+        queue = nil
+
+        var taken: [Int] = []
+        for await element in elements { taken.append(element) }
+
+        #expect(queue == nil)
+        #expect(taken == [1])
+    }
+
+    /// A priority whose end uses the queue: it deadlocks or traps if that is under the lock.
+    final class Rank: Comparable, Sendable {
+        let number: Int
+        let queue: AsyncPriorityQueue<Int, Rank>
+        init(_ number: Int, _ queue: AsyncPriorityQueue<Int, Rank>) { (self.number, self.queue) = (number, queue) }
+        deinit { _ = queue.count }
+        static func < (first: Rank, second: Rank) -> Bool { first.number < second.number }
+        static func == (first: Rank, second: Rank) -> Bool { first.number == second.number }
+    }
+
+    final class Holder: @unchecked Sendable {
+        // Used by one thread.
+        var queue: AsyncPriorityQueue<Int, Rank>?
+    }
+
+    @Test
+    func `priorities are not destroyed under the lock`() {
+        let holder = Holder()
+        let queue = AsyncPriorityQueue<Int, Rank>(capacity: 3, overflow: .dropLowest) { Rank($0, holder.queue!) }
+        holder.queue = queue
+
+        for number in [1, 2, 3, 4, 0] { queue.enqueue(number) }
+        _ = queue.tryDequeue()
+        queue.removeAll { $0 == 2 }
+        _ = queue.snapshot
+        queue.removeAll()
+
+        #expect(queue.count == 0)
+        holder.queue = nil
+    }
+}

@@ -1,0 +1,218 @@
+import SluiceConcurrency
+import Testing
+import TestSupport
+
+@Suite("AsyncQueue: full")
+struct BoundedQueueTests {
+    let executor = ManualExecutor()
+    let queue = AsyncQueue<Int>(capacity: 2, overflow: .suspend)
+    let recorder = Recorder<String>()
+
+    /// Starts a producer that notes how its `send` ends, and lets it come as far as it can.
+    @discardableResult
+    private func produce(_ numbers: Int...) -> Task<Void, Never> {
+        let task = executor.spawn { [recorder, queue] in
+            for number in numbers {
+                do {
+                    let result = try await queue.send(number)
+                    recorder.note("\(number) \(result)")
+                } catch let error as QueueError {
+                    recorder.note("\(number) \(error.code)")
+                } catch {
+                    recorder.note("\(number) cancelled")
+                }
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    private func take(_ wanted: Int) -> [Int] {
+        (0..<wanted).compactMap { _ in
+            defer { executor.runUntilIdle() }
+            return queue.tryDequeue()
+        }
+    }
+
+    // MARK: Waiting for a place
+
+    @Test
+    func `send returns while there is room, and then waits for a place`() {
+        produce(1, 2, 3)
+        #expect(recorder.values == ["1 enqueued", "2 enqueued"])
+        #expect(queue.count == 2)
+        #expect(queue.snapshot == [1, 2], "what is offered is not pending")
+
+        #expect(take(1) == [1])
+        #expect(recorder.values == ["1 enqueued", "2 enqueued", "3 enqueued"])
+        #expect(queue.snapshot == [2, 3])
+    }
+
+    @Test
+    func `producers get places in the order in which they came, also when one in between is cancelled`() {
+        produce(1, 2)
+        for number in 3...7 where number != 5 { produce(number) }
+        let cancelled = produce(8)
+        produce(9)
+        recorder.forget()
+
+        cancelled.cancel()
+        executor.runUntilIdle()
+        #expect(take(10) == [1, 2, 3, 4, 6, 7, 9])
+
+        #expect(
+            recorder.values == [
+                "8 cancelled", "3 enqueued", "4 enqueued", "6 enqueued", "7 enqueued", "9 enqueued",
+            ])
+    }
+
+    @Test
+    func `nobody overtakes a producer that waits`() {
+        produce(1, 2)
+        produce(3)
+
+        #expect(queue.enqueue(4) == .rejected)
+        #expect(queue.tryDequeue() == 1)
+        #expect(queue.enqueue(5) == .rejected, "the place is given away at once")
+
+        #expect(take(3) == [2, 3])
+    }
+
+    @Test
+    func `a cancelled producer's element is never delivered`() async {
+        produce(1, 2)
+        let first = produce(3)
+        produce(4)
+
+        first.cancel()
+        executor.runUntilIdle()
+
+        #expect(take(4) == [1, 2, 4])
+        #expect(recorder.values.contains("3 cancelled"))
+    }
+
+    @Test
+    func `a producer that is cancelled after it got its place does not throw`() {
+        produce(1, 2)
+        let producer = produce(3)
+
+        #expect(queue.tryDequeue() == 1)
+        producer.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.last == "3 enqueued")
+        #expect(take(2) == [2, 3])
+    }
+
+    @Test
+    func `a producer that is cancelled before it comes adds nothing, although there is room`() {
+        let producer = executor.spawnThrowing { [queue] in try await queue.send(1) }
+        producer.cancel()
+        executor.runUntilIdle()
+
+        #expect(queue.count == 0)
+    }
+
+    @Test
+    func `an element goes from send to a consumer that waits`() async throws {
+        let consumer = executor.spawnThrowing { [queue] in try await queue.dequeue() }
+        executor.runUntilIdle()
+
+        produce(1, 2, 3)
+
+        #expect(try await consumer.value == 1)
+        #expect(recorder.values.count == 3)
+        #expect(queue.snapshot == [2, 3])
+    }
+
+    @Test
+    func `finish gives producers that wait an error, and consumers what is left`() async throws {
+        produce(1, 2)
+        produce(3)
+        produce(4)
+        recorder.forget()
+
+        queue.finish()
+        executor.runUntilIdle()
+        produce(5)
+
+        #expect(recorder.values == ["3 finished", "4 finished", "5 finished"])
+        #expect(try await queue.dequeue() == 1)
+        #expect(try await queue.dequeue() == 2)
+        #expect(try await queue.dequeue() == nil)
+    }
+
+    @Test
+    func `finish ends the consumers that wait and later producers`() {
+        for _ in 0..<3 {
+            _ = executor.spawn { [recorder, elements = queue.elements] in
+                for await element in elements { recorder.note("took \(element)") }
+                recorder.note("ended")
+            }
+        }
+        executor.runUntilIdle()
+
+        queue.finish()
+        executor.runUntilIdle()
+        produce(1)
+
+        #expect(recorder.values == ["ended", "ended", "ended", "1 finished"])
+    }
+
+    @Test
+    func `several consumers over elements let the producers in, in order`() {
+        produce(1, 2, 3, 4)
+        produce(5, 6)
+        let taken = Recorder<Int>()
+        for _ in 0..<3 {
+            _ = executor.spawn { [elements = queue.elements] in
+                for await element in elements { taken.note(element) }
+            }
+        }
+        executor.runUntilIdle()
+        queue.finish()
+        executor.runUntilIdle()
+
+        #expect(Set(taken.values) == Set(1...6))
+        #expect(taken.values.filter { $0 < 5 } == [1, 2, 3, 4])
+    }
+
+    @Test
+    func `the error says what to do`() {
+        for code in [QueueError.Code.finished, .full, .deadlineReached] {
+            let error = QueueError(code: code)
+            #expect("\(error)".hasSuffix(error.remedy))
+            #expect(error.remedy.hasSuffix("."))
+        }
+    }
+
+    // MARK: Removing
+
+    @Test
+    func `removeAll leaves what producers offer, and lets the first of them in`() {
+        produce(1, 2)
+        for number in 3...5 { produce(number) }
+
+        #expect(queue.removeAll() == [1, 2])
+        executor.runUntilIdle()
+
+        #expect(queue.snapshot == [3, 4])
+        #expect(recorder.values.suffix(2) == ["3 enqueued", "4 enqueued"])
+        #expect(queue.removeAll { $0 == 3 } == [3])
+        executor.runUntilIdle()
+        #expect(queue.snapshot == [4, 5])
+    }
+
+    @Test
+    func `a predicate that throws lets nobody in`() {
+        struct Unreadable: Error {}
+        produce(1, 2)
+        produce(3)
+
+        #expect(throws: Unreadable.self) { try queue.removeAll { _ throws(Unreadable) in throw Unreadable() } }
+
+        executor.runUntilIdle()
+        #expect(queue.snapshot == [1, 2])
+        #expect(recorder.values.count == 2)
+    }
+}

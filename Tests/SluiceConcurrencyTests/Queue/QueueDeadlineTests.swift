@@ -1,0 +1,137 @@
+import SluiceConcurrency
+import Testing
+import TestSupport
+
+@Suite("AsyncQueue: deadlines")
+struct QueueDeadlineTests {
+    let executor = ManualExecutor()
+    let clock = ManualClock()
+    let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend)
+
+    private func dequeue() -> Task<Int?, any Error> {
+        defer { executor.runUntilIdle() }
+        return executor.spawnThrowing { [queue, clock] in
+            try await queue.dequeue(until: clock.now.advanced(by: .seconds(3)), clock: clock)
+        }
+    }
+
+    private func send(_ number: Int) -> Task<EnqueueResult<Int>, any Error> {
+        defer { executor.runUntilIdle() }
+        return executor.spawnThrowing { [queue, clock] in
+            try await queue.send(number, until: clock.now.advanced(by: .seconds(3)), clock: clock)
+        }
+    }
+
+    private func pass(_ seconds: Int) {
+        clock.advance(by: .seconds(seconds))
+        executor.runUntilIdle()
+    }
+
+    @Test
+    func `a consumer waits until the deadline and no longer, and takes nothing with it`() async throws {
+        let consumer = dequeue()
+        pass(2)
+        #expect(clock.sleeperCount == 1)
+        pass(1)
+
+        await #expect(throws: QueueError(code: .deadlineReached)) { try await consumer.value }
+        queue.enqueue(1)
+        #expect(queue.snapshot == [1])
+    }
+
+    @Test
+    func `a consumer that gets its element in time leaves no sleeper behind`() async throws {
+        let consumer = dequeue()
+        queue.enqueue(1)
+        executor.runUntilIdle()
+
+        #expect(try await consumer.value == 1)
+        #expect(clock.sleeperCount == 0)
+        let other = dequeue()
+        queue.finish()
+        executor.runUntilIdle()
+        #expect(try await other.value == nil)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `what is there now is taken although the deadline has passed`() async throws {
+        pass(10)
+        #expect(try await queue.send(1, until: ManualClock.Instant(), clock: clock) == .enqueued)
+        #expect(try await queue.dequeue(until: ManualClock.Instant(), clock: clock) == 1)
+    }
+
+    @Test
+    func `a producer waits until the deadline and no longer, and its element is not delivered`() async throws {
+        queue.enqueue(1)
+        let producer = send(2)
+        let patient = executor.spawnThrowing { [queue] in try await queue.send(3) }
+        executor.runUntilIdle()
+        pass(3)
+
+        await #expect(throws: QueueError(code: .deadlineReached)) { try await producer.value }
+        #expect(queue.tryDequeue() == 1)
+        executor.runUntilIdle()
+        #expect(try await patient.value == .enqueued)
+        #expect(queue.snapshot == [3])
+    }
+
+    @Test
+    func `a producer that gets its place in time leaves no sleeper behind`() async throws {
+        queue.enqueue(1)
+        let producer = send(2)
+        #expect(clock.sleeperCount == 1)
+
+        #expect(queue.tryDequeue() == 1)
+        executor.runUntilIdle()
+
+        #expect(try await producer.value == .enqueued)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `cancellation and the end come before a deadline`() async throws {
+        queue.enqueue(0)
+        let cancelled = send(1)
+        let ended = send(2)
+        cancelled.cancel()
+        executor.runUntilIdle()
+        queue.finish()
+        executor.runUntilIdle()
+
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        await #expect(throws: QueueError(code: .finished)) { try await ended.value }
+        #expect(queue.tryDequeue() == 0)
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `a cancelled consumer does not wait for its deadline`() async throws {
+        let consumer = dequeue()
+        consumer.cancel()
+        executor.runUntilIdle()
+
+        await #expect(throws: CancellationError.self) { try await consumer.value }
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test(arguments: 1...50)
+    func `in any order of jobs an element is delivered or its send throws, when deadline and place come together`(
+        seed: UInt64
+    ) async throws {
+        let executor = ManualExecutor(seed: seed)
+        queue.enqueue(0)
+        let producer = executor.spawnThrowing { [queue, clock] in
+            try await queue.send(1, until: clock.now.advanced(by: .seconds(3)), clock: clock)
+        }
+        executor.runUntilIdle()
+        let consumer = executor.spawn { [queue] in queue.tryDequeue() }
+        clock.advance(by: .seconds(3))
+        executor.runUntilIdle()
+
+        #expect(await consumer.value == 0)
+        let isSent = (try? await producer.value) == .enqueued
+        #expect(queue.snapshot == (isSent ? [1] : []))
+        #expect(clock.sleeperCount == 0)
+    }
+}

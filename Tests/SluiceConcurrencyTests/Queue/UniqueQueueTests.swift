@@ -1,0 +1,153 @@
+import SluiceConcurrency
+import Testing
+import TestSupport
+
+@Suite("AsyncQueue: unique")
+struct UniqueQueueTests {
+    struct Song: Hashable, Sendable {
+        var id: Int
+        var title = ""
+    }
+
+    let executor = ManualExecutor()
+
+    @Test
+    func `an element is not added while an equal one is pending`() {
+        let queue = AsyncQueue(unique: \Song.id)
+
+        #expect(queue.enqueue(Song(id: 1, title: "a")) == .enqueued)
+        #expect(queue.enqueue(Song(id: 1, title: "b")) == .alreadyPending)
+        #expect(queue.enqueue(Song(id: 2)) == .enqueued)
+
+        #expect(queue.snapshot == [Song(id: 1, title: "a"), Song(id: 2)])
+    }
+
+    @Test
+    func `an element that was taken or removed may come again`() {
+        let queue = AsyncQueue<Int>(unique: \.self)
+        for number in 1...4 { queue.enqueue(number) }
+
+        #expect(queue.tryDequeue() == 1)
+        #expect(queue.enqueue(1) == .enqueued)
+        #expect(queue.removeAll { $0 == 3 } == [3])
+        #expect(queue.enqueue(3) == .enqueued)
+        #expect(queue.enqueue(2) == .alreadyPending)
+        queue.removeAll()
+        for number in 1...4 { #expect(queue.enqueue(number) == .enqueued) }
+    }
+
+    @Test
+    func `an element that was handed to a consumer is not pending`() async throws {
+        let queue = AsyncQueue<Int>(unique: \.self)
+        let consumer = executor.spawnThrowing { try await queue.dequeue() }
+        executor.runUntilIdle()
+
+        #expect(queue.enqueue(1) == .enqueued)
+        #expect(queue.enqueue(1) == .enqueued)
+        #expect(queue.enqueue(1) == .alreadyPending)
+
+        executor.runUntilIdle()
+        #expect(try await consumer.value == 1)
+    }
+
+    @Test
+    func `an equal element drops nothing, and what was dropped may come again`() {
+        let queue = AsyncQueue<Int>(capacity: 2, overflow: .dropOldest, unique: \.self)
+        for number in 1...2 { queue.enqueue(number) }
+
+        #expect(queue.enqueue(2) == .alreadyPending)
+        #expect(queue.enqueue(3) == .enqueuedDropping(1))
+        #expect(queue.enqueue(1) == .enqueuedDropping(2))
+        #expect(queue.snapshot == [3, 1])
+
+        let keeping = AsyncQueue<Int>(capacity: 1, overflow: .dropNewest, unique: \.self)
+        keeping.enqueue(1)
+        #expect(keeping.enqueue(2) == .dropped)
+        #expect(keeping.tryDequeue() == 1)
+        #expect(keeping.enqueue(2) == .enqueued, "what was dropped is not pending")
+    }
+
+    @Test
+    func `a producer does not wait while its element is pending`() async throws {
+        let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend, unique: \.self)
+        queue.enqueue(1)
+
+        #expect(try await queue.send(1) == .alreadyPending)
+    }
+
+    @Test
+    func `whether an element is pending is looked at when its producer's turn comes`() async throws {
+        let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend, unique: \.self)
+        queue.enqueue(1)
+        let producers = [2, 2, 2, 3].map { number in
+            defer { executor.runUntilIdle() }
+            return executor.spawnThrowing { try await queue.send(number) }
+        }
+
+        // If the first were told that its element is pending, and the second were cancelled, nobody would get a 2.
+        producers[0].cancel()
+        executor.runUntilIdle()
+        #expect(queue.tryDequeue() == 1)
+        executor.runUntilIdle()
+        #expect(queue.snapshot == [2])
+        #expect(queue.tryDequeue() == 2)
+        executor.runUntilIdle()
+
+        await #expect(throws: CancellationError.self) { try await producers[0].value }
+        #expect(try await producers[1].value == .enqueued)
+        #expect(try await producers[2].value == .enqueued, "the one before it was taken by then")
+        #expect(queue.tryDequeue() == 2)
+        executor.runUntilIdle()
+        #expect(try await producers[3].value == .enqueued)
+    }
+
+    @Test
+    func `a producer whose element is pending when its turn comes makes room for the next`() async throws {
+        let queue = AsyncQueue<Int>(capacity: 2, overflow: .suspend, unique: \.self)
+        for number in 1...2 { queue.enqueue(number) }
+        let producers = [3, 3, 4].map { number in
+            defer { executor.runUntilIdle() }
+            return executor.spawnThrowing { try await queue.send(number) }
+        }
+
+        queue.removeAll()
+        executor.runUntilIdle()
+
+        #expect(queue.snapshot == [3, 4])
+        #expect(try await producers[0].value == .enqueued)
+        #expect(try await producers[1].value == .alreadyPending)
+        #expect(try await producers[2].value == .enqueued)
+    }
+
+    /// A key whose end uses the queue: it deadlocks or traps if that is under the lock.
+    final class Key: Hashable, Sendable {
+        let number: Int
+        let queue: AsyncQueue<Int>
+        init(_ number: Int, _ queue: AsyncQueue<Int>) { (self.number, self.queue) = (number, queue) }
+        deinit { _ = queue.count }
+        static func == (first: Key, second: Key) -> Bool { first.number == second.number }
+        func hash(into hasher: inout Hasher) { hasher.combine(number) }
+    }
+
+    @Test
+    func `keys are not destroyed under the lock`() {
+        let other = AsyncQueue<Int>()
+        let holder = Holder()
+        let queue = AsyncQueue<Int>(capacity: 3, overflow: .dropOldest) { Key($0, holder.queue ?? other) }
+        holder.queue = queue
+
+        for number in 0..<5 { queue.enqueue(number) }
+        #expect(queue.enqueue(4) == .alreadyPending)
+        _ = queue.tryDequeue()
+        queue.removeAll { $0 == 3 }
+        queue.removeAll()
+
+        #expect(queue.count == 0)
+        holder.queue = nil
+    }
+
+    final class Holder: @unchecked Sendable {
+        // Used by one thread.
+        var queue: AsyncQueue<Int>?
+    }
+}
