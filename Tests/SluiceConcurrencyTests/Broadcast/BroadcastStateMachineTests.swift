@@ -128,7 +128,7 @@ struct BroadcastStateMachineTests {
         return (nil, count)
     }
 
-    @Test(arguments: 1...40)
+    @Test(arguments: 1...30)
     func `random steps do what the naive model does`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let bounds = seed.isMultiple(of: 2) ? 1...4 : 1...150

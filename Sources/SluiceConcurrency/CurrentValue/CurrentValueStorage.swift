@@ -1,0 +1,74 @@
+/// What a current value and its subscribers share: a lock, the machine, and tasks that really suspend.
+@usableFromInline
+final class CurrentValueStorage<Value: Sendable>: Sendable {
+    @usableFromInline typealias Waiter = UnsafeContinuation<CurrentValueWakeUp, Never>
+    @usableFromInline typealias Machine = CurrentValueStateMachine<Value, Waiter>
+
+    @usableFromInline let machine: Lock<Machine>
+
+    @inlinable
+    init(_ value: Value) {
+        machine = Lock(Machine(value))
+    }
+
+    @inlinable var value: Value { machine.withLock { $0.value } }
+
+    @inlinable
+    func replace(with new: Value) {
+        // The old value comes along so that it is not destroyed under the lock.
+        let (_, waiters) = machine.withLock { $0.replace(with: new) }
+        for waiter in waiters { waiter.resume(returning: .lookAgain) }
+    }
+
+    @inlinable
+    func update<Outcome, Failure: Error>(_ body: (inout Value) throws(Failure) -> Outcome) throws(Failure) -> Outcome {
+        var outcome: Result<Outcome, Failure>?
+        // What is not the value any more comes along: the old value, or the changed one of a body that threw.
+        let (_, waiters) = machine.withLock { machine -> (Value, [Waiter]) in
+            var changed = machine.value
+            do throws(Failure) {
+                outcome = .success(try body(&changed))
+            } catch {
+                outcome = .failure(error)
+                return (changed, [])
+            }
+            return machine.replace(with: changed)
+        }
+        for waiter in waiters { waiter.resume(returning: .lookAgain) }
+        guard let outcome else { preconditionFailure("An update has an outcome.") }
+        return try outcome.get()
+    }
+
+    @inlinable
+    func finish() {
+        for waiter in machine.withLock({ $0.finish() }) { waiter.resume(returning: .lookAgain) }
+    }
+
+    /// The newest value once it is not the one that was seen; `seen` becomes that.
+    @inlinable
+    func next(after seen: inout UInt64) async -> Value? {
+        while !Task.isCancelled {
+            let known = seen
+            switch machine.withLock({ $0.next(after: known) }) {
+            case .deliver(let value, let version):
+                seen = version
+                return value
+            case .finished: return nil
+            case .suspend(let ticket): if await wait(ticket) == .cancelled { return nil }
+            }
+        }
+        return nil
+    }
+
+    @inlinable
+    func wait(_ ticket: Machine.Line.Ticket) async -> CurrentValueWakeUp {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { waiter in
+                let known = machine.withLock { $0.suspend(ticket, waiter) }
+                if let known { waiter.resume(returning: known) }
+            }
+        } onCancel: {
+            machine.withLock { $0.cancel(ticket) }?.resume(returning: .cancelled)
+        }
+    }
+}

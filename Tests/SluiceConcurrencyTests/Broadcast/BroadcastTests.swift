@@ -1,0 +1,326 @@
+import SluiceConcurrency
+import Testing
+import TestSupport
+
+@Suite("Broadcast")
+struct BroadcastTests {
+    struct Unplugged: Error, Hashable {}
+
+    let executor = ManualExecutor()
+    let recorder = Recorder<String>()
+    let broadcast = Broadcast<Int, Unplugged>()
+
+    /// Starts a task that notes what a subscription gives, and lets it come as far as it can.
+    @discardableResult
+    private func note(
+        _ name: String, _ subscription: consuming Broadcast<Int, Unplugged>.Subscription
+    ) -> Task<Void, Never> {
+        // The task alone is to hold the subscription.
+        let task = executor.spawn { [recorder, subscription = consume subscription] in
+            do throws(Unplugged) {
+                for try await delivery in subscription {
+                    switch delivery {
+                    case .value(let element): recorder.note("\(name)\(element)")
+                    case .missed(let count): recorder.note("\(name)-\(count)")
+                    }
+                }
+                recorder.note("\(name) ended")
+            } catch {
+                recorder.note("\(name) failed")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    private func send(_ elements: ClosedRange<Int>) {
+        for element in elements { broadcast.send(element) }
+    }
+
+    // MARK: Every element to everybody
+
+    @Test
+    func `every subscriber gets every element, in order`() {
+        note("a", broadcast.subscribe())
+        note("b", broadcast.subscribe())
+
+        for element in 1...2 {
+            #expect(broadcast.send(element) == .sent)
+            executor.runUntilIdle()
+        }
+
+        #expect(recorder.values == ["a1", "b1", "a2", "b2"])
+        #expect(broadcast.subscriberCount == 2)
+    }
+
+    @Test
+    func `what is sent after subscribing is not missed, however late the loop begins`() {
+        broadcast.send(1)
+        let subscription = broadcast.subscribe()
+        broadcast.send(2)
+
+        note("a", subscription)
+
+        #expect(recorder.values == ["a2"])
+    }
+
+    @Test
+    func `a subscriber gets the last elements first, and then what comes, each once`() {
+        let broadcast = Broadcast<Int, Unplugged>(replay: 2)
+        for element in 1...3 { broadcast.send(element) }
+
+        note("a", broadcast.subscribe())
+        broadcast.send(4)
+        executor.runUntilIdle()
+        note("b", broadcast.subscribe())
+        broadcast.finish()
+        executor.runUntilIdle()
+        note("c", broadcast.subscribe())
+
+        #expect(recorder.values == ["a2", "a3", "a4", "b3", "b4", "a ended", "b ended", "c3", "c4", "c ended"])
+    }
+
+    // MARK: Slow subscribers
+
+    @Test
+    func `a slow subscriber that keeps the newest is told how many it missed, before them`() {
+        let subscription = broadcast.subscribe(buffering: .newest(3))
+        send(1...10)
+        note("a", subscription)
+        #expect(recorder.values == ["a-7", "a8", "a9", "a10"])
+
+        recorder.forget()
+        send(11...15)
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a-2", "a13", "a14", "a15"])
+    }
+
+    @Test
+    func `a slow subscriber that keeps the oldest is told how many it missed, after them`() async throws {
+        let subscription = broadcast.subscribe(buffering: .oldest(3))
+        send(1...5)
+        var iterator = subscription.makeAsyncIterator()
+        #expect(try await iterator.next() == .value(1))
+        send(6...8)
+        note("a", subscription)
+
+        #expect(recorder.values == ["a2", "a3", "a-2", "a6", "a-2"])
+    }
+
+    @Test
+    func `a slow subscriber misses nothing without a bound, and 64 wait by default`() {
+        let (unbounded, byDefault) = (broadcast.subscribe(buffering: .unbounded), broadcast.subscribe())
+        send(1...1_000)
+
+        note("a", unbounded)
+        #expect(recorder.values == (1...1_000).map { "a\($0)" })
+        recorder.forget()
+        note("b", byDefault)
+
+        #expect(recorder.values == ["b-936"] + (937...1_000).map { "b\($0)" })
+    }
+
+    @Test
+    func `replay counts against the bound like what is sent`() {
+        let broadcast = Broadcast<Int, Unplugged>(replay: 3)
+        for element in 1...3 { broadcast.send(element) }
+
+        note("a", broadcast.subscribe(buffering: .newest(1)))
+        note("b", broadcast.subscribe(buffering: .oldest(1)))
+
+        #expect(recorder.values == ["a-2", "a3", "b1", "b-2"])
+    }
+
+    @Test
+    func `a bound below 1 and a negative replay trap`() async {
+        await #expect(processExitsWith: .failure) { _ = Broadcast<Int, Never>().subscribe(buffering: .newest(0)) }
+        await #expect(processExitsWith: .failure) { _ = Broadcast<Int, Never>().subscribe(buffering: .oldest(0)) }
+        await #expect(processExitsWith: .failure) { _ = Broadcast<Int, Never>(replay: -1) }
+    }
+
+    // MARK: The end
+
+    @Test
+    func `finish comes after what waits, and after it nothing is sent`() {
+        note("a", broadcast.subscribe())
+        let late = broadcast.subscribe()
+        send(1...2)
+        broadcast.finish()
+        broadcast.finish(throwing: Unplugged())
+
+        #expect(broadcast.send(3) == .finished)
+        executor.runUntilIdle()
+        note("b", late)
+
+        #expect(recorder.values == ["a1", "a2", "a ended", "b1", "b2", "b ended"])
+    }
+
+    @Test
+    func `an error comes after what waits, to each once, and also to those who come later`() async throws {
+        let subscription = broadcast.subscribe()
+        note("w", broadcast.subscribe())
+        broadcast.send(1)
+        broadcast.finish(throwing: Unplugged())
+        broadcast.finish()
+        executor.runUntilIdle()
+        note("l", broadcast.subscribe())
+        var iterator = subscription.makeAsyncIterator()
+
+        #expect(recorder.values == ["w1", "w failed", "l failed"])
+        #expect(try await iterator.next() == .value(1))
+        await #expect(throws: Unplugged.self) { try await iterator.next() }
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test
+    func `dropping the last reference to the broadcast ends its subscribers, after what waits`() {
+        var dropped: Broadcast<Int, Unplugged>? = Broadcast()
+        note("a", dropped!.subscribe())
+        dropped!.send(1)
+
+        dropped = nil
+        executor.runUntilIdle()
+
+        #expect(dropped == nil)
+        #expect(recorder.values == ["a1", "a ended"])
+    }
+
+    // MARK: Leaving
+
+    @Test
+    func `a loop that is left by break, or by an error, unsubscribes`() {
+        let leaving = executor.spawnThrowing { [broadcast] in
+            for try await _ in broadcast.subscribe() { break }
+            #expect(broadcast.subscriberCount == 0)
+            for try await _ in broadcast.subscribe() { throw Unplugged() }
+        }
+        executor.runUntilIdle()
+        #expect(broadcast.subscriberCount == 1)
+
+        for element in 1...2 {
+            broadcast.send(element)
+            executor.runUntilIdle()
+        }
+
+        #expect(broadcast.subscriberCount == 0)
+        leaving.cancel()
+    }
+
+    @Test
+    func `a cancelled loop unsubscribes, whether it waits or has not begun`() {
+        let waiting = note("a", broadcast.subscribe())
+        note("b", broadcast.subscribe())
+        let early = executor.spawn { [recorder, subscription = broadcast.subscribe()] in
+            do { for try await _ in subscription { recorder.note("early") } } catch {}
+        }
+
+        waiting.cancel()
+        early.cancel()
+        executor.runUntilIdle()
+        #expect(broadcast.subscriberCount == 1)
+        broadcast.send(1)
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a ended", "b1"])
+    }
+
+    @Test
+    func `a task that is cancelled after it was woken takes nothing from its subscription`() async throws {
+        let subscription = broadcast.subscribe()
+        let task = note("a", subscription)
+
+        broadcast.send(1)
+        task.cancel()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a ended"])
+        var iterator = subscription.makeAsyncIterator()
+        #expect(try await iterator.next() == .value(1))
+    }
+
+    @Test
+    func `a second loop over a subscription goes on where the first was left`() async throws {
+        let subscription = broadcast.subscribe()
+        send(1...3)
+        broadcast.finish()
+
+        for try await delivery in subscription {
+            #expect(delivery == .value(1))
+            break
+        }
+        var rest: [Broadcast<Int, Unplugged>.Delivery] = []
+        for try await delivery in subscription { rest.append(delivery) }
+
+        #expect(rest == [.value(2), .value(3)])
+        #expect(broadcast.subscriberCount == 1)
+    }
+
+    @Test
+    func `two tasks that wait on one subscription trap`() async {
+        await #expect(processExitsWith: .failure) {
+            let executor = ManualExecutor()
+            let broadcast = Broadcast<Int, Never>()
+            let subscription = broadcast.subscribe()
+            for _ in 0..<2 { _ = executor.spawn { for await _ in subscription {} } }
+            executor.runUntilIdle()
+        }
+    }
+
+    // MARK: Values
+
+    @Test
+    func `the values of a subscription throw where one is missing, once, and unsubscribe`() async throws {
+        var iterator = broadcast.subscribe(buffering: .oldest(1)).values.makeAsyncIterator()
+        send(1...3)
+
+        #expect(try await iterator.next() == 1)
+        do throws(BroadcastError<Unplugged>) {
+            _ = try await iterator.next()
+            Issue.record("Two elements are missing.")
+        } catch {
+            guard case .missed(2) = error else { throw error }
+        }
+
+        #expect(broadcast.subscriberCount == 0)
+        send(4...4)
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test
+    func `the values of a subscription throw the error of the broadcast, or end with it`() async throws {
+        var failing = broadcast.subscribe().values.makeAsyncIterator()
+        send(1...1)
+        broadcast.finish(throwing: Unplugged())
+        #expect(try await failing.next() == 1)
+        do throws(BroadcastError<Unplugged>) {
+            _ = try await failing.next()
+            Issue.record("It was finished with an error.")
+        } catch {
+            guard case .failed(Unplugged()) = error else { throw error }
+        }
+        #expect(try await failing.next() == nil)
+
+        let other = Broadcast<Int, Never>(replay: 1)
+        other.send(1)
+        other.finish()
+        var values: [Int] = []
+        for try await value in other.subscribe().values { values.append(value) }
+        #expect(values == [1])
+    }
+
+    @Test
+    func `an unbounded subscription gives every element as it is, and the error`() async throws {
+        let subscription = broadcast.subscribeUnbounded()
+        send(1...500)
+        broadcast.finish(throwing: Unplugged())
+        var values: [Int] = []
+
+        do throws(Unplugged) {
+            for try await value in subscription { values.append(value) }
+            Issue.record("It was finished with an error.")
+        } catch {
+            #expect(values == Array(1...500))
+        }
+    }
+}
