@@ -80,6 +80,10 @@ let targets: [Target] = [
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
         name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "TestSupport"], swiftSettings: settings),
+    // Races for minutes, which `swift test` does not; see Scripts/stress.sh.
+    .executableTarget(
+        name: "ConcurrencyStress", dependencies: ["SluiceConcurrency", "TestSupport"], path: "Tests/Stress",
+        swiftSettings: settings),
     .testTarget(name: "SluiceFilesTests", dependencies: ["SluiceFiles", "TestSupport"], swiftSettings: settings),
     .testTarget(name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport"], swiftSettings: settings),
     .testTarget(
@@ -145,6 +149,7 @@ let package = Package(
 
 func closure(of module: String, in targets: [Target]) -> [Target] {
     var wanted: Set = [module, module + "Tests"]
+    if module == "SluiceConcurrency" { wanted.insert("ConcurrencyStress") }
     var grown = true
     while grown {
         let needed = targets.filter { wanted.contains($0.name) }.flatMap(\.dependencies).compactMap(targetName)

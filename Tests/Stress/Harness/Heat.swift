@@ -1,0 +1,112 @@
+import Synchronization
+import TestSupport
+
+/// Some rounds of a scenario that are prepared together, and how far they have got.
+final class Heat: Sendable {
+    let scenario: String
+    let number: Int
+    let rounds: Int
+    let seed: UInt64
+
+    let firstWon = Counter()
+    let secondWon = Counter()
+    /// Where each of the two racers is, as the watchdog reports it.
+    let firstAt = Counter()
+    let secondAt = Counter()
+    /// Waits that have ended.
+    let ended = Counter()
+    /// How often a racer waited at a line for the other, and how often it found it on another thread, at once or a moment
+    /// later. The two are equal on two free processors.
+    let linedUp = Counter()
+    let sideBySide = Counter()
+    /// Something to say about the scenario in the table.
+    let remark = Remark()
+
+    init(scenario: String, number: Int, rounds: Int, seed: UInt64) {
+        self.scenario = scenario
+        self.number = number
+        self.rounds = rounds
+        self.seed = seed
+    }
+
+    /// Grows whenever anything happens.
+    var steps: Int { firstAt.value &+ secondAt.value &+ ended.value &+ firstWon.value &+ secondWon.value }
+
+    var description: String {
+        """
+        \(scenario), heat \(number) of \(rounds) rounds: the racers are at \(firstAt.value) and \(secondAt.value), \
+        \(ended.value) waits ended, won \(firstWon.value) to \(secondWon.value)
+        """
+    }
+
+    /// Two tasks go through all rounds side by side, lined up before each of them.
+    ///
+    ///     first    ── 0 ─┬──── 1 ─┬── 2 ─ …        a random delay on either side of each line,
+    ///     second   ──── 0 ┴─ 1 ───┴─── 2 ─ …       so that either may be ahead by some nanoseconds
+    func race(
+        _ first: @escaping @Sendable (Int) async -> Void, against second: @escaping @Sendable (Int) async -> Void
+    ) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.lane(0, self.firstAt, self.secondAt, first) }
+            group.addTask { await self.lane(1, self.secondAt, self.firstAt, second) }
+        }
+    }
+
+    private func lane(
+        _ number: UInt64, _ mine: Counter, _ other: Counter, _ body: @Sendable (Int) async -> Void
+    ) async {
+        var random = SeededRandom(seed: seed &* 2 &+ number)
+        for round in 0..<rounds {
+            mine.add()
+            linedUp.add()
+            if await spin(patience: 100_000, until: { other.value > round }) { sideBySide.add() }
+            delay(&random)
+            await body(round)
+        }
+    }
+}
+
+/// Spins until something that another thread does has happened; lets go of its thread if that takes long, so that it is
+/// right, if slow, on one processor too. Returns whether it did not take long.
+@discardableResult
+func spin(patience: Int = 1_000, until happened: () -> Bool) async -> Bool {
+    var turns = 0
+    while !happened() {
+        turns += 1
+        if turns > patience { await Task.yield() }
+    }
+    return turns <= patience
+}
+
+/// Some turns of a loop, up to about the time that one side of a race takes.
+func delay(_ random: inout SeededRandom) {
+    let turns = random.next() % 4 == 0 ? 0 : random.next() % 300
+    for turn in 0..<turns { blackHole(turn) }
+}
+
+@inline(never) @_optimize(none)
+func blackHole<Value>(_ value: Value) {}
+
+/// A number that anyone may add to.
+final class Counter: Sendable {
+    private let atomic = Atomic(0)
+
+    var value: Int { atomic.load(ordering: .sequentiallyConsistent) }
+
+    /// Adds and returns the sum.
+    @discardableResult
+    func add(_ amount: Int = 1) -> Int { atomic.add(amount, ordering: .sequentiallyConsistent).newValue }
+
+    /// Keeps the larger of both.
+    func keepMaximum(_ value: Int) { _ = atomic.max(value, ordering: .sequentiallyConsistent) }
+}
+
+/// A text that is written once in a while.
+final class Remark: Sendable {
+    private let state = Mutex("")
+
+    var text: String {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,21 @@
+import Synchronization
+
+/// A place for a reference that can be dropped from anywhere.
+final class Slot<Value: Sendable>: Sendable {
+    private let value: Mutex<Value?>
+
+    init(_ value: Value?) { self.value = Mutex(value) }
+
+    func take() -> Value? {
+        value.withLock { value in
+            defer { value = nil }
+            return value
+        }
+    }
+
+    var copy: Value? { value.withLock { $0 } }
+
+    func drop() { _ = take() }
+
+    func change(_ body: (inout Value?) -> Void) { value.withLock { body(&$0) } }
+}

@@ -1,0 +1,37 @@
+import SluiceConcurrency
+import Synchronization
+
+/// Faults put in on purpose: each must be reported, or what reports them does not work.
+extension Catalogue {
+    static var faults: [Scenario] {
+        [
+            // For ThreadSanitizer, which reports it; without, nobody may notice.
+            Scenario("fault/race", claim: "nothing", sides: ("added", "added"), mustGoBothWays: false) { heat in
+                let cell = Unprotected()
+                await heat.race({ _ in cell.value += 1 }, against: { _ in cell.value += 1 })
+                heat.firstWon.add(cell.value)
+            },
+            Scenario("fault/lost", claim: "an element is not lost", sides: ("added", "taken")) { heat in
+                let queue = AsyncQueue<Int>()
+                await heat.race(
+                    { queue.enqueue($0) }, against: { if !$0.isMultiple(of: 100) { _ = queue.tryDequeue() } })
+                try claim(queue.count == 0, "\(queue.count) elements are left")
+            },
+            Scenario("fault/doubled", claim: "a waiter is resumed once", sides: ("once", "twice")) { heat in
+                for _ in 0..<heat.rounds { heat.ended.add(2) }
+                try claim(heat.ended.value == heat.rounds, "\(heat.ended.value) waits ended of \(heat.rounds)")
+            },
+            Scenario("fault/hang", claim: "a wait ends", sides: ("ended", "never")) { heat in
+                let (condition, signal) = Condition.makeCondition()
+                heat.firstAt.add()
+                await condition.wait()
+                signal.signal()
+            },
+        ]
+    }
+
+    // Shared without a lock, on purpose.
+    private final class Unprotected: @unchecked Sendable {
+        var value = 0
+    }
+}

@@ -1,0 +1,97 @@
+import SluiceConcurrency
+
+enum LimiterScenarios {
+    static var all: [Scenario] { [load, drop] }
+
+    /// How many run at this moment, and how many ever did at once.
+    private final class Occupancy: Sendable {
+        let now = Counter()
+        let most = Counter()
+
+        func visit() async {
+            most.keepMaximum(now.add())
+            await Task.yield()
+            now.add(-1)
+        }
+    }
+
+    private static var load: Scenario {
+        Scenario(
+            "limiter/cancel and cancelWaiting under load", claim: "at most the limit at once; idle at the end",
+            sides: ("ran", "cancelled"), heatSize: 4_096
+        ) { heat in
+            let limiter = ConcurrencyLimiter(concurrency: 3)
+            let occupancy = Occupancy()
+            await withDiscardingTaskGroup { group in
+                for number in 0..<16 {
+                    group.addTask { await visit(limiter, occupancy, heat, heat.rounds / 16, number) }
+                }
+                group.addTask {
+                    while heat.ended.value < 16 {
+                        limiter.cancelWaiting()
+                        for _ in 0..<8 { await Task.yield() }
+                    }
+                }
+            }
+            try claim(occupancy.most.value <= 3, "\(occupancy.most.value) at once, at a limit of 3")
+            try claim(limiter.running == 0 && limiter.waiting == 0, "not idle at the end")
+            await limiter.waitUntilIdle()
+        }
+    }
+
+    private static func visit(
+        _ limiter: ConcurrencyLimiter, _ occupancy: Occupancy, _ heat: Heat, _ count: Int, _ number: Int
+    ) async {
+        for round in 0..<count {
+            if (round + number).isMultiple(of: 4) {
+                await limiter.run { await occupancy.visit() }
+                heat.firstWon.add()
+                continue
+            }
+            let task = Task { try await limiter.run { () async throws in await occupancy.visit() } }
+            if (round + number).isMultiple(of: 2) {
+                await Task.yield()
+                task.cancel()
+            }
+            let ran = (try? await task.value) != nil
+            (ran ? heat.firstWon : heat.secondWon).add()
+        }
+        heat.ended.add()
+    }
+
+    /// The limiter's owner lets go of it while tasks wait.
+    private static var drop: Scenario {
+        Scenario(
+            "limiter/drop under load", claim: "everybody ends, and the limiter is gone after the last",
+            sides: ("ran", "cancelled")
+        ) { heat in
+            weak var remains: ConcurrencyLimiter?
+            let (condition, signal) = Condition.makeCondition()
+            let tasks: [Task<Void, any Error>]
+            do {
+                let limiter = ConcurrencyLimiter(concurrency: 1)
+                remains = limiter
+                tasks = (0..<heat.rounds).map { _ in
+                    Task {
+                        try await limiter.run { () async throws in
+                            await condition.wait()
+                            heat.ended.add()
+                        }
+                    }
+                }
+            }
+            // One after the other enters and leaves while others are cancelled.
+            await heat.race(
+                { round in if round == 1 { signal.signal() } },
+                against: { round in
+                    tasks[round].cancel()
+                })
+            for task in tasks {
+                let ran = (try? await task.value) != nil
+                (ran ? heat.firstWon : heat.secondWon).add()
+            }
+            // The last task's own reference goes when it does, a moment after its value is there.
+            await spin { remains == nil }
+        }
+    }
+}
