@@ -7,9 +7,9 @@
 /// Waiting is for those who hold the `Condition`, signalling for those who hold the ``Signal``. Once it is signalled, a
 /// condition stays signalled, and waiting for it returns at once.
 ///
-/// If the last reference to the signal goes away before it was used, nobody can ever signal. Those who wait are then let
-/// go with ``Outcome/abandoned``, so that none waits for ever, and so that a producer that failed does not look like one
-/// that succeeded:
+/// If the last reference to the signal goes away before it was used, nobody can ever signal. Those who wait are then
+/// let go with ``Outcome/abandoned``, so that none waits for ever, and so that a producer that failed does not look
+/// like one that succeeded:
 ///
 ///     if await condition.wait() == .abandoned { throw ProducerFailed() }
 public struct Condition: Sendable {
@@ -21,7 +21,7 @@ public struct Condition: Sendable {
         case abandoned
     }
 
-    private let storage: ConditionStorage
+    private let storage: ConditionStorage<Outcome>
 
     /// Makes a condition and the signal that belongs to it.
     ///
@@ -29,7 +29,7 @@ public struct Condition: Sendable {
     ///
     /// The condition does not keep the signal alive.
     public static func makeCondition() -> (condition: Condition, signal: Signal) {
-        let storage = ConditionStorage()
+        let storage = ConditionStorage<Outcome>()
         return (Condition(storage: storage), Signal(storage: storage))
     }
 
@@ -51,46 +51,41 @@ public struct Condition: Sendable {
     ///
     ///     try await condition.waitUnlessCancelled()
     ///
-    /// If it is signalled already, that is what is returned, also in a cancelled task. If signal and cancellation come at
-    /// the same time, either may win; no other waiter is affected.
+    /// If it is signalled already, that is what is returned, also in a cancelled task. If signal and cancellation come
+    /// at the same time, either may win; no other waiter is affected.
     ///
     /// - Returns: Whether there was a signal, or none can come any more.
     /// - Throws: `CancellationError` if the task is cancelled first.
     /// - Complexity: O(1). Suspends unless signalled already; never blocks a thread.
     @discardableResult
     public func waitUnlessCancelled() async throws(CancellationError) -> Outcome {
-        guard let outcome = await storage.waitUnlessCancelled() else { throw CancellationError() }
+        guard case .completed(let outcome) = await storage.waitUnlessCancelled() else { throw CancellationError() }
         return outcome
     }
 
-    private init(storage: ConditionStorage) {
-        self.storage = storage
-    }
-}
-
-/// Signals the ``Condition`` that it was made with.
-///
-///     let (condition, signal) = Condition.makeCondition()
-///     signal.signal()
-///
-/// It may be shared and copied; when the last reference goes away unused, those who wait are let go with
-/// ``Condition/Outcome/abandoned``.
-public final class Signal: Sendable {
-    private let storage: ConditionStorage
-
-    init(storage: ConditionStorage) {
-        self.storage = storage
-    }
-
-    deinit {
-        storage.fire(.abandoned)
-    }
-
-    /// Lets go all who wait for the condition, and all who will.
+    /// Waits until the condition is signalled, the deadline comes or the task is cancelled.
     ///
-    /// It may be called from anywhere, synchronously, and more than once: only the first call does anything. O(number of
-    /// waiting tasks); never suspends, and blocks for no longer than a few instructions.
-    public func signal() {
-        storage.fire(.signalled)
+    ///     guard let outcome = try await condition.wait(until: deadline, clock: clock) else { throw TooLate() }
+    ///
+    /// If it is signalled already, that is what is returned, also after the deadline and in a cancelled task. If
+    /// signal, deadline and cancellation come at the same time, any may win; no other waiter is affected.
+    ///
+    /// Unlike ``wait()`` it ends when the task is cancelled: the clock sleeps in a child task, which is cancelled too,
+    /// so that from then on nothing would watch the deadline.
+    ///
+    /// - Returns: Whether there was a signal, or none can come any more; nil if the deadline came first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    /// - Complexity: O(1), and a child task, which has ended when this returns, if there is something to wait for.
+    ///   Suspends unless signalled already; never blocks a thread.
+    public func wait<C: Clock>(until deadline: C.Instant, clock: C) async throws(CancellationError) -> Outcome? {
+        switch await storage.wait(until: deadline, clock: clock) {
+        case .completed(let outcome): return outcome
+        case .expired: return nil
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    private init(storage: ConditionStorage<Outcome>) {
+        self.storage = storage
     }
 }

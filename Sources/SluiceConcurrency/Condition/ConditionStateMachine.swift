@@ -1,43 +1,68 @@
-/// Who waits for a condition, until it is known how that ends.
+/// How one wait ended.
+enum WaitEnd<Outcome> {
+    /// What was waited for came, and was this.
+    case completed(Outcome)
+    /// The task was cancelled first.
+    case cancelled
+    /// The deadline came first.
+    case expired
+}
+
+/// Who waits for something that happens once, until it is known what it was: the heart of a ``Condition``, whose
+/// outcome is signalled or abandoned, and of a ``Promise``, whose outcome is a result.
 ///
-/// Events in, actions out; it resumes nobody. A waiter is resumed with nil if it was cancelled.
-struct ConditionStateMachine<Waiter: Sendable>: Sendable {
-    typealias Line = WaitingLine<Waiter, Condition.Outcome?>
+/// Events in, actions out; it resumes nobody.
+struct ConditionStateMachine<Outcome: Sendable, Waiter: Sendable>: Sendable {
+    typealias Line = WaitingLine<Waiter, WaitEnd<Outcome>>
 
     enum WaitAction: Sendable {
-        case end(Condition.Outcome)
+        case end(Outcome)
         /// The caller is in line, and suspends with this ticket.
         case suspend(Line.Ticket)
     }
 
+    /// Those to be resumed with the outcome, in order.
+    struct Released: Sendable {
+        let first: Waiter?
+        let others: [Waiter]
+    }
+
+    private(set) var outcome: Outcome?
+    /// One who came before all in line, and cannot be cancelled. Most conditions have no other: no line is allocated.
+    private(set) var first: Waiter?
     private(set) var line = Line()
-    private(set) var outcome: Condition.Outcome?
 
     /// A task starts to wait, and may be cancelled before it suspends.
     mutating func wait() -> WaitAction {
         if let outcome { .end(outcome) } else { .suspend(line.join()) }
     }
 
-    /// A task waits that is suspended already and cannot be cancelled; returns how that ended if it has.
-    mutating func wait(uninterrupted waiter: Waiter) -> Condition.Outcome? {
-        if outcome == nil { _ = line.join(waiter) }
-        return outcome
+    /// A task waits that is suspended already and cannot be cancelled; returns the outcome if it is known.
+    mutating func wait(uninterrupted waiter: Waiter) -> Outcome? {
+        if let outcome { return outcome }
+        if first == nil, line.isEmpty { first = waiter } else { _ = line.join(waiter) }
+        return nil
     }
 
     /// A task in line suspends; returns what it is resumed with if that is known by now.
-    mutating func suspend(_ ticket: Line.Ticket, _ waiter: Waiter) -> Condition.Outcome?? {
+    mutating func suspend(_ ticket: Line.Ticket, _ waiter: Waiter) -> WaitEnd<Outcome>? {
         line.suspend(ticket, waiter)
     }
 
-    /// A task in line was cancelled; returns the waiter to be resumed with nil.
-    mutating func cancel(_ ticket: Line.Ticket) -> Waiter? {
-        line.settle(ticket, nil)
+    /// A task in line stops waiting, cancelled or expired; returns the waiter to be resumed with that.
+    mutating func leave(_ ticket: Line.Ticket, _ end: WaitEnd<Outcome>) -> Waiter? {
+        line.settle(ticket, end)
     }
 
-    /// The signal came, or never will; returns those to be resumed with the outcome. Only the first time counts.
-    mutating func fire(_ outcome: Condition.Outcome) -> [Waiter] {
-        guard self.outcome == nil else { return [] }
+    /// It happened; returns those who waited for it, or nil if it had happened before: only the first time counts.
+    mutating func complete(_ outcome: Outcome) -> Released? {
+        guard self.outcome == nil else { return nil }
         self.outcome = outcome
-        return line.settleAll(outcome)
+        defer { first = nil }
+        return Released(first: first, others: line.isEmpty ? [] : line.settleAll(.completed(outcome)))
     }
 }
+
+extension WaitEnd: Sendable where Outcome: Sendable {}
+extension WaitEnd: Hashable, Equatable where Outcome: Hashable {}
+extension ConditionStateMachine: Hashable, Equatable where Outcome: Hashable, Waiter: Hashable {}

@@ -1,37 +1,65 @@
-/// What a condition and its signal share: a lock, the machine, and tasks that really suspend.
-final class ConditionStorage: Sendable {
-    private typealias Waiter = UnsafeContinuation<Condition.Outcome?, Never>
+/// What those share who wait for something that happens once and those who make it happen: a lock, the machine, and
+/// tasks that really suspend.
+final class ConditionStorage<Outcome: Sendable>: Sendable {
+    private typealias Waiter = UnsafeContinuation<WaitEnd<Outcome>, Never>
+    private typealias Machine = ConditionStateMachine<Outcome, Waiter>
 
-    private let machine = Lock(ConditionStateMachine<Waiter>())
+    private let machine = Lock(Machine())
 
-    func wait() async -> Condition.Outcome {
+    func wait() async -> Outcome {
         if let outcome = machine.withLock(\.outcome) { return outcome }
-        let outcome = await withUnsafeContinuation { (waiter: Waiter) in
+        let end = await withUnsafeContinuation { (waiter: Waiter) in
             let known = machine.withLock { $0.wait(uninterrupted: waiter) }
-            if let known { waiter.resume(returning: known) }
+            if let known { waiter.resume(returning: .completed(known)) }
         }
-        guard let outcome else { preconditionFailure("A wait that cannot be cancelled was.") }
+        guard case .completed(let outcome) = end else { preconditionFailure("A wait that cannot be cancelled was.") }
         return outcome
     }
 
-    /// Returns nil if the task was cancelled first.
-    func waitUnlessCancelled() async -> Condition.Outcome? {
-        let ticket: ConditionStateMachine<Waiter>.Line.Ticket
+    func waitUnlessCancelled() async -> WaitEnd<Outcome> {
         switch machine.withLock({ $0.wait() }) {
-        case .end(let outcome): return outcome
-        case .suspend(let joined): ticket = joined
+        case .end(let outcome): .completed(outcome)
+        case .suspend(let ticket): await suspend(ticket)
         }
-        return await withTaskCancellationHandler {
+    }
+
+    func wait<C: Clock>(until deadline: C.Instant, clock: C) async -> WaitEnd<Outcome> {
+        if let outcome = machine.withLock(\.outcome) { return .completed(outcome) }
+        // There is nothing to wait for, so no task need be made to find that out.
+        if Task.isCancelled { return .cancelled }
+        if deadline <= clock.now { return .expired }
+        switch machine.withLock({ $0.wait() }) {
+        case .end(let outcome): return .completed(outcome)
+        case .suspend(let ticket):
+            return await ending(at: deadline, clock: clock) {
+                self.leave(ticket, .expired)
+            } wait: {
+                await suspend(ticket)
+            }
+        }
+    }
+
+    /// Returns whether this was the first time.
+    @discardableResult
+    func complete(_ outcome: Outcome) -> Bool {
+        guard let released = machine.withLock({ $0.complete(outcome) }) else { return false }
+        released.first?.resume(returning: .completed(outcome))
+        for waiter in released.others { waiter.resume(returning: .completed(outcome)) }
+        return true
+    }
+
+    private func suspend(_ ticket: Machine.Line.Ticket) async -> WaitEnd<Outcome> {
+        await withTaskCancellationHandler {
             await withUnsafeContinuation { waiter in
                 let known = machine.withLock { $0.suspend(ticket, waiter) }
                 if let known { waiter.resume(returning: known) }
             }
         } onCancel: {
-            machine.withLock { $0.cancel(ticket) }?.resume(returning: nil)
+            leave(ticket, .cancelled)
         }
     }
 
-    func fire(_ outcome: Condition.Outcome) {
-        for waiter in machine.withLock({ $0.fire(outcome) }) { waiter.resume(returning: outcome) }
+    private func leave(_ ticket: Machine.Line.Ticket, _ end: WaitEnd<Outcome>) {
+        machine.withLock { $0.leave(ticket, end) }?.resume(returning: end)
     }
 }

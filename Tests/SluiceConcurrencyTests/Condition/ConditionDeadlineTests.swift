@@ -1,0 +1,151 @@
+import SluiceConcurrency
+import Testing
+import TestSupport
+
+@Suite("Condition with a deadline", .timeLimit(.minutes(1)))
+struct ConditionDeadlineTests {
+    let executor = ManualExecutor()
+    let clock = ManualClock()
+
+    @Test
+    func `wait until a deadline returns nil when the deadline comes, not before`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        let recorder = Recorder<Condition.Outcome?>()
+        let task = executor.spawnThrowing { [clock] in
+            recorder.note(try await condition.wait(until: .init(offset: .seconds(3)), clock: clock))
+        }
+        executor.runUntilIdle()
+        clock.advance(by: .seconds(2))
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+
+        #expect(recorder.values == [nil])
+        _ = await task.result
+        signal.signal()
+    }
+
+    @Test
+    func `a signal before the deadline is returned, and no sleep is left`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        let task = executor.spawnThrowing { [clock] in
+            try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
+        }
+        executor.runUntilIdle()
+        #expect(clock.sleeperCount == 1)
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(clock.sleeperCount == 0)
+        #expect(try await task.value == .signalled)
+    }
+
+    @Test
+    func `what is signalled already is told also after the deadline and to a cancelled task`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        signal.signal()
+        clock.advance(by: .seconds(3))
+        let task = executor.spawnThrowing { [clock] in try await condition.wait(until: .init(), clock: clock) }
+        task.cancel()
+        executor.runUntilIdle()
+
+        #expect(try await task.value == .signalled)
+    }
+
+    @Test
+    func `a deadline that has passed ends the wait at once, and makes no task`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        let task = executor.spawnThrowing { [clock] in try await condition.wait(until: clock.now, clock: clock) }
+
+        #expect(executor.runOne())
+        #expect(!executor.runOne(), "There is no second job.")
+
+        #expect(try await task.value == nil)
+        signal.signal()
+    }
+
+    @Test
+    func `a cancelled task stops waiting, whether it was cancelled before or meanwhile`() async {
+        let (condition, signal) = Condition.makeCondition()
+        let wait: @Sendable () async throws -> Condition.Outcome? = { [clock] in
+            try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
+        }
+        let early = executor.spawnThrowing { try await wait() }
+        early.cancel()
+        executor.runUntilIdle()
+        let late = executor.spawnThrowing { try await wait() }
+        executor.runUntilIdle()
+        late.cancel()
+        executor.runUntilIdle()
+
+        await #expect(throws: CancellationError.self) { try await early.value }
+        await #expect(throws: CancellationError.self) { try await late.value }
+        #expect(clock.sleeperCount == 0)
+        signal.signal()
+    }
+
+    @Test(arguments: 0..<100)
+    func `under every schedule each wait ends once, as it may, and leaves nothing`(seed: Int) async {
+        let executor = ManualExecutor(seed: UInt64(seed))
+        let clock = ManualClock()
+        let (condition, signal) = Condition.makeCondition()
+        let steady = executor.spawn { await condition.wait() }
+        let bounded = executor.spawnThrowing {
+            try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
+        }
+        let cancelled = executor.spawnThrowing { try await condition.waitUnlessCancelled() }
+        for _ in 0..<(seed % 6) { executor.runOne() }
+        _ = executor.spawn { signal.signal() }
+        _ = executor.spawn { clock.advance(by: .seconds(3)) }
+        _ = executor.spawn { cancelled.cancel() }
+        if seed % 2 == 0 { _ = executor.spawn { bounded.cancel() } }
+        executor.runUntilIdle()
+
+        #expect(clock.sleeperCount == 0, "seed \(seed)")
+        #expect(await steady.value == .signalled, "seed \(seed)")
+        switch await bounded.result {
+        case .success(let outcome): #expect(outcome == .signalled || outcome == nil)
+        case .failure(let error): #expect(error is CancellationError && seed % 2 == 0)
+        }
+        switch await cancelled.result {
+        case .success(let outcome): #expect(outcome == .signalled)
+        case .failure(let error): #expect(error is CancellationError)
+        }
+    }
+
+    /// Trap: notify-all wakes those who came after it, or not all who waited before. Here nobody stays behind, whenever
+    /// it came.
+    @Test
+    func `on real threads signal, cancellation and deadline at once leave nobody waiting`() async {
+        for _ in 0..<500 {
+            let clock = ManualClock()
+            let (condition, signal) = Condition.makeCondition()
+            await withTaskGroup(of: Void.self) { group in
+                let cancelled = Task { try await condition.wait(until: .init(offset: .seconds(3)), clock: clock) }
+                group.addTask { #expect(await condition.wait() == .signalled) }
+                group.addTask { _ = try? await condition.wait(until: .init(offset: .seconds(3)), clock: clock) }
+                group.addTask { signal.signal() }
+                group.addTask { clock.advance(by: .seconds(3)) }
+                group.addTask { cancelled.cancel() }
+                _ = await cancelled.result
+            }
+            #expect(clock.sleeperCount == 0)
+        }
+    }
+
+    @Test @MainActor
+    func `on the main actor one waits with a deadline without leaving it, and errors are typed`() async {
+        let (condition, signal) = Condition.makeCondition()
+        do throws(CancellationError) {
+            let outcome: Condition.Outcome? = try await condition.wait(until: clock.now, clock: clock)
+            #expect(outcome == nil)
+        } catch {
+            let _: CancellationError = error
+        }
+        MainActor.assertIsolated()
+        signal.signal()
+    }
+}

@@ -1,0 +1,341 @@
+import SluiceConcurrency
+import Testing
+import TestSupport
+
+@Suite("withDeadline", .timeLimit(.minutes(1)))
+struct WithDeadlineTests {
+    let executor = ManualExecutor()
+    let clock = ManualClock()
+
+    struct BodyFailed: Error {}
+
+    /// Waits until it is cancelled, and fails then.
+    @Sendable
+    static func hang() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        try await condition.waitUnlessCancelled()
+        signal.signal()
+    }
+
+    var threeSeconds: ManualClock.Instant { clock.now.advanced(by: .seconds(3)) }
+
+    @Test
+    func `a body that is in time returns its result, and no sleep is left`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        let task = executor.spawnThrowing { [clock, threeSeconds] in
+            try await withDeadline(threeSeconds, clock: clock) { () async throws in
+                await condition.wait()
+                return 7
+            }
+        }
+        executor.runUntilIdle()
+        #expect(clock.sleeperCount == 1)
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(clock.sleeperCount == 0)
+        #expect(try await task.value == 7)
+    }
+
+    @Test
+    func `a body that is cancelled by the deadline and fails makes it DeadlineExceeded`() async throws {
+        let recorder = Recorder<Bool>()
+        let deadline = threeSeconds
+        let task = executor.spawnThrowing { [clock] in
+            defer { recorder.note(Task.isCancelled) }
+            try await withDeadline(deadline, clock: clock) { try await Self.hang() }
+        }
+        executor.runUntilIdle()
+        clock.advance(by: .seconds(2))
+        executor.runUntilIdle()
+        #expect(recorder.values == [])
+
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+
+        #expect(recorder.values == [false], "The calling task itself is not cancelled.")
+        let error = await #expect(throws: DeadlineExceeded.self) { try await task.value }
+        #expect(error?.deadline as? ManualClock.Instant == deadline)
+        #expect(error?.underlyingError is CancellationError)
+        #expect(error?.description.contains("came before the work was done") == true)
+    }
+
+    @Test
+    func `a body that completes in spite of the deadline returns its result`() async throws {
+        let gate = Gate()
+        let recorder = Recorder<Int>()
+        let task = executor.spawnThrowing { [clock, threeSeconds] in
+            let value = try await withDeadline(threeSeconds, clock: clock) { () async throws in
+                await gate.pass()
+                return Task.isCancelled ? 1 : 0
+            }
+            recorder.note(value)
+        }
+        await drive { await gate.arrivals(1) }
+        clock.advance(by: .seconds(3))
+        executor.runUntilIdle()
+        #expect(recorder.values == [], "It does not return before the body has.")
+
+        await drive { await gate.open() }
+        await drive { _ = await task.result }
+
+        #expect(recorder.values == [1])
+    }
+
+    /// Runs the executor until the body, which waits for something off the executor, is through.
+    private func drive(_ body: @Sendable @escaping () async -> Void) async {
+        let (done, signal) = Condition.makeCondition()
+        let outcome = Task {
+            await body()
+            signal.signal()
+        }
+        while try! await done.wait(until: clock.now, clock: clock) == nil {
+            executor.runUntilIdle()
+            await Task.yield()
+        }
+        await outcome.value
+        executor.runUntilIdle()
+    }
+
+    @Test
+    func `an error of the body before the deadline is thrown as it is`() async {
+        await #expect(throws: BodyFailed.self) {
+            try await withDeadline(threeSeconds, clock: clock) { () async throws in throw BodyFailed() }
+        }
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `an error of the body after the deadline is kept in DeadlineExceeded`() async throws {
+        let task = executor.spawnThrowing { [clock, threeSeconds] in
+            try await withDeadline(threeSeconds, clock: clock) {
+                try? await Self.hang()
+                throw BodyFailed()
+            }
+        }
+        executor.runUntilIdle()
+        clock.advance(by: .seconds(3))
+        executor.runUntilIdle()
+
+        let error = await #expect(throws: DeadlineExceeded.self) { try await task.value }
+        #expect(error?.underlyingError is BodyFailed)
+    }
+
+    @Test
+    func `cancelling the caller cancels the body, whose error is thrown as it is, also if the deadline comes then`()
+        async
+    {
+        let (stopped, stop) = Condition.makeCondition()
+        let task = executor.spawnThrowing { [clock, threeSeconds] in
+            try await withDeadline(threeSeconds, clock: clock) {
+                try? await Self.hang()
+                await stopped.wait()
+                throw BodyFailed()
+            }
+        }
+        executor.runUntilIdle()
+
+        task.cancel()
+        executor.runUntilIdle()
+        #expect(clock.sleeperCount == 0)
+        clock.advance(by: .seconds(3))
+        executor.runUntilIdle()
+        stop.signal()
+        executor.runUntilIdle()
+
+        await #expect(throws: BodyFailed.self) { try await task.value }
+    }
+
+    @Test
+    func `a deadline that has passed cancels the body from the start, and what it returns still counts`() async throws {
+        clock.advance(by: .seconds(1))
+        let past = ManualClock.Instant()
+
+        #expect(try await withDeadline(past, clock: clock) { () async throws in Task.isCancelled })
+        #expect(try await withDeadline(clock.now, clock: clock) { () async throws in Task.isCancelled })
+        await #expect(throws: DeadlineExceeded.self) {
+            try await withDeadline(past, clock: clock) { try await Self.hang() }
+        }
+    }
+
+    @Test
+    func `who was cancelled before a deadline that has passed gets the body's error`() async {
+        let task = executor.spawnThrowing { [clock] in
+            try await withDeadline(clock.now, clock: clock) { try await Self.hang() }
+        }
+        task.cancel()
+        executor.runUntilIdle()
+
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test
+    func `a body that cannot throw is cancelled by the deadline and returns what it has`() async {
+        let task = executor.spawn { [clock] in
+            await withDeadline(in: .seconds(3), clock: clock) {
+                try? await Self.hang()
+                return Task.isCancelled
+            }
+        }
+        executor.runUntilIdle()
+        clock.advance(by: .seconds(3))
+        executor.runUntilIdle()
+
+        #expect(await task.value)
+    }
+
+    @Test
+    func `the nearer of two nested deadlines counts, whichever it is`() async throws {
+        for (outer, inner) in [(3, 5), (5, 3)] {
+            let task = executor.spawnThrowing { [clock] in
+                try await withDeadline(in: .seconds(outer), clock: clock) {
+                    try await withDeadline(in: .seconds(inner), clock: clock) { try await Self.hang() }
+                }
+            }
+            executor.runUntilIdle()
+            clock.advance(by: .seconds(3))
+            executor.runUntilIdle()
+
+            await #expect(throws: DeadlineExceeded.self) { try await task.value }
+            #expect(clock.sleeperCount == 0)
+        }
+    }
+
+    @Test(arguments: 0..<100)
+    func `under every schedule nothing is left behind and the outcome is one that may be`(seed: Int) async {
+        let executor = ManualExecutor(seed: UInt64(seed))
+        let clock = ManualClock()
+        let (condition, signal) = Condition.makeCondition()
+        let task = executor.spawnThrowing {
+            try await withDeadline(in: .seconds(3), clock: clock) { try await condition.waitUnlessCancelled() }
+        }
+        for _ in 0..<(seed % 7) { executor.runOne() }
+        _ = executor.spawn { signal.signal() }
+        if seed % 2 == 0 { _ = executor.spawn { clock.advance(by: .seconds(3)) } }
+        if seed % 3 == 0 { _ = executor.spawn { task.cancel() } }
+        executor.runUntilIdle()
+
+        #expect(clock.sleeperCount == 0, "seed \(seed)")
+        switch await task.result {
+        case .success(let outcome): #expect(outcome == .signalled)
+        case .failure(is DeadlineExceeded): #expect(seed % 2 == 0)
+        case .failure(is CancellationError): #expect(seed % 3 == 0)
+        case .failure(let error): Issue.record(error)
+        }
+    }
+}
+
+// MARK: Isolation
+
+/// What compiles here, and that the bodies run where their callers are.
+extension WithDeadlineTests {
+    final class NotSendable {
+        var count = 0
+    }
+
+    struct NotCopyable: ~Copyable {
+        let number: Int
+    }
+
+    actor Counter {
+        var count = 0
+        let object = NotSendable()
+
+        func increment(_ clock: ManualClock) async throws -> Int {
+            let same = try await withDeadline(in: .seconds(1), clock: clock) { () async throws in
+                assertIsolated()
+                count += 1
+                object.count += 1
+                await Task.yield()
+                assertIsolated()
+                return object
+            }
+            assertIsolated()
+            return count + same.count
+        }
+    }
+
+    @Test
+    func `on an actor the body uses its state and returns what is not Sendable`() async throws {
+        #expect(try await Counter().increment(clock) == 2)
+    }
+
+    @Test @MainActor
+    func `on the main actor the body runs there, and what is not Sendable goes in and out`() async throws {
+        let object = NotSendable()
+        let same = try await withDeadline(in: .seconds(1), clock: clock) { () async throws in
+            MainActor.assertIsolated()
+            object.count += 1
+            await Task.yield()
+            MainActor.assertIsolated()
+            return object
+        }
+        MainActor.assertIsolated()
+        #expect(same === object && object.count == 1)
+    }
+
+    @Test
+    func `on no actor, too, what is not Sendable and what cannot be copied goes in and out`() async throws {
+        let object = NotSendable()
+        var local = 0
+        let same = try await withDeadline(in: .seconds(1), clock: clock) { () async throws in
+            object.count += 1
+            local += 1
+            return object
+        }
+        let unique = try await withDeadline(in: .seconds(1), clock: clock) { () async throws in NotCopyable(number: 5) }
+        #expect(same === object && object.count == 1 && local == 1)
+        #expect(unique.number == 5)
+    }
+
+    @Test
+    func `a function of type nonisolated(nonsending) runs on its caller's actor`() async throws {
+        actor Owner {
+            func check(_ clock: ManualClock) async throws {
+                try await withDeadline(in: .seconds(1), clock: clock, body: whereverTheCallerIs)
+            }
+        }
+        nonisolated(nonsending) func whereverTheCallerIs() async throws {
+            #expect(#isolation is Owner)
+        }
+        try await Owner().check(clock)
+    }
+
+    enum Local { @TaskLocal static var number = 0 }
+
+    @Test
+    func `the body has the caller's task-local values and priority`() async {
+        await Task(priority: .high) { [clock] in
+            let caller = Task.currentPriority
+            await Local.$number.withValue(3) {
+                await withDeadline(in: .seconds(1), clock: clock) {
+                    #expect(Local.number == 3)
+                    #expect(Task.currentPriority == caller)
+                }
+            }
+        }.value
+    }
+
+    /// The actor is never free while the body runs: who cancels it must not need the actor.
+    @Test @MainActor
+    func `a body that keeps its actor busy is cancelled`() async {
+        let limit = ContinuousClock.now.advanced(by: .seconds(20))
+        await withDeadline(in: .milliseconds(1), clock: ContinuousClock()) {
+            while !Task.isCancelled, ContinuousClock.now < limit {}
+            #expect(Task.isCancelled)
+        }
+    }
+
+    @Test
+    func `what the body has taken with it is let go when it is done`() async throws {
+        weak var watched: NotSendable?
+        func run() async throws {
+            let object = NotSendable()
+            watched = object
+            try await withDeadline(in: .seconds(1), clock: clock) { () async throws in object.count += 1 }
+        }
+        try await run()
+        #expect(watched == nil)
+    }
+}
