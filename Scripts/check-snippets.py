@@ -25,7 +25,8 @@ SCRATCH = ROOT / parser.parse_args().scratch
 PRODUCTS = SCRATCH / "debug"
 # The one module that was built, or none if all were.
 ONLY = os.environ.get("SLUICE_ONLY")
-SAMPLES = ["README.md", "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",
+SAMPLES = ["README.md", "Sources/SluiceConcurrency/SluiceConcurrency.docc/ShareAStream.md",
+           "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/SluiceDownloads.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/TheQueue.md"]
 OPTIONS = ["-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault"]
