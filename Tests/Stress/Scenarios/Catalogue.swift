@@ -1,7 +1,7 @@
 /// Every scenario, in the order of the table. A new group adds its line here, a new scenario one to its group.
 enum Catalogue {
     static var scenarios: [Scenario] {
-        ConditionScenarios.all + QueueScenarios.all + LimiterScenarios.all + SingleFlightScenarios.all
-            + MemoryScenarios.all
+        ConditionScenarios.all + QueueScenarios.all + BoundedQueueScenarios.all + LimiterScenarios.all
+            + KeyedLimiterScenarios.all + BroadcastScenarios.all + SingleFlightScenarios.all + MemoryScenarios.all
     }
 }

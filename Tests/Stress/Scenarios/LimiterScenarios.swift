@@ -1,39 +1,36 @@
 import SluiceConcurrency
+import TestSupport
 
 enum LimiterScenarios {
-    static var all: [Scenario] { [load, drop] }
-
-    /// How many run at this moment, and how many ever did at once.
-    private final class Occupancy: Sendable {
-        let now = Counter()
-        let most = Counter()
-
-        func visit() async {
-            most.keepMaximum(now.add())
-            await Task.yield()
-            now.add(-1)
-        }
+    static var all: [Scenario] {
+        LimiterContests.all + [load(.fifo), load(.priority), load(.fifo, resizing: true), drop]
     }
 
-    private static var load: Scenario {
-        Scenario(
-            "limiter/cancel and cancelWaiting under load", claim: "at most the limit at once; idle at the end",
-            sides: ("ran", "cancelled"), heatSize: 4_096
+    private static func load(_ order: ConcurrencyLimiter.Order, resizing: Bool = false) -> Scenario {
+        let name = resizing ? "resize, cancel and cancelWaiting under load" : "cancel and cancelWaiting under load"
+        return Scenario(
+            "limiter/\(name)\(order == .priority ? ", by priority" : "")",
+            claim: "at most the limit at once; idle at the end", sides: ("ran", "cancelled"), heatSize: 4_096
         ) { heat in
-            let limiter = ConcurrencyLimiter(concurrency: 3)
+            let limiter = ConcurrencyLimiter(concurrency: 3, order: order)
             let occupancy = Occupancy()
             await withDiscardingTaskGroup { group in
                 for number in 0..<16 {
-                    group.addTask { await visit(limiter, occupancy, heat, heat.rounds / 16, number) }
+                    group.addTask(priority: number.isMultiple(of: 2) ? .medium : .low) {
+                        await visit(limiter, occupancy, heat, heat.rounds / 16, number)
+                    }
                 }
                 group.addTask {
+                    var random = SeededRandom(seed: heat.seed)
                     while heat.ended.value < 16 {
                         limiter.cancelWaiting()
+                        if resizing { limiter.resize(to: Int.random(in: 1...5, using: &random)) }
                         for _ in 0..<8 { await Task.yield() }
                     }
                 }
             }
-            try claim(occupancy.most.value <= 3, "\(occupancy.most.value) at once, at a limit of 3")
+            let most = resizing ? 5 : 3
+            try claim(occupancy.most.value <= most, "\(occupancy.most.value) at once, at a limit of \(most)")
             try claim(limiter.running == 0 && limiter.waiting == 0, "not idle at the end")
             await limiter.waitUntilIdle()
         }

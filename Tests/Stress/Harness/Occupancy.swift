@@ -1,0 +1,15 @@
+/// How many run at this moment, and how many ever did at once.
+final class Occupancy: Sendable {
+    let now = Counter()
+    let most = Counter()
+
+    func enter() { most.keepMaximum(now.add()) }
+    func leave() { now.add(-1) }
+
+    /// Enters, lets others run, and leaves.
+    func visit() async {
+        enter()
+        await Task.yield()
+        leave()
+    }
+}

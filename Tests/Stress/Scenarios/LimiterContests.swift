@@ -1,0 +1,174 @@
+import SluiceConcurrency
+import Synchronization
+import TestSupport
+
+/// Somebody waits in line for the only place.
+enum LimiterContests {
+    static var all: [Scenario] { release + cancelWaiting + deadline + resize + [cancelledHead, idle] }
+
+    private static let claimOfPlace = "granted or not, never both; the place is free at the end"
+
+    private static var release: [Scenario] {
+        scenarios("limiter/release against cancel") { limiter, holder in
+            contest(limiter) {
+                try await limiter.acquire()
+            } serve: {
+                holder.drop()
+            }
+        }
+            + scenarios("limiter/release against cancel, by priority", order: .priority) { limiter, holder in
+                contest(limiter) {
+                    try await limiter.acquire()
+                } serve: {
+                    holder.drop()
+                }
+            }
+    }
+
+    private static var cancelWaiting: [Scenario] {
+        scenarios("limiter/release against cancelWaiting", cancelled: "told to give up") { limiter, holder in
+            contest(limiter) {
+                try await limiter.acquire()
+            } serve: {
+                holder.drop()
+            } cancel: {
+                limiter.cancelWaiting()
+            }
+        }
+    }
+
+    private static var deadline: [Scenario] {
+        scenarios("limiter/release against deadline", cancelled: "too late") { limiter, holder in
+            let clock = ManualClock()
+            return contest(limiter) {
+                guard let permit = try await limiter.acquire(until: .init(offset: .seconds(1)), clock: clock) else {
+                    throw CancellationError()
+                }
+                return permit
+            } serve: {
+                holder.drop()
+            } cancel: {
+                clock.advance(by: .seconds(2))
+            }
+        }
+    }
+
+    /// The limit grows instead of a place being given back.
+    private static var resize: [Scenario] {
+        scenarios("limiter/resize against cancel") { limiter, holder in
+            contest(limiter) {
+                try await limiter.acquire()
+            } serve: {
+                limiter.resize(to: 2)
+            } after: {
+                holder.drop()
+            }
+        }
+    }
+
+    /// The head needs both places, the next only one, and one is taken.
+    private static var cancelledHead: Scenario {
+        Scenario(
+            "limiter/release against cancel of a heavy head",
+            claim: "the lighter one behind gets its place in any case",
+            sides: ("granted", "cancelled")
+        ) { heat in
+            var (limiters, holders, heads, followers) = ([ConcurrencyLimiter](), [Holder](), [Waiter](), [Waiter]())
+            for _ in 0..<heat.rounds {
+                let limiter = ConcurrencyLimiter(concurrency: 2)
+                limiters.append(limiter)
+                holders.append(Holder(limiter.tryAcquire()))
+                heads.append(waiter(limiter, weight: 2, heat))
+            }
+            await spin { limiters.allSatisfy { $0.waiting == 1 } }
+            for limiter in limiters { followers.append(waiter(limiter, weight: 1, heat)) }
+            await spin { limiters.allSatisfy { $0.waiting == 2 } }
+            let (all, tasks) = (holders, heads)
+            await heat.race({ all[$0].drop() }, against: { tasks[$0].cancel() })
+            for round in limiters.indices {
+                let ending = try await heads[round].value
+                try claim(try await followers[round].value == .served, "the one behind was not served")
+                try claim(limiters[round].running == 0 && limiters[round].waiting == 0, "not idle at the end")
+                (ending == .served ? heat.firstWon : heat.secondWon).add()
+            }
+        }
+    }
+
+    private typealias Waiter = Task<Ending, any Error>
+
+    private static func waiter(_ limiter: ConcurrencyLimiter, weight: Int, _ heat: Heat) -> Waiter {
+        Task {
+            defer { heat.ended.add() }
+            do {
+                try await limiter.acquire(weight: weight).release()
+                return .served
+            } catch is CancellationError {
+                return .cancelled
+            }
+        }
+    }
+
+    private static var idle: Scenario {
+        Scenario(
+            "limiter/release against waitUntilIdle", claim: "who waits for idleness is told",
+            sides: ("was idle", "had to wait")
+        ) { heat in
+            let limiters = (0..<heat.rounds).map { _ in ConcurrencyLimiter(concurrency: 2) }
+            let holders = limiters.map { Holder($0.tryAcquire()) }
+            await heat.race(
+                { holders[$0].drop() },
+                against: { round in
+                    let wasIdle = limiters[round].running == 0
+                    await limiters[round].waitUntilIdle()
+                    heat.ended.add()
+                    (wasIdle ? heat.firstWon : heat.secondWon).add()
+                })
+        }
+    }
+
+    // MARK: Machinery
+
+    private static func scenarios(
+        _ name: String, order: ConcurrencyLimiter.Order = .fifo, cancelled: String = "cancelled",
+        _ make: @escaping @Sendable (ConcurrencyLimiter, Holder) -> Contest
+    ) -> [Scenario] {
+        Contest.scenarios(name, claim: claimOfPlace, sides: ("granted", cancelled)) {
+            let limiter = ConcurrencyLimiter(concurrency: 1, order: order)
+            return make(limiter, Holder(limiter.tryAcquire()))
+        }
+    }
+
+    private static func contest(
+        _ limiter: ConcurrencyLimiter,
+        _ acquire: @escaping @Sendable () async throws -> ConcurrencyLimiter.Permit,
+        serve: @escaping @Sendable () -> Void, cancel: (@Sendable () -> Void)? = nil,
+        after: @escaping @Sendable () -> Void = {}
+    ) -> Contest {
+        Contest(
+            wait: {
+                do {
+                    try await acquire().release()
+                    return .served
+                } catch is CancellationError {
+                    return .cancelled
+                }
+            }, serve: serve, cancel: cancel,
+            check: { _ in
+                after()
+                try claim(limiter.running == 0 && limiter.waiting == 0, "not idle at the end")
+                try claim(limiter.tryAcquire() != nil, "the place is lost")
+            })
+    }
+}
+
+/// Somebody who has a place, and gives it back when told to.
+final class Holder: Sendable {
+    private let permit: Mutex<ConcurrencyLimiter.Permit?>
+
+    init(_ permit: consuming ConcurrencyLimiter.Permit?) { self.permit = Mutex(permit) }
+
+    func drop() {
+        let taken = permit.withLock { $0.take() }
+        _ = consume taken
+    }
+}
