@@ -1,0 +1,113 @@
+/// The shipped ``RateLimiter`` without its public face: a lock, the machine, a clock, and tasks that really suspend.
+///
+/// The clock is asked before the lock is taken, so two tasks may come with their times in the wrong order: the machine
+/// never counts back.
+final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration {
+    typealias Waiter = UnsafeContinuation<RateLimiterOutcome, Never>
+    typealias Machine = RateLimiterStateMachine<Waiter>
+
+    /// Nobody sleeps longer at a stretch: not all clocks can take a deadline centuries away.
+    private static var longestSleep: Duration { .seconds(86_400) }
+
+    private let clock: C
+    private let origin: C.Instant
+    let machine: Lock<Machine>
+
+    init(_ bucket: TokenBucket, clock: C) {
+        self.clock = clock
+        origin = clock.now
+        machine = Lock(Machine(bucket))
+    }
+
+    /// Attoseconds since the limiter was made.
+    private var now: Int128 { origin.duration(to: clock.now).attoseconds }
+
+    var tokens: Int {
+        let now = now
+        return machine.withLock { $0.tokens(at: now) }
+    }
+
+    func tryConsume(_ weight: Int) -> Bool {
+        let now = now
+        return machine.withLock { $0.tryConsume(weight, at: now) }
+    }
+
+    func consume(_ weight: Int, until deadline: C.Instant?) async throws {
+        try Task.checkCancellation()
+        let (now, last) = (now, deadline.map { origin.duration(to: $0).attoseconds })
+        let (action, burst) = machine.withLock { ($0.consume(weight, at: now, until: last), $0.bucket.burst) }
+        switch action {
+        case .granted: return
+        case .refused(let code): throw RateLimitError(code: code, weight: weight, burst: burst)
+        case .wait(let ticket):
+            switch await wait(ticket, until: deadline) {
+            case .granted: return
+            case .cancelled: throw CancellationError()
+            case .expired: throw RateLimitError(code: .deadline, weight: weight, burst: burst)
+            case .refused:
+                let burst = machine.withLock { $0.bucket.burst }
+                throw RateLimitError(code: .heavierThanBurst, weight: weight, burst: burst)
+            case .lead: preconditionFailure("A leader stopped waiting.")
+            }
+        }
+    }
+
+    func cancelWaiting() {
+        resume(machine.withLock { $0.cancelWaiting() })
+    }
+
+    func change(rate: Int, per period: Duration, burst: Int?) {
+        let now = now
+        resume(machine.withLock { $0.change(rate: rate, per: period, burst: burst, at: now) })
+    }
+
+    // MARK: Waiting
+
+    private func wait(_ ticket: Machine.Line.Ticket, until deadline: C.Instant?) async -> RateLimiterOutcome {
+        while true {
+            let plan = machine.withLock { $0.plan(ticket) }
+            let outcome: RateLimiterOutcome
+            let alarm = plan.map(instant)
+            if let deadline, alarm.map({ deadline <= $0 }) ?? true {
+                outcome = await ending(at: deadline, clock: clock) {
+                    let now = self.now
+                    self.resume(self.machine.withLock { $0.leave(ticket, .expired, at: now) })
+                } wait: {
+                    await suspend(ticket, plan)
+                }
+            } else if let alarm {
+                outcome = await ending(at: alarm, clock: clock) {
+                    let now = self.now
+                    self.resume(self.machine.withLock { $0.tick(at: now) })
+                } wait: {
+                    await suspend(ticket, plan)
+                }
+            } else {
+                outcome = await suspend(ticket, plan)
+            }
+            if outcome != .lead { return outcome }
+        }
+    }
+
+    private func suspend(_ ticket: Machine.Line.Ticket, _ plan: Machine.Plan?) async -> RateLimiterOutcome {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { (waiter: Waiter) in
+                let known = machine.withLock { $0.suspend(ticket, waiter, plan) }
+                if let known { waiter.resume(returning: known) }
+            }
+        } onCancel: {
+            let now = now
+            resume(machine.withLock { $0.leave(ticket, .cancelled, at: now) })
+        }
+    }
+
+    private func instant(_ plan: Machine.Plan) -> C.Instant {
+        let now = clock.now
+        let wait = plan.moment - origin.duration(to: now).attoseconds
+        return now.advanced(by: Duration(attoseconds: min(wait, Self.longestSleep.attoseconds)))
+    }
+
+    private func resume(_ wakes: [Machine.Wake]) {
+        for wake in wakes { wake.waiter.resume(returning: wake.outcome) }
+    }
+}
