@@ -1,0 +1,154 @@
+import TestSupport
+import Testing
+
+import SluiceConcurrency
+
+@Suite("concurrentMap and its kin, on async sequences")
+struct ConcurrentAsyncSequenceTests {
+    struct Broken: Error, Equatable { var number: Int }
+
+    /// Counts up without end, and notes what was taken.
+    struct Counter: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        let taken: Recorder<Int>
+        var number = 0
+
+        func makeAsyncIterator() -> Counter { self }
+
+        mutating func next() async -> Int? {
+            taken.note(number)
+            number += 1
+            return number - 1
+        }
+    }
+
+    let executor = ManualExecutor()
+
+    @Test func `results come in the order of the elements, whichever is done first`() async throws {
+        let gates = (0..<5).map { _ in Condition.makeCondition() }
+        let all = executor.spawnThrowing {
+            try await stream(of: 5).concurrentMap(limit: 5) { number in
+                await gates[number].condition.wait()
+                return number * 10
+            }
+        }
+        executor.runUntilIdle()
+        for number in [3, 1, 4, 0, 2] {
+            gates[number].signal.signal()
+            executor.runUntilIdle()
+        }
+        #expect(try await all.value == [0, 10, 20, 30, 40])
+    }
+
+    @Test(arguments: [1, 3]) func `an endless sequence is not drained ahead of the work`(limit: Int) {
+        let taken = Recorder<Int>()
+        let gates = (0..<100).map { _ in Condition.makeCondition() }
+        let task = executor.spawn { [limit] in
+            try? await Counter(taken: taken).concurrentForEach(limit: limit) { await gates[$0].condition.wait() }
+        }
+        executor.runUntilIdle()
+        #expect(taken.values == Array(0..<limit))
+        for number in 0..<10 {
+            gates[number].signal.signal()
+            executor.runUntilIdle()
+            #expect(taken.values == Array(0...(number + limit)))
+        }
+        task.cancel()
+        for gate in gates { gate.signal.signal() }
+        executor.runUntilIdle()
+        #expect(taken.values.count == 10 + limit)
+    }
+
+    @Test func `an error does not wait for a sequence that has nothing more to give`() async {
+        let (silent, continuation) = AsyncStream<Int>.makeStream()
+        continuation.yield(1)
+        continuation.yield(2)
+        let (gate, open) = Condition.makeCondition()
+        let task = executor.spawnThrowing {
+            try await silent.concurrentForEach(limit: 4) { number in
+                if number == 1 {
+                    await gate.wait()
+                    throw Broken(number: 1)
+                }
+            }
+        }
+        executor.runUntilIdle()
+        open.signal()
+        executor.runUntilIdle()
+
+        await #expect(throws: Broken(number: 1)) { try await task.value }
+        withExtendedLifetime(continuation) {}
+    }
+
+    @Test func `an error of the sequence cancels what is under way, and is thrown when that has ended`() async {
+        let (failing, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
+        continuation.yield(1)
+        continuation.finish(throwing: Broken(number: 9))
+        let (gate, open) = Condition.makeCondition()
+        let noted = Recorder<String>()
+        let task = executor.spawn {
+            do {
+                _ = try await failing.concurrentMap(limit: 4) { _ in
+                    await gate.wait()
+                    noted.note("ended, cancelled: \(Task.isCancelled)")
+                }
+            } catch {
+                noted.note("\(error)")
+            }
+        }
+        executor.runUntilIdle()
+        #expect(noted.values == [])
+        open.signal()
+        executor.runUntilIdle()
+        await task.value
+        #expect(noted.values == ["ended, cancelled: true", "\(Broken(number: 9))"])
+    }
+
+    @Test func `an end that only came with cancellation is not taken for the end`() async {
+        let (silent, continuation) = AsyncStream<Int>.makeStream()
+        continuation.yield(1)
+        let task = executor.spawnThrowing { try await silent.concurrentMap(limit: 4) { $0 } }
+        executor.runUntilIdle()
+        task.cancel()
+        executor.runUntilIdle()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        withExtendedLifetime(continuation) {}
+    }
+
+    @Test func `a real end gives the results, and nil is left out of a compact map`() async throws {
+        #expect(try await stream(of: 0).concurrentMap(limit: 2) { $0 } == [])
+        #expect(try await stream(of: 6).concurrentCompactMap(limit: 2) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
+    }
+
+    @Test @MainActor func `it is called from an actor, and the transform runs on none`() async throws {
+        let isolated = try await stream(of: 2).concurrentMap(limit: 2) { _ in #isolation == nil }
+        MainActor.preconditionIsolated()
+        #expect(isolated == [true, true])
+    }
+
+    @Test func `on all threads, errors, cancellation and the end race without losing anybody`() async {
+        let ended = Recorder<Int>()
+        for round in 0..<300 {
+            let task = Task {
+                try await stream(of: 20).concurrentMap(limit: 3) { number in
+                    if number == round % 40 { throw Broken(number: number) }
+                    return number
+                }
+            }
+            if round % 3 == 0 { task.cancel() }
+            switch await task.result {
+            case .success(let numbers): if numbers != Array(0..<20) { Issue.record("\(numbers)") }
+            case .failure(let error as Broken): #expect(error.number == round % 40)
+            case .failure(let error): #expect(error is CancellationError)
+            }
+            ended.note(round)
+        }
+        #expect(ended.values.count == 300)
+    }
+}
+
+private func stream(of count: Int) -> AsyncStream<Int> {
+    AsyncStream { continuation in
+        for number in 0..<count { continuation.yield(number) }
+        continuation.finish()
+    }
+}

@@ -1,0 +1,159 @@
+import TestSupport
+import Testing
+
+import SluiceConcurrency
+
+@Suite("concurrentMap and its kin, on sequences")
+struct ConcurrentSequenceTests {
+    struct Broken: Error, Equatable { var number: Int }
+
+    let executor = ManualExecutor()
+
+    @Test func `results come in the order of the elements, whichever is done first`() async throws {
+        let gates = (0..<5).map { _ in Condition.makeCondition() }
+        let all = executor.spawnThrowing {
+            try await (0..<5).concurrentMap(limit: 5) { number in
+                await gates[number].condition.wait()
+                return number * 10
+            }
+        }
+        executor.runUntilIdle()
+        for number in [3, 1, 4, 0, 2] {
+            gates[number].signal.signal()
+            executor.runUntilIdle()
+        }
+        #expect(try await all.value == [0, 10, 20, 30, 40])
+    }
+
+    @Test(arguments: [1, 3]) func `as many as the limit run at once, and no element is taken ahead of them`(limit: Int)
+    {
+        let taken = Recorder<Int>()
+        let started = Recorder<Int>()
+        let gates = (0..<100).map { _ in Condition.makeCondition() }
+        let endless = sequence(first: 0) { last in
+            taken.note(last + 1)
+            return last + 1
+        }
+        let task = executor.spawn { [limit] in
+            try? await endless.concurrentForEach(limit: limit) { number in
+                started.note(number)
+                await gates[number].condition.wait()
+            }
+        }
+        executor.runUntilIdle()
+        #expect(started.values == Array(0..<limit))
+        #expect(taken.values.count < limit)
+        for number in 0..<10 {
+            gates[number].signal.signal()
+            executor.runUntilIdle()
+            #expect(started.values == Array(0...(number + limit)))
+        }
+        task.cancel()
+        for gate in gates { gate.signal.signal() }
+        executor.runUntilIdle()
+        #expect(started.values.count == 10 + limit)
+    }
+
+    @Test func `the first error cancels the rest, and is thrown when all have ended`() async {
+        let started = Recorder<Int>()
+        let (gate, open) = Condition.makeCondition()
+        let task = executor.spawn { () -> [String] in
+            do {
+                try await (0..<10).concurrentForEach(limit: 3) { number in
+                    started.note(number)
+                    if number == 1 { throw Broken(number: number) }
+                    await gate.wait()
+                    // Those who notice that they are cancelled come later, with other errors.
+                    if Task.isCancelled { throw Broken(number: number) }
+                }
+                return []
+            } catch {
+                started.note(-1)
+                return ["\(error)"]
+            }
+        }
+        executor.runUntilIdle()
+        #expect(started.values == [0, 1, 2])
+        open.signal()
+        executor.runUntilIdle()
+        #expect(started.values == [0, 1, 2, -1])
+        #expect(await task.value == ["\(Broken(number: 1))"])
+    }
+
+    @Test func `a cancelled caller starts no more, and throws`() async {
+        let started = Recorder<Int>()
+        let (gate, open) = Condition.makeCondition()
+        let task = executor.spawnThrowing {
+            try await (0..<10).concurrentMap(limit: 2) { number in
+                started.note(number)
+                await gate.wait()
+                return Task.isCancelled
+            }
+        }
+        executor.runUntilIdle()
+        task.cancel()
+        open.signal()
+        executor.runUntilIdle()
+        #expect(started.values == [0, 1])
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `a caller that is cancelled when all have been started gets what they made of it`() async throws {
+        let (gate, open) = Condition.makeCondition()
+        let task = executor.spawnThrowing {
+            try await (0..<2).concurrentMap(limit: 5) { number in
+                await gate.wait()
+                return Task.isCancelled
+            }
+        }
+        executor.runUntilIdle()
+        task.cancel()
+        open.signal()
+        executor.runUntilIdle()
+        #expect(try await task.value == [true, true])
+    }
+
+    @Test func `nothing in, nothing out; nil is left out of a compact map`() async throws {
+        #expect(try await [Int]().concurrentMap(limit: 3) { $0 } == [])
+        #expect(try await (0..<6).concurrentCompactMap(limit: 3) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
+        #expect(try await [nil, 1].concurrentMap(limit: 1) { $0 } == [nil, 1])
+    }
+
+    @Test @MainActor func `the transform runs on no actor, unless it chooses one`() async throws {
+        let isolated = try await (0..<2).concurrentMap(limit: 2) { _ in #isolation == nil }
+        let chosen = try await (0..<2).concurrentMap(limit: 2) { @MainActor _ in
+            MainActor.preconditionIsolated()
+            return true
+        }
+        MainActor.preconditionIsolated()
+        #expect((isolated, chosen) == ([true, true], [true, true]))
+    }
+
+    @Test(arguments: 1...30) func `any order of jobs gives the same results`(seed: UInt64) async throws {
+        let executor = ManualExecutor(seed: seed)
+        let limit = Int(seed % 5) + 1
+        let running = Recorder<Int>()
+        let task = executor.spawnThrowing {
+            try await (0..<30).concurrentMap(limit: limit) { number in
+                running.note(1)
+                for _ in 0..<(number % 3) { await Task.yield() }
+                running.note(-1)
+                return number
+            }
+        }
+        executor.runUntilIdle()
+        #expect(try await task.value == Array(0..<30))
+        let atOnce = running.values.reduce(into: [0]) { $0.append($0.last! + $1) }
+        #expect(atOnce.max()! <= limit)
+    }
+
+    @Test func `a limit below one is refused with a sentence`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await [1].concurrentForEach(limit: 0) { _ in }
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #if DEBUG
+        #expect(message.contains("needs a limit of at least 1, not 0"))
+        #endif
+    }
+}
