@@ -81,10 +81,10 @@ extension KeyedLimiter {
         return try await body()
     }
 
-    /// Runs a body if there is a place for its key before the deadline; returns nil if there was none.
+    /// Runs a body as soon as there is a place for its key, or returns nil if a deadline comes first.
     ///
     ///     let soon = ContinuousClock.now + .seconds(2)
-    ///     let page = try await limiter.runIfAvailable(for: user, until: soon, clock: .continuous) { try await load() }
+    ///     let page = try await limiter.run(for: user, until: soon, clock: .continuous) { try await load() }
     ///
     /// The deadline bounds the wait, never the body. With a place free the body runs, also if the deadline is over. The
     /// body runs on the calling task and its isolation.
@@ -93,7 +93,7 @@ extension KeyedLimiter {
     ///   its turn, or ``cancelWaiting()`` is called.
     /// - Complexity: O(1) on average, and a child task for the clock where it waits. Waits in order of arrival within its
     ///   key; suspends, never blocks a thread.
-    public func runIfAvailable<Result: ~Copyable, C: Clock>(
+    public func run<Result: ~Copyable, C: Clock>(
         for key: Key, until deadline: C.Instant, clock: C, _ body: () async throws -> Result
     ) async throws -> Result? {
         switch await storage.enter(key, until: deadline, clock: clock) {

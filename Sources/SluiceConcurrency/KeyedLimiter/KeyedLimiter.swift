@@ -14,7 +14,7 @@
 /// | ``runUninterrupted(for:_:)`` | still waits its turn, and runs | what the body throws, typed |
 /// | ``runUnlessCancelled(for:_:)`` | gives up waiting | `CancellationError` |
 /// | ``runIfAvailable(for:_:)`` | never waits | what the body throws, typed |
-/// | ``runIfAvailable(for:until:clock:_:)`` | gives up waiting | `CancellationError`, or what the body throws |
+/// | ``run(for:until:clock:_:)`` | gives up waiting | `CancellationError`, or what the body throws |
 ///
 /// **Order.** Within a key, first come, first served. Among the keys, each in turn: a place that is given back goes to the
 /// key that has waited longest for its turn, and that key then goes to the end. So a key with a thousand waiting tasks

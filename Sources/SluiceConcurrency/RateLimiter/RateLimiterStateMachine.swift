@@ -36,8 +36,6 @@ struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
     private(set) var line = Line()
     /// What those in line want together.
     private(set) var queued: UInt128 = 0
-    /// What the waiter in each slot of the line wants.
-    private var weights: [Int] = []
     private var plans: UInt64 = 0
 
     init(_ bucket: TokenBucket) {
@@ -49,9 +47,6 @@ struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
         bucket.refill(until: now)
         return bucket.tokens
     }
-
-    /// How many weights are kept for slots of the line.
-    var weightCount: Int { weights.count }
 }
 
 // MARK: Events
@@ -62,11 +57,8 @@ extension RateLimiterStateMachine {
         if weight > bucket.burst { return .refused(.heavierThanBurst) }
         if tryConsume(weight, at: now) { return .granted }
         if let deadline, bucket.moment(of: queued + UInt128(weight)) > deadline { return .refused(.deadline) }
-        let ticket = line.join()
-        while weights.count < line.slotCount { weights.append(0) }
-        weights[ticket.slot] = weight
         queued += UInt128(weight)
-        return .wait(ticket)
+        return .wait(line.join(weight: UInt64(weight)))
     }
 
     /// A task wants tokens now or not at all.
@@ -77,8 +69,8 @@ extension RateLimiterStateMachine {
 
     /// A task in line asks until when to sleep; nil if it is not the first.
     func plan(_ ticket: Line.Ticket) -> Plan? {
-        guard line.isFirst(ticket) else { return nil }
-        return Plan(moment: bucket.moment(of: UInt128(weights[ticket.slot])), number: plans)
+        guard line.isFirst(ticket), let weight = line.firstWeight else { return nil }
+        return Plan(moment: bucket.moment(of: UInt128(weight)), number: plans)
     }
 
     /// A task in line suspends; returns how its wait ended, if that is known by now, or that it is to plan again.
@@ -114,7 +106,6 @@ extension RateLimiterStateMachine {
     /// All who wait give up; returns whom to resume.
     mutating func cancelWaiting() -> [Wake] {
         queued = 0
-        weights.removeAll(keepingCapacity: weights.count <= Line.slotsKept)
         return line.settleAll(.cancelled).map { Wake(waiter: $0, outcome: .cancelled) }
     }
 
@@ -125,9 +116,13 @@ extension RateLimiterStateMachine {
         let former = bucket.burst
         bucket.change(rate: rate, per: period, burst: burst ?? former)
         if bucket.burst < former {
-            for ticket in line.tickets where weights[ticket.slot] > bucket.burst {
-                take(ticket, .refused, &wakes)
+            var refused: UInt128 = 0
+            let waiters = line.settle(.refused) { [burst = bucket.burst] _, weight in
+                if weight > UInt64(burst) { refused += UInt128(weight) }
+                return weight > UInt64(burst)
             }
+            queued -= refused
+            wakes = waiters.map { Wake(waiter: $0, outcome: .refused) }
         }
         serve(&wakes)
         nudge(&wakes)
@@ -140,7 +135,9 @@ extension RateLimiterStateMachine {
 extension RateLimiterStateMachine {
     /// Grants those at the front whose tokens are there.
     private mutating func serve(_ wakes: inout [Wake]) {
-        while let ticket = line.firstTicket, bucket.take(weights[ticket.slot]) { take(ticket, .granted, &wakes) }
+        while let ticket = line.firstTicket, let weight = line.firstWeight, bucket.take(Int(weight)) {
+            take(ticket, .granted, &wakes)
+        }
     }
 
     /// Tells the first in line to lead, or to plan again; if it has not suspended yet it will notice when it does.
@@ -150,9 +147,8 @@ extension RateLimiterStateMachine {
     }
 
     private mutating func take(_ ticket: Line.Ticket, _ outcome: RateLimiterOutcome, _ wakes: inout [Wake]) {
-        queued -= UInt128(weights[ticket.slot])
+        queued -= UInt128(line.slots[ticket.slot].weight)
         if let waiter = line.settle(ticket, outcome) { wakes.append(Wake(waiter: waiter, outcome: outcome)) }
-        if line.isEmpty { weights.removeAll(keepingCapacity: weights.count <= Line.slotsKept) }
     }
 }
 
@@ -168,22 +164,6 @@ enum RateLimiterOutcome: Hashable, Sendable {
 }
 
 extension WaitingLine {
-    /// The first in line.
-    var firstTicket: Ticket? {
-        first == Self.none ? nil : Ticket(slot: first, serial: slots[first].serial)
-    }
-
-    /// All in line, in order. O(n).
-    var tickets: [Ticket] {
-        var found: [Ticket] = []
-        var index = first
-        while index != Self.none {
-            found.append(Ticket(slot: index, serial: slots[index].serial))
-            index = slots[index].next
-        }
-        return found
-    }
-
     func isFirst(_ ticket: Ticket) -> Bool { firstTicket == ticket }
 
     /// Returns the first waiter, to be resumed, and leaves it in line, where it suspends again; nil if it has not

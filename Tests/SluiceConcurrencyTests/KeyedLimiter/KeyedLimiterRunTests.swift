@@ -60,7 +60,7 @@ struct KeyedLimiterRunTests {
             notebook.lines.append("two")
             return notebook
         }
-        let kept = try await limiter.runIfAvailable(for: "a", until: clock.now, clock: clock) { notebook }
+        let kept = try await limiter.run(for: "a", until: clock.now, clock: clock) { notebook }
         let ticket = await limiter.run(for: "a") { Ticket(number: 9) }
         let maybe = await limiter.runIfAvailable(for: "a") { Ticket(number: 10) }
 
@@ -92,7 +92,7 @@ struct KeyedLimiterRunTests {
             await limiter.runUninterrupted(for: 2) { pictures += 1 }
             _ = await limiter.runIfAvailable(for: 1) { pictures += 1 }
             let clock = ContinuousClock()
-            _ = try await limiter.runIfAvailable(for: 1, until: clock.now, clock: clock) { pictures += 1 }
+            _ = try await limiter.run(for: 1, until: clock.now, clock: clock) { pictures += 1 }
         }
     }
 

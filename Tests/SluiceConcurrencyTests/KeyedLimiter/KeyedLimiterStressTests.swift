@@ -133,7 +133,7 @@ struct KeyedLimiterStressTests {
                         occupancy.leave(key)
                     }
                     await limiter.run(for: key) { await Task.yield() }
-                    _ = try? await limiter.runIfAvailable(
+                    _ = try? await limiter.run(
                         for: round, until: clock.now.advanced(by: .seconds(round)), clock: clock
                     ) { await Task.yield() }
                 }

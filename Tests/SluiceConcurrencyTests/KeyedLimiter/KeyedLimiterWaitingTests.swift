@@ -39,7 +39,7 @@ struct KeyedLimiterWaitingTests {
         let task = executor.spawn { [limiter, recorder, clock] in
             let deadline = clock.now.advanced(by: time)
             do {
-                let done: Void? = try await limiter.runIfAvailable(for: key, until: deadline, clock: clock) {
+                let done: Void? = try await limiter.run(for: key, until: deadline, clock: clock) {
                     recorder.note(name)
                 }
                 if done == nil { recorder.note("\(name) expired") }
