@@ -26,6 +26,7 @@ PRODUCTS = SCRATCH / "debug"
 # The one module that was built, or none if all were.
 ONLY = os.environ.get("SLUICE_ONLY")
 SAMPLES = ["README.md", "Sources/SluiceConcurrency/SluiceConcurrency.docc/ShareAStream.md",
+           "Sources/SluiceConcurrency/SluiceConcurrency.docc/WaitForACondition.md",
            "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/SluiceDownloads.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/TheQueue.md"]

@@ -1,4 +1,4 @@
-/// The error of ``withDeadline(_:clock:body:)`` if the body failed after the deadline had cancelled it.
+/// The error of ``withDeadline(_:clock:body:)-76ntw`` if the body failed after the deadline had cancelled it.
 public struct DeadlineExceeded: Error, CustomStringConvertible {
     /// The deadline, an instant of the clock that was passed in.
     public let deadline: any InstantProtocol

@@ -17,7 +17,7 @@
 /// A promise that cannot fail needs a value for it, for example `Promise<Picture?, Never>` and `.success(nil)`. So
 /// there is no hidden way to end that the types do not show.
 ///
-/// **Cancellation.** ``value`` waits also in a cancelled task; ``valueUnlessCancelled()`` does not. Cancelling one who
+/// **Cancellation.** `value` waits also in a cancelled task; ``valueUnlessCancelled()`` does not. Cancelling one who
 /// waits affects neither the promise nor the others.
 ///
 /// **Cost.** O(1) for each who waits. No thread is ever blocked for longer than a few instructions. The promise keeps
