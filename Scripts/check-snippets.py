@@ -27,6 +27,7 @@ PRODUCTS = SCRATCH / "debug"
 ONLY = os.environ.get("SLUICE_ONLY")
 SAMPLES = ["README.md", "Sources/SluiceConcurrency/SluiceConcurrency.docc/ShareAStream.md",
            "Sources/SluiceConcurrency/SluiceConcurrency.docc/WaitForACondition.md",
+           "Sources/SluiceConcurrency/SluiceConcurrency.docc/HandWorkOver.md",
            "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/SluiceDownloads.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/TheQueue.md"]

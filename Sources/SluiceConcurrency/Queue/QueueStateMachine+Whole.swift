@@ -1,7 +1,7 @@
 // What concerns the queue as a whole: its end, its elements at large, and those who look at it.
 extension QueueStateMachine {
     /// No more elements come; those who wait are let go.
-    @usableFromInline
+    @inlinable
     mutating func finish() {
         if isFinished { return }
         isFinished = true
@@ -15,7 +15,7 @@ extension QueueStateMachine {
     }
 
     /// The queue is gone: no more elements come, and nobody will observe it for ever.
-    @usableFromInline
+    @inlinable
     mutating func abandon() {
         isAbandoned = true
         finish()

@@ -163,14 +163,14 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
 
     // MARK: The whole
 
-    @usableFromInline
+    @inlinable
     func finish() {
         machine.withLock { $0.finish() }
         deliverMail()
     }
 
     /// The queue itself is gone.
-    @usableFromInline
+    @inlinable
     func abandon() {
         machine.withLock { $0.abandon() }
         deliverMail()

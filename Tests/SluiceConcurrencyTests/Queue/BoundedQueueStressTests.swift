@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue: many producers")
+@Suite("AsyncQueue: many producers", .timeLimit(.minutes(1)))
 struct BoundedQueueStressTests {
     @Test(arguments: [0, 1, 5])
     func `each element is delivered exactly once, and those of one producer in order`(capacity: Int) async throws {
