@@ -16,6 +16,10 @@ export SLUICE_ONLY=SluiceConcurrency
 # Reports fail the program that they are about (66), also when all its tests pass.
 export TSAN_OPTIONS="halt_on_error=0 exitcode=66 second_deadlock_stack=1 suppressions=$PWD/Scripts/thread-sanitizer.supp ${TSAN_OPTIONS:-}"
 
+if grep -rn 'Mutex[<(]' Tests/SluiceConcurrencyTests Tests/Stress Tests/TestSupport; then
+    echo "Tests take Guarded from TestSupport: the sanitizer reports what a Synchronization.Mutex protects."
+    exit 1
+fi
 products=.build-tsan/debug
 swift build --build-tests --sanitize=thread -Xswiftc -DSLUICE_PTHREAD_LOCK --scratch-path .build-tsan
 log=$(mktemp)

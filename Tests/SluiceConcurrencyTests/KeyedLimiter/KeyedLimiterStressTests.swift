@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 import Testing
 
@@ -14,7 +13,7 @@ struct KeyedLimiterStressTests {
             var mostInTotal = 0
         }
 
-        private let counts = Mutex(Counts())
+        private let counts = Guarded(Counts())
 
         func enter(_ key: Int) {
             counts.withLock {

@@ -1,10 +1,10 @@
-import Synchronization
+import TestSupport
 
 /// A place for a reference that can be dropped from anywhere.
 final class Slot<Value: Sendable>: Sendable {
-    private let value: Mutex<Value?>
+    private let value: Guarded<Value?>
 
-    init(_ value: Value?) { self.value = Mutex(value) }
+    init(_ value: Value?) { self.value = Guarded(value) }
 
     func take() -> Value? {
         value.withLock { value in

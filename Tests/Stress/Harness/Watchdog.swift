@@ -1,11 +1,11 @@
 import Foundation
-import Synchronization
+import TestSupport
 
 /// Ends the program with a report when a scenario makes no step for too long.
 ///
 /// A thread of its own, and no task: it must run also when the pool's threads all spin or wait.
 final class Watchdog: Sendable {
-    private let watched = Mutex<Heat?>(nil)
+    private let watched = Guarded<Heat?>(nil)
 
     init(stall: Int, seed: UInt64) {
         let thread = Thread { [self] in

@@ -1,5 +1,5 @@
+import Foundation
 import SluiceConcurrency
-import Synchronization
 import TestSupport
 
 /// Somebody waits in line for the only place.
@@ -162,13 +162,17 @@ enum LimiterContests {
 }
 
 /// Somebody who has a place, and gives it back when told to.
-final class Holder: Sendable {
-    private let permit: Mutex<ConcurrencyLimiter.Permit?>
+final class Holder: @unchecked Sendable {
+    // `lock` protects `permit`.
+    private let lock = NSLock()
+    private var permit: ConcurrencyLimiter.Permit?
 
-    init(_ permit: consuming ConcurrencyLimiter.Permit?) { self.permit = Mutex(permit) }
+    init(_ permit: consuming ConcurrencyLimiter.Permit?) { self.permit = permit }
 
     func drop() {
-        let taken = permit.withLock { $0.take() }
+        lock.lock()
+        let taken = permit.take()
+        lock.unlock()
         _ = consume taken
     }
 }

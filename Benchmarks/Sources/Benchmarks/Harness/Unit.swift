@@ -10,6 +10,9 @@ struct Unit: Sendable {
     /// Of a child process.
     static let peakMebibytes = Unit(label: "MiB peak") { ($0.peakBytes ?? .nan) / 1_048_576 }
 
+    /// Memory for each operation.
+    static let bytesEach = Unit(label: "B each") { Double($0.bytes) / Double($0.operations) }
+
     /// Operations in a second, under their own name: `files`, `reads`.
     static func perSecond(_ operations: String) -> Unit {
         Unit(label: "\(operations)/s") { Double($0.operations) / $0.seconds }

@@ -26,6 +26,11 @@ struct BenchmarkCommand: AsyncParsableCommand {
     @Option(help: .init("Also write the results to a file, anew after each row.", valueName: "file"))
     var json: String?
 
+    @Option(
+        help: .init(
+            "Fail unless just the rows were measured that this file lists, as --list prints them.", valueName: "file"))
+    var expected: String?
+
     @Option(help: .init("The sluice to run. By default the one beside this program.", valueName: "path"))
     var sluice: String?
 
@@ -37,7 +42,7 @@ struct BenchmarkCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let rows = Catalogue.rows.filter { row in filter.isEmpty || filter.contains { row.name.contains($0) } }
+        let rows = Catalogue.rows.filter { isWanted($0.name) }
         if rows.isEmpty { throw ValidationError("no row's name contains \(filter.joined(separator: " or "))") }
         if list {
             for row in rows { print("\(row.name), against \(row.peer)") }
@@ -57,9 +62,15 @@ struct BenchmarkCommand: AsyncParsableCommand {
             report.add(outcome)
             try report.write()
         }
+        if let expected {
+            let lines = try String(contentsOfFile: expected, encoding: .utf8).split(separator: "\n").map(String.init)
+            report.compare(with: lines.filter { Catalogue.isBuilt($0) && isWanted($0) })
+        }
         if !report.problems.isEmpty { print("\n" + report.problems.joined(separator: "\n")) }
         if report.isFailure { throw ExitCode.failure }
     }
+
+    private func isWanted(_ name: String) -> Bool { filter.isEmpty || filter.contains { name.contains($0) } }
 
     private var stage: Stage {
         let folder = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0]).deletingLastPathComponent()

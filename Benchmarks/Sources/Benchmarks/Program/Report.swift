@@ -28,6 +28,15 @@ struct Report {
         }
     }
 
+    /// Holds the rows that were measured against a list of `row, against peer` lines: none may be missing on either side.
+    mutating func compare(with expected: [String]) {
+        let measured = results.map { "\($0.row), against \($0.peer)" }
+        let missing = expected.filter { !measured.contains($0) }.map { "missing: \($0)" }
+        let unexpected = measured.filter { !expected.contains($0) }.map { "not in the list of expected rows: \($0)" }
+        problems += missing + unexpected
+        isFailure = isFailure || !missing.isEmpty || !unexpected.isEmpty
+    }
+
     /// Writes the results, if they are to be written.
     func write() throws {
         guard let json else { return }

@@ -1,119 +1,89 @@
 import SluiceConcurrency
 import Synchronization
 
-/// Tasks that really wait: all are in line behind one body, which then ends. Timed from there until the last has run.
+/// Tasks that really wait: all are in line behind one permit, which is then given back. Timed from there until the last has
+/// run.
 extension LimiterRows {
-    static var drained: [Row] { [againstHandOver, againstAllAtOnce, againstActorsLine] }
+    static var drained: [Row] {
+        let long = [
+            // The figure's peer: whoever is resumed resumes the next, which is what a limit of 1 has to do.
+            line(against: "continuations, one resumes the next", figure: .atMost(1.3)) { .handingOver() },
+            // Cheaper for the peer, and what a limiter cannot do: its tasks then run all at once.
+            line(against: "continuations, all resumed at once") { .allAtOnce() },
+            line(against: "an actor's line") { try await actorsLine() },
+        ]
+        return long + [10, 1_000, 100_000].map(growth)
+    }
 
-    private static let name = "limiter/drain of a long line"
-
-    /// The figure's peer: whoever is resumed resumes the next, which is what a limit of 1 has to do.
-    private static var againstHandOver: Row {
-        Row(name, .nanoseconds, against: "continuations, one resumes the next", figure: .atMost(1.3)) { stage, rounds in
+    private static func line(
+        against peer: String, figure: Figure? = nil, _ make: @escaping () async throws -> Crowd
+    ) -> Row {
+        Row("limiter/drain of a long line", .nanoseconds, against: peer, figure: figure) { stage, rounds in
             let count = stage.count(80_000, quick: 20_000)
-            try await rounds({ try await ours(count) }, { try await continuations(count, handingOver: true) })
+            try await rounds(
+                { try await drain(count, total: count, ours) },
+                {
+                    let crowd = try await make()
+                    return try await drain(count, total: count) { crowd }
+                })
         }
     }
 
-    /// Cheaper for the peer, and what a limiter cannot do: its tasks then run all at once.
-    private static var againstAllAtOnce: Row {
-        Row(name, .nanoseconds, against: "continuations, all resumed at once") { stage, rounds in
-            let count = stage.count(80_000, quick: 20_000)
-            try await rounds({ try await ours(count) }, { try await continuations(count, handingOver: false) })
+    /// What one waiter costs must not depend on how many there are.
+    private static func growth(_ count: Int) -> Row {
+        Row(
+            "limiter/drain of \(Format.number(Double(count))) waiters", .nanoseconds,
+            against: "continuations, one resumes the next"
+        ) { stage, rounds in
+            let total = max(count, stage.count(50_000, quick: 5_000))
+            try await rounds(
+                { try await drain(count, total: total, ours) },
+                { try await drain(count, total: total) { .handingOver() } })
         }
     }
 
-    private static var againstActorsLine: Row {
-        Row(name, .nanoseconds, against: "an actor's line") { stage, rounds in
-            let count = stage.count(80_000, quick: 20_000)
-            try await rounds({ try await ours(count) }, { try await actorsLine(count) })
-        }
+    /// A line behind a permit.
+    static func ours() -> Crowd {
+        ours { limiter in await limiter.run { 1 } }
     }
 
-    // MARK: Contenders
-
-    private static func ours(_ count: Int) async throws -> Sample {
+    static func ours(_ wait: @escaping @Sendable (ConcurrencyLimiter) async -> Int) -> Crowd {
         let limiter = ConcurrencyLimiter(concurrency: 1)
-        return try await drain(
-            count, waiting: { limiter.waiting }, first: { (body) in await limiter.run(body) },
-            waiter: { await limiter.run { 1 } })
+        let holder = Holder(limiter.tryAcquire())
+        return Crowd {
+            await wait(limiter)
+        } release: {
+            holder.release()
+        }
     }
 
-    private static func actorsLine(_ count: Int) async throws -> Sample {
+    private static func actorsLine() async throws -> Crowd {
         let limiter = ActorLimiter(concurrency: 1)
-        return try await drain(
-            count, waiting: { await limiter.waiting }, first: { (body) in await limiter.run(body) },
-            waiter: { await limiter.run { 1 } })
-    }
-
-    private static func continuations(_ count: Int, handingOver: Bool) async throws -> Sample {
-        let line = RawLine()
-        return try await drain(
-            count, waiting: { line.count },
-            first: { (body) in
-                await body()
-                if handingOver { line.resumeNext() } else { line.resumeAll() }
-            },
-            waiter: {
-                await line.wait()
-                if handingOver { line.resumeNext() }
-                return 1
-            })
-    }
-
-    /// Puts `count` tasks in line behind a body that waits for us, and times how long they take once it ends.
-    private static func drain(
-        _ count: Int, waiting: @escaping () async -> Int,
-        first: @escaping @Sendable (@Sendable () async -> Void) async -> Void,
-        waiter: @escaping @Sendable () async -> Int
-    ) async throws -> Sample {
-        let (holds, tellHolds) = Condition.makeCondition()
-        let (ended, end) = Condition.makeCondition()
-        return try await withThrowingTaskGroup(of: Int.self) { group in
-            group.addTask {
-                await first {
-                    tellHolds.signal()
-                    await ended.wait()
-                }
-                return 0
+        let (condition, signal) = Condition.makeCondition()
+        let (held, tellHeld) = Condition.makeCondition()
+        Task {
+            await limiter.run {
+                tellHeld.signal()
+                await condition.wait()
             }
-            await holds.wait()
-            for _ in 0..<count { group.addTask { await waiter() } }
-            while await waiting() < count { try await Task.sleep(for: .milliseconds(1)) }
-            return try await timed(count, expecting: count) {
-                end.signal()
-                var sum = 0
-                while let one = try await group.next() { sum += one }
-                return sum
-            }
+        }
+        await held.wait()
+        return Crowd {
+            await limiter.run { 1 }
+        } release: {
+            signal.signal()
         }
     }
 }
 
-/// Continuations in the order in which they came, behind a lock.
-private final class RawLine: Sendable {
-    private struct State {
-        var line: [UnsafeContinuation<Void, Never>] = []
-        var resumed = 0
-    }
-    private let state = Mutex(State())
+/// Somebody who has a place.
+private final class Holder: Sendable {
+    private let permit: Mutex<ConcurrencyLimiter.Permit?>
 
-    var count: Int { state.withLock { $0.line.count } }
+    init(_ permit: consuming ConcurrencyLimiter.Permit?) { self.permit = Mutex(permit) }
 
-    func wait() async {
-        await withUnsafeContinuation { continuation in state.withLock { $0.line.append(continuation) } }
-    }
-
-    func resumeNext() {
-        let next = state.withLock { state -> UnsafeContinuation<Void, Never>? in
-            guard state.resumed < state.line.count else { return nil }
-            defer { state.resumed += 1 }
-            return state.line[state.resumed]
-        }
-        next?.resume()
-    }
-
-    func resumeAll() {
-        for continuation in state.withLock({ $0.line }) { continuation.resume() }
+    func release() {
+        let taken = permit.withLock { $0.take() }
+        _ = consume taken
     }
 }

@@ -27,6 +27,40 @@ extension LimiterRows {
         }
     }
 
+    static var permits: [Row] {
+        Home.allCases.map { home in
+            Row(
+                "limiter/permit with a place free, from \(home.rawValue)", .nanoseconds, against: "CAS pair", slices: 25
+            ) {
+                stage, rounds in
+                let count = stage.count(40_000, quick: 20_000)
+                let limiter = ConcurrencyLimiter(concurrency: 10)
+                let word = Word()
+                try await rounds(
+                    {
+                        try await home.run {
+                            try await timed(count, expecting: count) { try await permits(limiter, count) }
+                        }
+                    },
+                    {
+                        try await home.run {
+                            try await timed(count, expecting: count) { word.addOneAndTakeItAway(count) }
+                        }
+                    })
+            }
+        }
+    }
+
+    private static func permits(_ limiter: ConcurrencyLimiter, _ count: Int) async throws -> Int {
+        var sum = 0
+        for _ in 0..<count {
+            let permit = try await limiter.acquire()
+            sum &+= permit.weight
+            permit.release()
+        }
+        return sum
+    }
+
     private static func name(_ home: Home) -> String { "limiter/run with a place free, from \(home.rawValue)" }
 
     private static func ours(_ limiter: ConcurrencyLimiter, _ count: Int) async -> Int {

@@ -1,3 +1,3 @@
 enum LimiterRows {
-    static var all: [Row] { uncontended + contended + drained }
+    static var all: [Row] { uncontended + permits + contended + drained + memory }
 }

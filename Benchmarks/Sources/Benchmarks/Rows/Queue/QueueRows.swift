@@ -4,10 +4,12 @@ import SluiceConcurrency
 import Synchronization
 
 enum QueueRows {
-    static var all: [Row] {
+    static var all: [Row] { unbounded + bounded + Home.allCases.map(againstDeque) + drained }
+
+    private static var unbounded: [Row] {
         [
-            againstStream(producers: 1, figure: .atLeast(6)), againstStream(producers: 4),
-            againstChannel(producers: 1), againstChannel(producers: 4), againstDeque,
+            againstStream(producers: 1, figure: .atLeast(6)), againstStream(producers: 4), againstStream(producers: 64),
+            againstChannel(producers: 1), againstChannel(producers: 4),
         ]
     }
 
@@ -47,22 +49,27 @@ enum QueueRows {
         }
     }
 
-    private static var againstDeque: Row {
-        Row("queue/100 in and 100 out, one task", .nanoseconds, against: "Deque behind a Mutex", slices: 25) {
-            stage, rounds in
+    private static func againstDeque(in home: Home) -> Row {
+        Row(
+            "queue/100 in and 100 out, from \(home.rawValue)", .nanoseconds, against: "Deque behind a Mutex", slices: 25
+        ) { stage, rounds in
             let batches = stage.count(400, quick: 100)
             let (count, total) = (batches * 100, batches * 99 * 50)
             try await rounds(
                 {
                     let queue = AsyncQueue<Int>()
-                    return try await timed(count, expecting: total) {
-                        batchwise(batches, put: { queue.enqueue($0) }, take: { queue.tryDequeue() })
+                    return try await home.run {
+                        try await timed(count, expecting: total) {
+                            batchwise(batches, put: { queue.enqueue($0) }, take: { queue.tryDequeue() })
+                        }
                     }
                 },
                 {
                     let deque = LockedDeque()
-                    return try await timed(count, expecting: total) {
-                        batchwise(batches, put: { deque.append($0) }, take: { deque.popFirst() })
+                    return try await home.run {
+                        try await timed(count, expecting: total) {
+                            batchwise(batches, put: { deque.append($0) }, take: { deque.popFirst() })
+                        }
                     }
                 })
         }
@@ -79,13 +86,16 @@ enum QueueRows {
         }
     }
 
-    /// Every producer puts the numbers below `each`; one consumer adds up all that it takes.
-    private static func exchange(
-        _ producers: Int, _ each: Int, put: @escaping @Sendable (Int) async -> Void, finish: @Sendable () -> Void,
-        take: @escaping @Sendable () async -> Int
+    /// Every producer puts the numbers below `each`; the consumers add up all that they take.
+    static func exchange(
+        _ producers: Int, _ each: Int, consumers: Int = 1, put: @escaping @Sendable (Int) async -> Void,
+        finish: @Sendable () -> Void, take: @escaping @Sendable () async -> Int
     ) async throws -> Sample {
         try await timed(producers * each, expecting: producers * each * (each - 1) / 2) {
-            async let taken = take()
+            async let taken = withTaskGroup(of: Int.self) { group in
+                for _ in 0..<consumers { group.addTask { await take() } }
+                return await group.reduce(0, &+)
+            }
             await withDiscardingTaskGroup { group in
                 for _ in 0..<producers {
                     group.addTask { for element in 0..<each { await put(element) } }
@@ -96,7 +106,7 @@ enum QueueRows {
         }
     }
 
-    private static func sum<Elements: AsyncSequence>(_ elements: Elements) async -> Int
+    static func sum<Elements: AsyncSequence>(_ elements: Elements) async -> Int
     where Elements.Element == Int, Elements.Failure == Never {
         var sum = 0
         for await element in elements { sum &+= element }

@@ -1,4 +1,4 @@
-/// Where the code that uses a limiter runs.
+/// Where the code that is timed runs.
 enum Home: String, CaseIterable {
     case nobody = "no isolation"
     case actor = "an actor"

@@ -1,0 +1,1 @@
+../../../../Tests/Stress/Harness/Memory.swift

@@ -1,0 +1,19 @@
+enum ConditionRows {
+    static var all: [Row] { waiting + pingPong + drained }
+}
+
+/// A peer: the one-shot event that one makes of an AsyncStream.
+struct StreamEvent: Sendable {
+    private let stream: AsyncStream<Never>
+    private let continuation: AsyncStream<Never>.Continuation
+
+    init() {
+        (stream, continuation) = AsyncStream.makeStream()
+    }
+
+    func wait() async {
+        for await _ in stream {}
+    }
+
+    func signal() { continuation.finish() }
+}

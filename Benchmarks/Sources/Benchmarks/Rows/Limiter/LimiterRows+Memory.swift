@@ -1,0 +1,13 @@
+import SluiceConcurrency
+
+/// What a task that waits takes, with the task itself, which is the same for the peer.
+extension LimiterRows {
+    static var memory: [Row] {
+        [
+            memoryRow("limiter/memory of a waiting task") { _ in ours() },
+            memoryRow("limiter/memory of a waiting task that can be cancelled", cancellable: true) { _ in
+                ours { limiter in (try? await limiter.run { () async throws in 1 }) ?? 0 }
+            },
+        ]
+    }
+}

@@ -1,0 +1,152 @@
+import SluiceConcurrency
+import TestSupport
+
+/// Waits for a value, for a state, and for whatever comes first.
+enum PromiseScenarios {
+    static var all: [Scenario] { promise + conditionDeadline + monitor + body + [claim] }
+
+    private static var promise: [Scenario] {
+        Contest.scenarios(
+            "promise/succeed against cancel", claim: "one outcome; who asks later gets the value",
+            sides: ("the value", "cancelled")
+        ) {
+            let (promise, resolver) = Promise<Int, any Error>.makePromise()
+            return Contest(
+                wait: {
+                    try await ending {
+                        let value = try await promise.valueUnlessCancelled()
+                        if value != 7 { throw Broken("another value") }
+                    }
+                },
+                serve: { _ = resolver.succeed(7) },
+                check: { _ in
+                    if try await promise.value != 7 { throw Broken("the value was lost") }
+                    if resolver.succeed(8) { throw Broken("it took a second value") }
+                })
+        }
+    }
+
+    private static var conditionDeadline: [Scenario] {
+        Contest.scenarios(
+            "condition/signal against deadline", claim: "one outcome; who waits later returns at once",
+            sides: ("signalled", "too late")
+        ) {
+            let (condition, signal) = Condition.makeCondition()
+            let clock = ManualClock()
+            return Contest(
+                wait: {
+                    let outcome = try await condition.wait(until: .init(offset: .seconds(1)), clock: clock)
+                    return outcome == .signalled ? .served : .cancelled
+                },
+                serve: { signal.signal() }, cancel: { clock.advance(by: .seconds(2)) },
+                check: { _ in if await condition.wait() != .signalled { throw Broken("the signal was lost") } })
+        }
+    }
+
+    private static var monitor: [Scenario] {
+        Contest.scenarios(
+            "monitor/withState against cancel of a claim",
+            claim: "the claim is made if wait returned, and not if it threw",
+            sides: ("claimed", "cancelled")
+        ) {
+            let monitor = Monitor(0)
+            return Contest(
+                wait: {
+                    try await ending {
+                        try await monitor.waitUnlessCancelled(claiming: { state -> Bool? in
+                            guard state > 0 else { return nil }
+                            state -= 1
+                            return true
+                        })
+                    }
+                },
+                serve: { monitor.withState { $0 += 1 } },
+                check: { ending in
+                    if monitor.state != (ending == .served ? 0 : 1) {
+                        throw Broken("\(ending), and \(monitor.state) left")
+                    }
+                })
+        }
+            + Contest.scenarios(
+                "monitor/withState against cancel of a predicate", claim: "one outcome", sides: ("held", "cancelled")
+            ) {
+                let monitor = Monitor(0)
+                return Contest(
+                    wait: { try await ending { try await monitor.waitUnlessCancelled(where: { $0 == 7 }) } },
+                    serve: { monitor.withState { $0 = 7 } },
+                    check: { _ in await monitor.wait(where: { $0 == 7 }) })
+            }
+    }
+
+    /// Two claim what is there once; the first to wait is cancelled.
+    private static var claim: Scenario {
+        Scenario(
+            "monitor/withState against cancel of the first of two", claim: "the second claims what the first does not",
+            sides: ("the first's", "the second's")
+        ) { heat in
+            let monitors = (0..<heat.rounds).map { _ in Monitor(0) }
+            let arrived = Counter()
+            func claimants() -> [Task<Bool, any Error>] {
+                monitors.map { monitor in
+                    Task {
+                        arrived.add()
+                        defer { heat.ended.add() }
+                        return try await monitor.waitUnlessCancelled(claiming: { state -> Bool? in
+                            guard state > 0 else { return nil }
+                            state -= 1
+                            return true
+                        })
+                    }
+                }
+            }
+            let first = claimants()
+            await spin { arrived.value == heat.rounds }
+            let second = claimants()
+            await spin { arrived.value == heat.rounds * 2 }
+            await heat.race({ round in monitors[round].withState { $0 += 1 } }, against: { first[$0].cancel() })
+            for round in monitors.indices {
+                // Whoever came second may have claimed it and left nothing for the first, who then was cancelled.
+                let got = (try? await first[round].value) != nil
+                if got { monitors[round].withState { $0 += 1 } }
+                _ = try await second[round].value
+                if monitors[round].state != 0 { throw Broken("\(monitors[round].state) left, or claimed twice") }
+                (got ? heat.firstWon : heat.secondWon).add()
+            }
+        }
+    }
+
+    private static var body: [Scenario] {
+        Contest.scenarios(
+            "with deadline/end of the body against the deadline", claim: "one outcome, and the body has ended",
+            sides: ("in time", "too late")
+        ) {
+            let (condition, signal) = Condition.makeCondition()
+            let clock = ManualClock()
+            let runs = Counter()
+            return Contest(
+                wait: {
+                    do {
+                        try await withDeadline(ManualClock.Instant(offset: .seconds(1)), clock: clock) {
+                            runs.add()
+                            defer { runs.add(-1) }
+                            try await condition.waitUnlessCancelled()
+                        }
+                        return .served
+                    } catch is DeadlineExceeded {
+                        return .cancelled
+                    }
+                },
+                serve: { signal.signal() }, cancel: { clock.advance(by: .seconds(2)) },
+                check: { _ in if runs.value != 0 { throw Broken("the body still runs") } })
+        }
+    }
+
+    private static func ending(_ body: () async throws -> some Any) async throws -> Ending {
+        do {
+            _ = try await body()
+            return .served
+        } catch is CancellationError {
+            return .cancelled
+        }
+    }
+}
