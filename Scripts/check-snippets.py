@@ -25,7 +25,8 @@ SCRATCH = ROOT / parser.parse_args().scratch
 PRODUCTS = SCRATCH / "debug"
 # The one module that was built, or none if all were.
 ONLY = os.environ.get("SLUICE_ONLY")
-SAMPLES = ["README.md", "Sources/SluiceConcurrency/SluiceConcurrency.docc/ShareAStream.md",
+SAMPLES = ["README.md", "Sources/SluiceConcurrency/SluiceConcurrency.docc/LimitPerUserAndInTotal.md",
+           "Sources/SluiceConcurrency/SluiceConcurrency.docc/ShareAStream.md",
            "Sources/SluiceConcurrency/SluiceConcurrency.docc/WaitForACondition.md",
            "Sources/SluiceConcurrency/SluiceConcurrency.docc/HandWorkOver.md",
            "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",

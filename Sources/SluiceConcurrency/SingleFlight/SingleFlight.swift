@@ -13,7 +13,8 @@
 /// **Nesting.** An operation that asks for its own key waits for itself, for ever.
 ///
 /// **Task.** The operation runs in a task of its own, on no actor, so that it outlives the caller who started it. It has
-/// the priority and the task-local values of that caller.
+/// the priority and the task-local values of that caller. Whoever joins with a higher priority does not raise it: start what
+/// is urgent at its priority, or let the operation run at one that suits all.
 ///
 /// **Order.** Operations of different keys are independent. Callers of one key are resumed in the order in which they came.
 ///
@@ -27,7 +28,13 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
     /// The result of the operation for `key`: of the one that runs, or of `operation`, which is then started.
     ///
-    /// - Throws: What the operation throws; `CancellationError` if the calling task is cancelled before it ends.
+    ///     let picture = try await flights.run(url) { try await network.download(url) }
+    ///
+    /// It waits for as long as the operation takes; to bound that, cancel the calling task.
+    ///
+    /// - Throws: What the operation throws; `CancellationError` if the calling task is cancelled before it ends. In a task
+    ///   that is cancelled already, nothing is started or joined.
+    /// - Complexity: O(1) on average, and a task for the caller who starts the operation. Suspends, never blocks a thread.
     public func run(_ key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await storage.run(key, operation)
     }
