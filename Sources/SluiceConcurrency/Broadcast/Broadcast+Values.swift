@@ -8,6 +8,18 @@ public enum BroadcastError<Failure: Error>: Error {
     case failed(Failure)
 }
 
+extension BroadcastError: CustomStringConvertible {
+    /// What happened, and what to do about it.
+    public var description: String {
+        switch self {
+        case .missed(let count):
+            "The subscriber missed \(count) elements: it was slower than its buffering allows. Take elements faster, or "
+                + "subscribe with a larger bound."
+        case .failed(let failure): "The broadcast failed: \(failure)"
+        }
+    }
+}
+
 extension Broadcast.Subscription {
     /// The elements as they are; throws if any is missing.
     ///

@@ -280,6 +280,7 @@ struct BroadcastTests {
             Issue.record("Two elements are missing.")
         } catch {
             guard case .missed(2) = error else { throw error }
+            #expect(error.description.contains("missed 2 elements"))
         }
 
         #expect(broadcast.subscriberCount == 0)

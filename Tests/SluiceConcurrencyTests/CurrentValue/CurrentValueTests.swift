@@ -138,6 +138,8 @@ struct CurrentValueTests {
 
         early.cancel()
         waiting.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a ended"])
         current.value = 1
         woken.cancel()
         executor.runUntilIdle()
