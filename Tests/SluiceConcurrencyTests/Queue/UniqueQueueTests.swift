@@ -11,6 +11,12 @@ struct UniqueQueueTests {
 
     let executor = ManualExecutor()
 
+    /// Lets go those who wait, so that a test of a queue that forgot them fails and does not hang.
+    private func finish<Element>(_ queue: AsyncQueue<Element>) {
+        queue.finish()
+        executor.runUntilIdle()
+    }
+
     @Test
     func `an element is not added while an equal one is pending`() {
         let queue = AsyncQueue(unique: \Song.id)
@@ -93,11 +99,12 @@ struct UniqueQueueTests {
         #expect(queue.tryDequeue() == 2)
         executor.runUntilIdle()
 
+        #expect(queue.tryDequeue() == 2)
+        executor.runUntilIdle()
+        finish(queue)
         await #expect(throws: CancellationError.self) { try await producers[0].value }
         #expect(try await producers[1].value == .enqueued)
         #expect(try await producers[2].value == .enqueued, "the one before it was taken by then")
-        #expect(queue.tryDequeue() == 2)
-        executor.runUntilIdle()
         #expect(try await producers[3].value == .enqueued)
     }
 
@@ -114,6 +121,7 @@ struct UniqueQueueTests {
         executor.runUntilIdle()
 
         #expect(queue.snapshot == [3, 4])
+        finish(queue)
         #expect(try await producers[0].value == .enqueued)
         #expect(try await producers[1].value == .alreadyPending)
         #expect(try await producers[2].value == .enqueued)
