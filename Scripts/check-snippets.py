@@ -25,10 +25,9 @@ SCRATCH = ROOT / parser.parse_args().scratch
 PRODUCTS = SCRATCH / "debug"
 # The one module that was built, or none if all were.
 ONLY = os.environ.get("SLUICE_ONLY")
-SAMPLES = ["README.md", "Sources/SluiceConcurrency/SluiceConcurrency.docc/LimitPerUserAndInTotal.md",
-           "Sources/SluiceConcurrency/SluiceConcurrency.docc/ShareAStream.md",
-           "Sources/SluiceConcurrency/SluiceConcurrency.docc/WaitForACondition.md",
-           "Sources/SluiceConcurrency/SluiceConcurrency.docc/HandWorkOver.md",
+# All articles of SluiceConcurrency that have a sample, and those of other modules that are named.
+ARTICLES = sorted((ROOT / "Sources/SluiceConcurrency/SluiceConcurrency.docc").glob("*.md"))
+SAMPLES = ["README.md", *(str(path.relative_to(ROOT)) for path in ARTICLES if "```swift" in path.read_text()),
            "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/SluiceDownloads.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/TheQueue.md"]

@@ -119,10 +119,18 @@ struct LimiterRunTests {
         }
         let ticket = await limiter.run { Ticket(number: 9) }
         let maybe = await limiter.runIfAvailable { Ticket(number: 10) }
+        let weighed = try await limiter.run(weight: 2) { () async throws in
+            notebook.lines.append("two and a half")
+            return Ticket(number: 11)
+        }
+        let timed = try await limiter.run(until: .now + .seconds(60), clock: .continuous) { () async throws in notebook
+        }
 
         same.lines.append("three")
-        #expect(notebook.lines == ["one", "two", "three"])
+        #expect(notebook.lines == ["one", "two", "two and a half", "three"])
         #expect(ticket.number == 9)
+        #expect(weighed.number == 11)
+        #expect(timed === notebook)
         switch consume maybe {
         case .some(let ticket): #expect(ticket.number == 10)
         case .none: Issue.record("There was a place.")
@@ -150,6 +158,18 @@ struct LimiterRunTests {
             try await limiter.runUnlessCancelled { pictures += 1 }
             await limiter.runUninterrupted { pictures += 1 }
             _ = await limiter.runIfAvailable { pictures += 1 }
+            try await limiter.run(weight: 1) {
+                preconditionIsolated("A body must run on the actor of the caller.")
+                pictures += 1
+            }
+            _ = try await limiter.run(until: .now + .seconds(60), clock: .continuous) {
+                preconditionIsolated("A body must run on the actor of the caller.")
+                pictures += 1
+            }
+            let permit = try await limiter.acquire()
+            preconditionIsolated("A caller must come back to its actor.")
+            pictures += permit.weight
+            permit.release()
         }
     }
 
@@ -162,7 +182,7 @@ struct LimiterRunTests {
             try await group.waitForAll()
         }
 
-        #expect(await album.pictures >= 80)
+        #expect(await album.pictures >= 140)
     }
 
     @MainActor
@@ -182,11 +202,19 @@ struct LimiterRunTests {
                     window.redraws += 1
                     await Task.yield()
                 }
+                _ = try? await single.run(until: .now + .seconds(60), clock: .continuous) { () async throws in
+                    MainActor.preconditionIsolated("A body must run on the actor of the caller.")
+                    window.redraws += 1
+                }
+                guard let permit = try? await single.acquire(weight: 1) else { return }
+                MainActor.preconditionIsolated("A caller must come back to its actor.")
+                window.redraws += 1
+                permit.release()
             }
         }
         for task in tasks { await task.value }
 
-        #expect(window.redraws == 10)
+        #expect(window.redraws == 30)
     }
 
     @Test
