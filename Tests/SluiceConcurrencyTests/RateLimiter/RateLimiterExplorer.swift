@@ -53,6 +53,8 @@ struct RateLimiterExplorer {
         var program: ArraySlice<Operation>
         var ticket: Machine.Line.Ticket?
         var wait = Wait.planning
+        /// Its sleep ended before it suspended.
+        var isAwakeEarly = false
     }
 
     struct State {
@@ -94,6 +96,10 @@ struct RateLimiterExplorer {
                     violation = "task \(first.task) is the first in line, and does not sleep"
                     return
                 }
+                let due = state.machine.bucket.moment(of: UInt128(first.weight))
+                if max(due, state.now) != max(plan.moment, state.now) {
+                    violation = "task \(first.task) sleeps until \(plan.moment), not \(due)"
+                }
                 state.now = max(state.now, plan.moment)
                 tick(&state)
                 stack.append(state)
@@ -109,11 +115,17 @@ struct RateLimiterExplorer {
         }
         func sleepIsOver(_ plan: Machine.Plan?) -> Bool { plan.map { $0.moment <= state.now } ?? false }
         switch runner.wait {
-        case .planning: return [{ $1.runners[task].wait = .planned($1.machine.plan(ticket)) }]
+        case .planning:
+            return [
+                {
+                    $1.runners[task].wait = .planned($1.machine.plan(ticket))
+                    $1.runners[task].isAwakeEarly = false
+                }
+            ]
         case .planned(let plan):
             let suspend = { (explorer: inout Self, state: inout State) in
                 let known = state.machine.suspend(ticket, task, plan)
-                state.runners[task].wait = .suspended(plan)
+                state.runners[task].wait = .suspended(state.runners[task].isAwakeEarly ? nil : plan)
                 if let known { explorer.resume(task, known, &state) }
             }
             // The sleep is over before the task has suspended; the plan is used up then.
@@ -159,7 +171,11 @@ struct RateLimiterExplorer {
             }
             resume(state.machine.leave(ticket, outcome, at: state.now), &state)
         case .pass(let time): state.now += time
-        case .earlyTick: tick(&state)
+        case .earlyTick:
+            if let first = state.naive.line.first?.task, case .planned = state.runners[first].wait {
+                state.runners[first].isAwakeEarly = true
+            }
+            tick(&state)
         case .change(let period, let burst):
             state.naive.refill(state.now)
             state.naive.parts = state.naive.parts * Int(period) / state.naive.period
