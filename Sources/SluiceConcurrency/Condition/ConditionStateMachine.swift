@@ -65,4 +65,3 @@ struct ConditionStateMachine<Outcome: Sendable, Waiter: Sendable>: Sendable {
 
 extension WaitEnd: Sendable where Outcome: Sendable {}
 extension WaitEnd: Hashable, Equatable where Outcome: Hashable {}
-extension ConditionStateMachine: Hashable, Equatable where Outcome: Hashable, Waiter: Hashable {}

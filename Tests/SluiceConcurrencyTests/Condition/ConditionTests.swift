@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Condition")
+@Suite("Condition", .timeLimit(.minutes(1)))
 struct ConditionTests {
     let executor = ManualExecutor()
 
