@@ -2,10 +2,21 @@
 # Races SluiceConcurrency for minutes, and checks each round. Pass --help for what it takes.
 #
 #     Scripts/stress.sh --filter limiter/ --rounds 2000000
+#     Scripts/stress.sh --self-check             # are faults that are put in on purpose reported?
 #
 # Built for release and without the modules above, in a folder of its own: races in a debug build are other races.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export SLUICE_ONLY=SluiceConcurrency
 swift build -c release --scratch-path .build-stress --product ConcurrencyStress >&2
-exec .build-stress/release/ConcurrencyStress "$@"
+program=.build-stress/release/ConcurrencyStress
+[[ ${1:-} == --self-check ]] || exec "$program" "$@"
+
+for fault in "lost:elements are left" "doubled:waits ended" "oneway:only ever went one way" "hang:HANGS: fault/hang"; do
+    said=$(SWIFT_BACKTRACE=enable=no "$program" --fault "${fault%%:*}" --rounds 20000 --stall 2 2>&1) && status=0 || status=$?
+    if ((status == 0)) || ! grep -q "${fault#*:}" <<<"$said"; then
+        printf '%s\nThis fault was put in on purpose and is not reported (%s): %s\n' "$said" "$status" "$fault"
+        exit 1
+    fi
+done
+echo "every fault that is put in on purpose is reported"

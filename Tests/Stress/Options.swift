@@ -24,7 +24,8 @@ struct Options: Sendable {
         --filter TEXT   only scenarios whose name contains this; may be given several times
         --stall N       seconds without a step after which a scenario counts as hung, 60 by default
         --list          the scenarios and what each round checks
-        --fault NAME    a fault put in on purpose instead: race (for ThreadSanitizer), lost, doubled, hang
+        --fault NAME    a fault put in on purpose instead: race (for ThreadSanitizer), lost, doubled, oneway,
+                        hang
 
         Most scenarios are contests: a waiter, and two who want to end its wait, each in a different way, at the same moment.
         "suspended" means that the waiter waits already; "entering" that it comes while both act. The table shows how

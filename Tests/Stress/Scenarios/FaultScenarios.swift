@@ -21,6 +21,9 @@ extension Catalogue {
                 for _ in 0..<heat.rounds { heat.ended.add(2) }
                 try claim(heat.ended.value == heat.rounds, "\(heat.ended.value) waits ended of \(heat.rounds)")
             },
+            Scenario("fault/oneway", claim: "a race goes both ways", sides: ("always", "never")) { heat in
+                heat.firstWon.add(heat.rounds)
+            },
             Scenario("fault/hang", claim: "a wait ends", sides: ("ended", "never")) { heat in
                 let (condition, signal) = Condition.makeCondition()
                 heat.firstAt.add()
