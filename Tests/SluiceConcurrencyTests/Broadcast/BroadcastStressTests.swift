@@ -4,7 +4,7 @@ import TestSupport
 
 @Suite("Broadcast: many tasks")
 struct BroadcastStressTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `with several senders each subscriber gets or misses each element, all in the same order`() async {
         let broadcast = Broadcast<Int, Never>()
         let (senders, each) = (3, 2_000)
@@ -49,7 +49,7 @@ struct BroadcastStressTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `subscribers that come and go at any moment get a part without a gap`() async {
         let broadcast = Broadcast<Int, Never>(replay: 3)
         await withTaskGroup(of: Void.self) { group in
@@ -83,7 +83,7 @@ struct BroadcastStressTests {
         #expect(broadcast.subscriberCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `cancel racing send and finish resumes each subscriber once`() async {
         for round in 0..<2_000 {
             let broadcast = Broadcast<Int, Never>()

@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Condition with a deadline", .timeLimit(.minutes(1)))
+@Suite("Condition with a deadline", .timeLimit(.minutes(5)))
 struct ConditionDeadlineTests {
     let executor = ManualExecutor()
     let clock = ManualClock()

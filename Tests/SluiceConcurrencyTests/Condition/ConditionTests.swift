@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Condition", .timeLimit(.minutes(1)))
+@Suite("Condition", .timeLimit(.minutes(5)))
 struct ConditionTests {
     let executor = ManualExecutor()
 

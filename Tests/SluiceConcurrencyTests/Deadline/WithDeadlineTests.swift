@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("withDeadline", .timeLimit(.minutes(1)))
+@Suite("withDeadline", .timeLimit(.minutes(5)))
 struct WithDeadlineTests {
     let executor = ManualExecutor()
     let clock = ManualClock()

@@ -84,7 +84,7 @@ struct KeyedLimiterStateMachineTests {
     /// A million in a release build.
     @Test func `very many keys, one after the other and all at once, are forgotten`() async {
         #if DEBUG
-        let keys = 50_000
+        let keys = 20_000
         #else
         let keys = 500_000
         #endif

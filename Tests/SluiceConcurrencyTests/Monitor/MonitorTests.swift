@@ -2,7 +2,7 @@ import SluiceConcurrency
 import TestSupport
 import Testing
 
-@Suite("Monitor", .timeLimit(.minutes(1)))
+@Suite("Monitor", .timeLimit(.minutes(5)))
 struct MonitorTests {
     let executor = ManualExecutor()
     let clock = ManualClock()

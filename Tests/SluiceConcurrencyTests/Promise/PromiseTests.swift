@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Promise", .timeLimit(.minutes(1)))
+@Suite("Promise", .timeLimit(.minutes(5)))
 struct PromiseTests {
     enum LoadError: Error, Equatable {
         case notFound

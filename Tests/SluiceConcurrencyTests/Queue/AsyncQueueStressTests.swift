@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue: many tasks", .timeLimit(.minutes(1)))
+@Suite("AsyncQueue: many tasks", .timeLimit(.minutes(5)))
 struct AsyncQueueStressTests {
     @Test
     func `each element is delivered exactly once, with several producers and consumers`() async {

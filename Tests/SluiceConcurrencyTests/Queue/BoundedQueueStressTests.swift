@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue: many producers", .timeLimit(.minutes(1)))
+@Suite("AsyncQueue: many producers", .timeLimit(.minutes(5)))
 struct BoundedQueueStressTests {
     @Test(arguments: [0, 1, 5])
     func `each element is delivered exactly once, and those of one producer in order`(capacity: Int) async throws {
