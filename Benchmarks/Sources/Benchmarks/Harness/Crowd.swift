@@ -4,8 +4,19 @@ import Synchronization
 struct Crowd: Sendable {
     /// Waits, and returns 1.
     let wait: @Sendable () async -> Int
+    /// How many wait for certain; nil where also those are let go who come late.
+    let count: (@Sendable () -> Int)?
     /// Lets go all who wait, or the first of them, if each then lets go the next.
     let release: @Sendable () -> Void
+
+    init(
+        wait: @escaping @Sendable () async -> Int, count: (@Sendable () -> Int)? = nil,
+        release: @escaping @Sendable () -> Void
+    ) {
+        self.wait = wait
+        self.count = count
+        self.release = release
+    }
 
     /// Raw continuations, resumed at once: the least that waiting costs.
     static func allAtOnce() -> Crowd {
@@ -13,6 +24,8 @@ struct Crowd: Sendable {
         return Crowd {
             await line.wait()
             return 1
+        } count: {
+            line.count
         } release: {
             line.resumeAll()
         }
@@ -27,6 +40,8 @@ struct Crowd: Sendable {
                 return 1
             } onCancel: {
             }
+        } count: {
+            line.count
         } release: {
             line.resumeAll()
         }
@@ -39,6 +54,8 @@ struct Crowd: Sendable {
             await line.wait()
             line.resumeNext()
             return 1
+        } count: {
+            line.count
         } release: {
             line.resumeNext()
         }
@@ -118,7 +135,8 @@ private func suspended(
             }
         }
         await arrivals.wait(for: count)
-        // The last have arrived but may not be suspended yet.
+        // The last have arrived but may not be in line yet.
+        if let waiting = crowd.count { while waiting() < count { await Task.yield() } }
         try await Task.sleep(for: .microseconds(200))
         try await body(&group)
     }
@@ -146,6 +164,8 @@ private final class RawLine: Sendable {
     func wait() async {
         await withUnsafeContinuation { continuation in state.withLock { $0.line.append(continuation) } }
     }
+
+    var count: Int { state.withLock { $0.line.count } }
 
     func resumeNext() {
         let next = state.withLock { state -> UnsafeContinuation<Void, Never>? in

@@ -52,6 +52,8 @@ extension LimiterRows {
         let holder = Holder(limiter.tryAcquire())
         return Crowd {
             await wait(limiter)
+        } count: {
+            limiter.waiting
         } release: {
             holder.release()
         }
