@@ -19,7 +19,7 @@ extension ResourceCache {
     /// No place of the limiter is held while waiting here, by anybody.
     func together(_ key: ResourceKey, _ work: @escaping @Sendable () async throws -> Data) async throws -> Data {
         let began = Began()
-        let data = try await flights.run(key) {
+        let data = try await flights.run(for: key) {
             began.isSet.store(true, ordering: .releasing)
             return try await work()
         }

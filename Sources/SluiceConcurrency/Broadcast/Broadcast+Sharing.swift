@@ -12,7 +12,8 @@ extension Broadcast {
     /// not be `Sendable`, and ends with the task that runs it. Nothing is sent before this is called, so those who are to
     /// get all elements subscribe before.
     ///
-    /// **Cancellation.** Cancelling the calling task ends the sequence, as most sequences do, and by that the broadcast.
+    /// **Cancellation.** If the calling task is cancelled, the broadcast fails with `CancellationError` where `Failure`
+    /// allows that, so that a part does not look like all; where it does not, it just ends.
     ///
     /// **Failure.** It does not throw: an error of the sequence goes to the subscribers.
     ///
@@ -29,7 +30,11 @@ extension Broadcast {
             while let element = try await iterator.next(isolation: #isolation) {
                 if send(element) == .finished { return }
             }
-            finish()
+            if Task.isCancelled, let error = CancellationError() as? Failure {
+                finish(throwing: error)
+            } else {
+                finish()
+            }
         } catch {
             finish(throwing: error)
         }

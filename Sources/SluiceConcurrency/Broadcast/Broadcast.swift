@@ -28,12 +28,12 @@
 /// Dropping the last reference to the broadcast finishes it, as nobody can send anything then: subscriptions do not keep
 /// it alive. Whoever holds the broadcast can send, so hand out subscriptions where others shall only receive.
 ///
-/// **Cost.** Sending is O(1) and O(number of subscribers that wait). Each element is kept once, whatever the number of
+/// **Cost.** Sending is O(1), plus O(number of subscribers that wait). Each element is kept once, whatever the number of
 /// subscribers, until all have got it. No thread is ever blocked for longer than a few instructions.
 public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
     /// What became of an element that was sent.
     public enum SendResult: Hashable, Sendable {
-        /// It is sent to all who subscribe at this moment, if only to nobody.
+        /// It is sent to all who subscribe at this moment, even if there is none.
         case sent
         /// The broadcast is finished; the element was not sent.
         case finished

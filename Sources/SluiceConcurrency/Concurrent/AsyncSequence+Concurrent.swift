@@ -1,5 +1,5 @@
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-    /// Transforms the elements, at most so many at once; the results come in the order of the elements.
+    /// Transforms the elements, at most `limit` at once; the results come in the order of the elements.
     ///
     ///     let pictures = try await lines.concurrentMap(limit: 8) { try await network.download($0) }
     ///
@@ -17,7 +17,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     /// where the sequence simply ends, as `AsyncStream` does: results for a part of it would look like all.
     ///
     /// **Cost.** An element is taken from the sequence only when a child task can be started for it, so whoever produces the
-    /// elements is not drained ahead of the work, and the sequence may be endless. The results are all kept.
+    /// elements is not drained ahead of the work. All results are kept, so the sequence must end; for one that does not, take
+    /// ``concurrentForEach(limit:_:)``.
     ///
     /// - Precondition: `limit` is at least 1.
     public func concurrentMap<Output: Sendable>(
@@ -33,7 +34,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         }
     }
 
-    /// Transforms the elements, at most so many at once, and leaves out those that become nil.
+    /// Transforms the elements, at most `limit` at once, and leaves out those that become nil.
     ///
     ///     let found = try await names.concurrentCompactMap(limit: 8) { try await store.song(named: $0) }
     ///

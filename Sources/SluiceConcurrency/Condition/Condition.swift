@@ -7,8 +7,8 @@
 /// Waiting is for those who hold the `Condition`, signalling for those who hold the ``Signal``. Once it is signalled, a
 /// condition stays signalled, and waiting for it returns at once.
 ///
-/// If the last reference to the signal goes away before it was used, nobody can ever signal. Those who wait are then
-/// let go with ``Outcome/abandoned``, so that none waits for ever, and so that a producer that failed does not look
+/// If the last reference to the signal goes away before it was used, or ``Signal/abandon()`` is called, nobody can ever
+/// signal. Those who wait are then resumed with ``Outcome/abandoned``, so that none waits for ever, and so that a producer that failed does not look
 /// like one that succeeded:
 ///
 ///     if await condition.wait() == .abandoned { throw ProducerFailed() }
@@ -17,7 +17,7 @@ public struct Condition: Sendable {
     public enum Outcome: Hashable, Sendable {
         /// ``Signal/signal()`` was called.
         case signalled
-        /// The last reference to the signal went away without that.
+        /// ``Signal/abandon()`` was called, or the last reference to the signal went away.
         case abandoned
     }
 
@@ -37,8 +37,8 @@ public struct Condition: Sendable {
     ///
     ///     await condition.wait()
     ///
-    /// It never returns before that, also not in a cancelled task; see ``waitUnlessCancelled()``. All who wait when the
-    /// signal comes are let go by it, in the order in which they came.
+    /// It never returns before that, not even in a cancelled task; see ``waitUnlessCancelled()``. All who wait when the
+    /// signal comes are resumed, in the order in which they came.
     ///
     /// - Returns: Whether there was a signal, or none can come any more.
     /// - Complexity: O(1). Suspends unless signalled already; never blocks a thread.
@@ -51,7 +51,7 @@ public struct Condition: Sendable {
     ///
     ///     try await condition.waitUnlessCancelled()
     ///
-    /// If it is signalled already, that is what is returned, also in a cancelled task. If signal and cancellation come
+    /// If it is signalled already, that is what is returned, even in a cancelled task. If signal and cancellation come
     /// at the same time, either may win; no other waiter is affected.
     ///
     /// - Returns: Whether there was a signal, or none can come any more.
@@ -67,7 +67,7 @@ public struct Condition: Sendable {
     ///
     ///     guard let outcome = try await condition.wait(until: deadline, clock: clock) else { throw TooLate() }
     ///
-    /// If it is signalled already, that is what is returned, also after the deadline and in a cancelled task. If
+    /// If it is signalled already, that is what is returned, even after the deadline and in a cancelled task. If
     /// signal, deadline and cancellation come at the same time, any may win; no other waiter is affected.
     ///
     /// Unlike ``wait()`` it ends when the task is cancelled: the clock sleeps in a child task, which is cancelled too,

@@ -57,8 +57,8 @@ public final class CurrentValue<Value: Sendable>: Sendable {
     ///
     /// The body runs under the lock: let it be short, and do not use this object in it, which traps. Nobody sees the value
     /// half changed. The old value lives until the lock was given back, so its `deinit` may use this object (what the body
-    /// itself makes and drops again ends under the lock); by that a collection of which the body changes an element is
-    /// copied once.
+    /// itself makes and drops again ends under the lock); the body works on a copy, so that a body which
+    /// changes one element of an array copies the array.
     ///
     /// - Returns: What the body returns.
     /// - Throws: What the body throws; the value is then as it was before, and nobody is told.

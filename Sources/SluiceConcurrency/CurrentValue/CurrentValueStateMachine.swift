@@ -29,7 +29,7 @@ struct CurrentValueStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
     mutating func replace(with new: Value) -> (old: Value, waiters: [Waiter]) {
         let old = value
         value = new
-        version += 1
+        if !isFinished { version += 1 }
         return (old, line.isEmpty ? [] : line.settleAll(.lookAgain))
     }
 

@@ -14,7 +14,7 @@ extension KeyedLimiter {
         return try await body()
     }
 
-    /// Runs a body that cannot throw as soon as there is a place for its key, also in a cancelled task.
+    /// Runs a body that cannot throw as soon as there is a place for its key, even in a cancelled task.
     ///
     ///     let count = await limiter.run(for: table) { await compute() }
     ///
@@ -31,7 +31,7 @@ extension KeyedLimiter {
         return await body()
     }
 
-    /// Runs a body as soon as there is a place for its key, also in a cancelled task, and keeps the type of its error.
+    /// Runs a body as soon as there is a place for its key, even in a cancelled task, and keeps the type of its error.
     ///
     ///     try await limiter.runUninterrupted(for: table) { () async throws(StoreError) in try await store.close() }
     ///
@@ -86,7 +86,7 @@ extension KeyedLimiter {
     ///     let soon = ContinuousClock.now + .seconds(2)
     ///     let page = try await limiter.run(for: user, until: soon, clock: .continuous) { try await load() }
     ///
-    /// The deadline bounds the wait, never the body. With a place free the body runs, also if the deadline is over. The
+    /// The deadline bounds the wait, never the body. With a place free the body runs, even if the deadline is over. The
     /// body runs on the calling task and its isolation.
     ///
     /// - Throws: What the body throws; `CancellationError` without having run the body if the task is cancelled before

@@ -1,11 +1,11 @@
 /// Lets at most a given number of tasks run for each key, and at most a given number in total; the others wait their turn.
 ///
-///     let limiter = KeyedLimiter<URL.Host>(perKey: 4, total: 32)
+///     let limiter = KeyedLimiter<String>(perKey: 4, total: 32)            // a host's name
 ///     let page = try await limiter.run(for: host) { try await network.download(url) }
 ///
 /// It is a ``ConcurrencyLimiter`` for many who share: users of a server, hosts that are asked, tables that are written. It
 /// executes nothing itself: the calling task runs the body where it runs anyway, and gets its result or error back. So
-/// neither needs to be `Sendable`.
+/// neither needs to be `Sendable`. It has no permits, weights or resizing.
 ///
 /// | | in a cancelled task | throws |
 /// |---|---|---|

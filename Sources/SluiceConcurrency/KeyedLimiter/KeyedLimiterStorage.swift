@@ -34,7 +34,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Waits for a place, also in a cancelled task.
+    /// Waits for a place, even in a cancelled task.
     func enterUninterrupted(_ key: Key) async {
         _ = await withUnsafeContinuation { (waiter: Waiter) in
             let action = machine.withLock { $0.enter(key, uninterrupted: waiter) }

@@ -54,7 +54,7 @@ extension ConcurrencyLimiter {
     /// - Throws: `CancellationError` if the task is cancelled before its turn, or ``cancelWaiting()`` is called;
     ///   ``WeightExceedsLimit`` if the limit is less than `weight`, or becomes so.
     /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
-    /// - Precondition: `weight` is at least 1.
+    /// - Precondition: `weight` is not negative. Zero waits its turn and takes nothing, so that an empty file is no mistake.
     public func acquire(weight: Int) async throws -> Permit {
         try await enter(weight: weight)
         return Permit(self, weight: weight)
@@ -70,7 +70,7 @@ extension ConcurrencyLimiter {
     /// - Throws: `CancellationError` if the task is cancelled before its turn, or ``cancelWaiting()`` is called;
     ///   ``WeightExceedsLimit`` if the limit is less than `weight`, or becomes so.
     /// - Complexity: O(1), and a child task for the clock if it has to wait. Suspends, never blocks a thread.
-    /// - Precondition: `weight` is at least 1.
+    /// - Precondition: `weight` is not negative. Zero waits its turn and takes nothing, so that an empty file is no mistake.
     public func acquire<C: Clock>(weight: Int = 1, until deadline: C.Instant, clock: C) async throws -> Permit? {
         try await enter(weight: weight, until: deadline, clock: clock) ? Permit(self, weight: weight) : nil
     }
@@ -82,7 +82,7 @@ extension ConcurrencyLimiter {
     /// It is nil also if `weight` is more than the limit. It never overtakes, and pays no attention to whether the task is
     /// cancelled. Synchronous, from anywhere; O(1).
     ///
-    /// - Precondition: `weight` is at least 1.
+    /// - Precondition: `weight` is not negative. Zero waits its turn and takes nothing, so that an empty file is no mistake.
     public func tryAcquire(weight: Int = 1) -> Permit? {
         Self.check(weight: weight)
         return storage.tryEnter(weight: UInt64(weight)) ? Permit(self, weight: weight) : nil
@@ -93,7 +93,7 @@ extension ConcurrencyLimiter {
 
 extension ConcurrencyLimiter {
     static func check(weight: Int) {
-        precondition(weight >= 1, "The weight of a request to a ConcurrencyLimiter is at least 1, not \(weight).")
+        precondition(weight >= 0, "The weight of a request to a ConcurrencyLimiter is not negative, as \(weight) is.")
     }
 
     /// Waits until `weight` is free.

@@ -5,9 +5,14 @@ extension ConcurrencyLimiter {
     ///
     /// The body runs on the calling task and its isolation, and its result or error is returned as it is.
     ///
-    /// - Throws: What the body throws; `CancellationError` without having run the body if the task is cancelled before
-    ///   its turn, or ``cancelWaiting()`` is called. Once it is its turn, the body runs.
-    /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
+    /// **The body decides which form this is.** With a `try` in it, it is the one that gives up when the task is cancelled;
+    /// without, the one that always runs. Write ``runUnlessCancelled(_:)`` or ``runUninterrupted(_:)`` where an edit of the
+    /// body must not change that.
+    ///
+    /// - Throws: What the body throws; `CancellationError` without having run the body if the task is cancelled while it
+    ///   waits, or was cancelled already, even if there is a place, or ``cancelWaiting()`` is called. Once it is its turn,
+    ///   the body runs.
+    /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
     @inlinable
     public func run<Result: ~Copyable>(_ body: () async throws -> Result) async throws -> Result {
         if try !enterUnlessCancelled(), await !enterForRun() { throw CancellationError() }
@@ -15,7 +20,7 @@ extension ConcurrencyLimiter {
         return try await body()
     }
 
-    /// Runs a body that cannot throw as soon as there is a place for it, also in a cancelled task.
+    /// Runs a body that cannot throw as soon as there is a place for it, even in a cancelled task.
     ///
     ///     let count = await limiter.run { await compute() }
     ///
@@ -25,7 +30,7 @@ extension ConcurrencyLimiter {
     ///
     /// The body runs on the calling task and its isolation.
     ///
-    /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
+    /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
     @inlinable
     public func run<Result: ~Copyable>(_ body: () async -> Result) async -> Result {
         if !enter() { await enterForRunUninterrupted() }
@@ -33,14 +38,14 @@ extension ConcurrencyLimiter {
         return await body()
     }
 
-    /// Runs a body as soon as there is a place for it, also in a cancelled task, and keeps the type of its error.
+    /// Runs a body as soon as there is a place for it, even in a cancelled task, and keeps the type of its error.
     ///
     ///     try await limiter.runUninterrupted { () async throws(StoreError) in try await store.close() }
     ///
     /// The body runs on the calling task and its isolation. It may look at `Task.isCancelled` itself.
     ///
     /// - Throws: Only what the body throws.
-    /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
+    /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
     @inlinable
     public func runUninterrupted<Result: ~Copyable, Failure: Error>(
         _ body: () async throws(Failure) -> Result
@@ -58,7 +63,7 @@ extension ConcurrencyLimiter {
     ///
     /// - Throws: `CancellationError` without having run the body if the task is cancelled before its turn, or
     ///   ``cancelWaiting()`` is called. Once it is its turn, the body runs.
-    /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
+    /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
     @inlinable
     public func runUnlessCancelled<Result: ~Copyable>(
         _ body: () async -> Result
@@ -101,7 +106,7 @@ extension ConcurrencyLimiter {
     ///   or ``cancelWaiting()`` is called, and ``WeightExceedsLimit`` if the limit is less than `weight`, or becomes so.
     /// - Complexity: O(1). Waits in the limiter's ``order``, and lets nobody behind it go first who needs less; suspends,
     ///   never blocks a thread.
-    /// - Precondition: `weight` is at least 1.
+    /// - Precondition: `weight` is not negative. Zero waits its turn and takes nothing, so that an empty file is no mistake.
     public func run<Result: ~Copyable>(
         weight: Int, _ body: () async throws -> Result
     ) async throws -> Result {
@@ -118,13 +123,13 @@ extension ConcurrencyLimiter {
     ///
     ///     let answer = try await limiter.run(until: .now + .seconds(2), clock: .continuous) { try await ask(server) }
     ///
-    /// The deadline bounds the waiting, not the body. If there is a place, the body runs also after the deadline. It runs on
+    /// The deadline bounds the waiting, not the body. If there is a place, the body runs even after the deadline. It runs on
     /// the calling task and its isolation.
     ///
     /// - Returns: What the body returns; nil if it did not run because the deadline came first.
     /// - Throws: As ``run(weight:_:)``.
     /// - Complexity: O(1), and a child task for the clock if it has to wait. Suspends, never blocks a thread.
-    /// - Precondition: `weight` is at least 1.
+    /// - Precondition: `weight` is not negative. Zero waits its turn and takes nothing, so that an empty file is no mistake.
     public func run<Result: ~Copyable, C: Clock>(
         weight: Int = 1, until deadline: C.Instant, clock: C, _ body: () async throws -> Result
     ) async throws -> Result? {
@@ -186,10 +191,9 @@ extension ConcurrencyLimiter {
 
     @usableFromInline
     func enterForRunIfAvailable() -> Bool {
-        holders?.enter()
-        if storage.tryEnter(weight: 1) { return true }
-        holders?.leave()
-        return false
+        guard storage.tryEnter(weight: 1) else { return false }
+        holders?.enterWithoutWaiting()
+        return true
     }
 
     @usableFromInline

@@ -19,7 +19,7 @@ extension ConcurrencyLimiter {
         }
     }
 
-    /// Waits for a place, also in a cancelled task.
+    /// Waits for a place, even in a cancelled task.
     func enterSlowlyUninterrupted() async {
         var request = request(weight: 1)
         request.isInterruptible = false

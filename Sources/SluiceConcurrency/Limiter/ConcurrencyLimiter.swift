@@ -64,8 +64,9 @@ public final class ConcurrencyLimiter: Sendable {
     ///   - concurrency: How many bodies may run at once, or the sum of their weights.
     ///   - order: Who is next, of those who wait.
     ///   - tracksHolders: Whether the program stops with an explanation when a body runs something on the same limiter,
-    ///     instead of waiting for ever now and then. It makes each run some 50 to 100 ns slower. It finds bodies that a
-    ///     task runs inside of its own body; not those of the body's child tasks, nor permits.
+    ///     instead of waiting for ever now and then. It makes each run slower. It finds bodies that a
+    ///     task runs inside of its own body, unless by ``runIfAvailable(_:)``, which does not wait; not those of the body's
+    ///     child tasks, nor permits.
     ///   - clock: What ``Metrics/waited`` is measured with; nil measures nothing.
     /// - Precondition: `concurrency` is at least 1; with none, every task would wait for ever. The most is 2⁴⁵ − 1.
     public init(

@@ -2,24 +2,38 @@
 ///
 /// A task is known by its address, which no other task has as long as it lives, and it lives as long as its body runs.
 final class LimiterHolders: Sendable {
-    private let tasks = Lock<Set<UInt>>([])
+    /// How many bodies each task runs: more than one only where the inner ones did not wait.
+    private let tasks = Lock<[UInt: Int]>([:])
 
     /// Records that the calling task runs a body; stops the program if it runs one already.
     ///
     /// Called before it waits for a place: afterwards nobody would be there to tell.
     func enter() {
         guard let task = Self.currentTask else { return }
-        let isNew = tasks.withLock { $0.insert(task).inserted }
+        let isNew = tasks.withLock { tasks in
+            if tasks[task] != nil { return false }
+            tasks[task] = 1
+            return true
+        }
         precondition(
             isNew,
             "A body of a ConcurrencyLimiter runs something on the same limiter. When all places are held like that, all wait "
                 + "for ever. Use one limiter per level, or run both parts in one body.")
     }
 
+    /// Records that the calling task runs a body, or another one, for which it did not wait.
+    func enterWithoutWaiting() {
+        guard let task = Self.currentTask else { return }
+        tasks.withLock { $0[task, default: 0] += 1 }
+    }
+
     /// Its body has ended, or never ran.
     func leave() {
         guard let task = Self.currentTask else { return }
-        _ = tasks.withLock { $0.remove(task) }
+        tasks.withLock { tasks in
+            guard let bodies = tasks[task] else { return }
+            tasks[task] = bodies == 1 ? nil : bodies - 1
+        }
     }
 
     private static var currentTask: UInt? {

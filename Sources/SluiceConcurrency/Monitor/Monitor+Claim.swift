@@ -1,5 +1,5 @@
 extension Monitor {
-    /// Waits until a claim succeeds, also in a cancelled task, and returns what was claimed.
+    /// Waits until a claim succeeds, even in a cancelled task, and returns what was claimed.
     ///
     ///     let connection = await pool.wait(claiming: { $0.popLast() })
     ///
@@ -25,7 +25,7 @@ extension Monitor {
     ///     let connection = try await pool.waitUnlessCancelled(claiming: { $0.popLast() })
     ///
     /// See ``wait(claiming:)``. A cancelled task has claimed nothing; if cancellation and a change come at the same
-    /// time, either may win. If the claim succeeds at once, that is what is returned, also in a cancelled task.
+    /// time, either may win. If the claim succeeds at once, that is what is returned, even in a cancelled task.
     ///
     /// - Returns: What the claim returns.
     /// - Throws: `CancellationError` if the task is cancelled first.
@@ -44,7 +44,7 @@ extension Monitor {
     ///
     ///     let connection = try await pool.wait(claiming: { $0.popLast() }, until: deadline, clock: clock)
     ///
-    /// See ``wait(claiming:)``. If the claim succeeds at once, that is what is returned, also after the deadline and in
+    /// See ``wait(claiming:)``. If the claim succeeds at once, that is what is returned, even after the deadline and in
     /// a cancelled task.
     ///
     /// - Returns: What the claim returns; nil if the deadline came first, and then nothing was claimed.

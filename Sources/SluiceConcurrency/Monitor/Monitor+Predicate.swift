@@ -1,5 +1,5 @@
 extension Monitor {
-    /// Waits until a predicate of the state holds, also in a cancelled task.
+    /// Waits until a predicate of the state holds, even in a cancelled task.
     ///
     ///     await monitor.wait(where: { $0.isLoaded })
     ///
@@ -18,7 +18,7 @@ extension Monitor {
     ///
     ///     try await monitor.waitUnlessCancelled(where: { $0.isLoaded })
     ///
-    /// If it holds already, this returns at once, also in a cancelled task. The predicate runs under the lock: see
+    /// If it holds already, this returns at once, even in a cancelled task. The predicate runs under the lock: see
     /// ``Monitor``.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first.
@@ -35,7 +35,7 @@ extension Monitor {
     ///
     ///     guard try await monitor.wait(where: { $0.isLoaded }, until: deadline, clock: clock) else { throw TooLate() }
     ///
-    /// If it holds already, this returns at once, also after the deadline and in a cancelled task. The predicate runs
+    /// If it holds already, this returns at once, even after the deadline and in a cancelled task. The predicate runs
     /// under the lock: see ``Monitor``.
     ///
     /// - Returns: True as soon as the predicate holds; false if the deadline came first.

@@ -23,7 +23,7 @@
 /// cancel tasks, which may deadlock; what they remove from the state is better returned than dropped there, as its
 /// `deinit` would run under the lock, too.
 ///
-/// **Cancellation.** `wait` waits also in a cancelled task; `waitUnlessCancelled` and the forms with a deadline do not.
+/// **Cancellation.** `wait` waits even in a cancelled task; `waitUnlessCancelled` and the forms with a deadline do not.
 /// Whoever leaves has claimed nothing, and whoever has claimed something gets it: never both, never neither.
 ///
 /// **Lifetime.** Whoever waits keeps the monitor alive. If all others drop it, nobody can change the state any more:

@@ -28,7 +28,7 @@ extension AsyncPriorityQueue {
 
             /// Takes the next element; nil if the queue is finished and empty, or the task is cancelled.
             ///
-            /// A cancelled task gets nil also while there are elements: they are left to others.
+            /// A cancelled task gets nil even while there are elements: they are left to others.
             @inlinable
             public mutating func next() async -> Element? {
                 await storage.next().element?.element
@@ -36,7 +36,7 @@ extension AsyncPriorityQueue {
 
             /// Takes the next element; nil if the queue is finished and empty, or the task is cancelled.
             ///
-            /// A cancelled task gets nil also while there are elements: they are left to others.
+            /// A cancelled task gets nil even while there are elements: they are left to others.
             @inlinable
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
                 await storage.next().element?.element

@@ -28,7 +28,7 @@ extension AsyncPriorityQueue {
     ///     try await queue.send(request, until: .now + .seconds(5), clock: .continuous)
     ///
     /// - Returns: What became of the element.
-    /// - Throws: ``QueueError`` with the code ``QueueError/Code/deadlineReached`` if the deadline comes first, and what
+    /// - Throws: ``QueueError`` with the code ``QueueError/Code/deadlineExceeded`` if the deadline comes first, and what
     ///   ``send(_:)`` throws. The element is then not in the queue.
     /// - Complexity: O(log n), and a child task while it waits, which has ended when this returns.
     @discardableResult
@@ -41,7 +41,7 @@ extension AsyncPriorityQueue {
     ///     let request = try await queue.dequeue(until: .now + .seconds(5), clock: .continuous)
     ///
     /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: ``QueueError`` with the code ``QueueError/Code/deadlineReached`` if the deadline comes first, or
+    /// - Throws: ``QueueError`` with the code ``QueueError/Code/deadlineExceeded`` if the deadline comes first, or
     ///   `CancellationError`. The next element then goes to another consumer.
     /// - Complexity: O(log n), and a child task while it waits, which has ended when this returns.
     public func dequeue<C: Clock>(until deadline: C.Instant, clock: C) async throws -> Element? {

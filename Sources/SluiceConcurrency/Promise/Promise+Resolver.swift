@@ -4,8 +4,9 @@ extension Promise {
     ///     let (promise, resolver) = Promise<Picture, any Error>.makePromise()
     ///     resolver.succeed(picture)
     ///
-    /// It may be shared and copied, and used from anywhere, synchronously. Only the first completion counts; each call
-    /// tells whether it was that. When the last reference goes away unused, the promise is completed as abandoned.
+    /// It may be shared between tasks, and used from anywhere, synchronously. Only the first completion counts; each call
+    /// tells whether it was that. When the last reference goes away unused, the promise is completed as abandoned;
+    /// a variable that is still in scope is a reference.
     public final class Resolver: Sendable {
         private let storage: ConditionStorage<Result<Value, Failure>>
         private let abandoned: Result<Value, Failure>
@@ -50,6 +51,15 @@ extension Promise {
         @discardableResult
         public func complete(with result: Result<Value, Failure>) -> Bool {
             storage.complete(result)
+        }
+
+        /// Says that there will be no value: completes the promise as if the last reference had gone away unused.
+        ///
+        /// - Returns: Whether this was the first completion.
+        /// - Complexity: O(number of waiting tasks). Never suspends, and blocks for no longer than a few instructions.
+        @discardableResult
+        public func abandon() -> Bool {
+            storage.complete(abandoned)
         }
     }
 }

@@ -17,7 +17,7 @@
 /// A promise that cannot fail needs a value for it, for example `Promise<Picture?, Never>` and `.success(nil)`. So
 /// there is no hidden way to end that the types do not show.
 ///
-/// **Cancellation.** `value` waits also in a cancelled task; ``valueUnlessCancelled()`` does not. Cancelling one who
+/// **Cancellation.** `value` waits even in a cancelled task; ``valueUnlessCancelled()`` does not. Cancelling one who
 /// waits affects neither the promise nor the others.
 ///
 /// **Cost.** O(1) for each who waits. No thread is ever blocked for longer than a few instructions. The promise keeps
@@ -47,7 +47,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
         makePromise(ifAbandoned: .failure(PromiseAbandoned()))
     }
 
-    /// Waits for the value, also in a cancelled task.
+    /// Waits for the value, even in a cancelled task.
     ///
     ///     let picture = try await promise.value
     ///
@@ -57,7 +57,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
         get async throws(Failure) { try await storage.wait().get() }
     }
 
-    /// Waits for the value or the error, also in a cancelled task.
+    /// Waits for the value or the error, even in a cancelled task.
     ///
     ///     if case .failure(let error) = await promise.result { show(error) }
     ///
@@ -70,7 +70,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
     ///
     ///     let picture = try await promise.valueUnlessCancelled()
     ///
-    /// If the promise is completed already, that is what is returned or thrown, also in a cancelled task. If completion
+    /// If the promise is completed already, that is what is returned or thrown, even in a cancelled task. If completion
     /// and cancellation come at the same time, either may win; no other waiter is affected.
     ///
     /// - Throws: The error that the promise was completed with; `CancellationError` if the task is cancelled first.
@@ -84,7 +84,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
     ///
     ///     let picture = try await promise.value(until: deadline, clock: clock) ?? placeholder
     ///
-    /// If the promise is completed already, that is what is returned or thrown, also after the deadline and in a
+    /// If the promise is completed already, that is what is returned or thrown, even after the deadline and in a
     /// cancelled task.
     ///
     /// - Returns: The value; nil if the deadline came first.
@@ -105,7 +105,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
 }
 
 extension Promise where Failure == Never {
-    /// Waits for the value, also in a cancelled task.
+    /// Waits for the value, even in a cancelled task.
     ///
     ///     let answer = await promise.value
     ///

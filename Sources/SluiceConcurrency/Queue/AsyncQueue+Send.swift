@@ -9,7 +9,7 @@ extension AsyncQueue {
     /// **Order.** Producers that wait get places in the order in which they started to wait, and nobody overtakes them.
     ///
     /// **Cancellation.** If the task is cancelled before there is a place, this throws `CancellationError` and the element is
-    /// never delivered. Once it is in the queue, this returns, also in a cancelled task. If both happen at the same time
+    /// never delivered. Once it is in the queue, this returns, even in a cancelled task. If both happen at the same time
     /// either may win, but never both and never neither.
     ///
     /// - Returns: What became of the element. Only a dropping policy or `unique:` can make that anything but
@@ -29,7 +29,7 @@ extension AsyncQueue {
     /// If there is a place now, the deadline does not matter. All else is as in ``send(_:)``.
     ///
     /// - Returns: What became of the element.
-    /// - Throws: ``QueueError`` with the code ``QueueError/Code/deadlineReached`` if the deadline comes first, and what
+    /// - Throws: ``QueueError`` with the code ``QueueError/Code/deadlineExceeded`` if the deadline comes first, and what
     ///   ``send(_:)`` throws. The element is then not in the queue.
     /// - Complexity: O(1), amortised, and a child task while it waits, which has ended when this returns.
     @discardableResult
@@ -44,7 +44,7 @@ extension AsyncQueue {
     /// If there is an element now, the deadline does not matter. All else is as in ``dequeue()``.
     ///
     /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: ``QueueError`` with the code ``QueueError/Code/deadlineReached`` if the deadline comes first, or
+    /// - Throws: ``QueueError`` with the code ``QueueError/Code/deadlineExceeded`` if the deadline comes first, or
     ///   `CancellationError`. The next element then goes to another consumer.
     /// - Complexity: O(1), amortised, and a child task while it waits, which has ended when this returns.
     public func dequeue<C: Clock>(until deadline: C.Instant, clock: C) async throws -> Element? {

@@ -61,12 +61,13 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
 
     @usableFromInline let storage: QueueStorage<FIFOBuffer<Element>>
 
-    /// Creates an empty queue that is never full.
+    /// Creates an empty queue without a bound: what nobody takes stays in memory. Where producers can be faster than
+    /// consumers, give it a capacity.
     public init() {
         storage = QueueStorage()
     }
 
-    /// Creates an empty queue with room for so many pending elements.
+    /// Creates an empty queue with room for at most `capacity` pending elements.
     ///
     ///     let pages = AsyncQueue<Page>(capacity: 4, overflow: .suspend)
     ///
@@ -78,7 +79,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
         storage = QueueStorage(capacity: capacity, policy: overflow.policy)
     }
 
-    /// Creates an empty queue that is never full, and has no two pending elements with equal keys.
+    /// Creates an empty queue without a bound that has no two pending elements with equal keys.
     ///
     ///     let queue = AsyncQueue(unique: \Song.id)
     ///     let names = AsyncQueue<String>(unique: \.self)
@@ -92,7 +93,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
         storage = QueueStorage(unique: KeySet(key: key))
     }
 
-    /// Creates an empty queue with room for so many pending elements, no two of which have equal keys.
+    /// Creates an empty queue with room for at most `capacity` pending elements, no two of which have equal keys.
     ///
     ///     let visible = AsyncQueue(capacity: 50, overflow: .dropOldest, unique: \Thumbnail.url)
     ///
@@ -119,9 +120,9 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     ///
     ///     queue.enqueue(id)
     ///
-    /// If a consumer waits, the one that has waited longest gets the element. If the queue is full, its ``Overflow`` policy
-    /// applies; with ``Overflow/suspend`` the element is refused, because this cannot wait: use `send`, or look at the
-    /// result.
+    /// If a consumer waits, the one that has waited longest gets the element. **On a full queue this never waits**: the
+    /// ``Overflow`` policy applies, and with ``Overflow/suspend`` the element is *refused*. Use ``send(_:)`` there, or
+    /// `guard queue.enqueue(id).isEnqueued else { … }`.
     ///
     /// - Returns: What became of the element. In a queue without capacity and without `unique:` it is added, unless the
     ///   queue is finished.

@@ -16,7 +16,7 @@ public struct QueueError: Error, Hashable, Sendable {
         /// The queue is full, and its overflow policy is to reject.
         case full
         /// The deadline came first.
-        case deadlineReached
+        case deadlineExceeded
     }
 
     /// What kind of failure it is, for programs.
@@ -33,7 +33,7 @@ public struct QueueError: Error, Hashable, Sendable {
         case .finished: "Stop producing; or call finish() only when every producer has ended."
         case .full:
             "Try again later, or make the queue with the overflow policy .suspend so that send waits for a place."
-        case .deadlineReached: "Allow more time, add consumers, or give the queue more capacity."
+        case .deadlineExceeded: "Allow more time, add consumers, or give the queue more capacity."
         }
     }
 }
@@ -45,7 +45,7 @@ extension QueueError: CustomStringConvertible {
             switch code {
             case .finished: "The queue is finished."
             case .full: "The queue is full."
-            case .deadlineReached: "The deadline came before the queue had a place or an element."
+            case .deadlineExceeded: "The deadline came before the queue had a place or an element."
             }
         return "\(message) \(remedy)"
     }

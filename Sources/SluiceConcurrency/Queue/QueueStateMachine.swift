@@ -15,7 +15,7 @@ enum QueueDelivery<Item> {
         case .element(let element): return element
         case .finished: return nil
         case .cancelled: throw CancellationError()
-        case .expired: throw QueueError(code: .deadlineReached)
+        case .expired: throw QueueError(code: .deadlineExceeded)
         }
     }
 }

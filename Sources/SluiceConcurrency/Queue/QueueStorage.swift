@@ -94,7 +94,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         case .alreadyPending: return .alreadyPending
         case .finished: throw QueueError(code: .finished)
         case .cancelled: throw CancellationError()
-        case .expired: throw QueueError(code: .deadlineReached)
+        case .expired: throw QueueError(code: .deadlineExceeded)
         }
     }
 

@@ -5,7 +5,7 @@ public struct RateLimitError: Error, Hashable, Sendable, CustomStringConvertible
         /// More tokens were asked for than the limiter ever holds.
         case heavierThanBurst
         /// The tokens are not there before the deadline.
-        case deadline
+        case deadlineExceeded
     }
 
     /// The kind of reason.
@@ -21,8 +21,8 @@ public struct RateLimitError: Error, Hashable, Sendable, CustomStringConvertible
         case .heavierThanBurst:
             "A rate limiter that holds at most \(burst) tokens cannot give \(weight) at once. "
                 + "Take them in several parts, or make the burst larger."
-        case .deadline:
-            "The \(weight) tokens are not there before the deadline."
+        case .deadlineExceeded:
+            "\(weight) tokens will not be there by the deadline. Allow more time, ask for fewer, or raise the rate."
         }
     }
 }

@@ -90,7 +90,7 @@ extension RateLimiter {
     /// It fails at once if, at the rate as it is and with all who wait before it, they cannot be there by then: whoever
     /// cannot be served learns it while there is still time to do something else. (That some of those may yet give up is
     /// not counted on.) Tokens that come at the very moment of the deadline are in time, and tokens that are there already
-    /// are taken, also if the deadline is over.
+    /// are taken, even if the deadline is over.
     ///
     /// - Parameter weight: how many. Zero waits its turn and takes none.
     /// - Throws: ``RateLimitError`` if they are not there in time, or more than the burst; `CancellationError` if the task is

@@ -56,7 +56,7 @@ extension RateLimiterStateMachine {
     mutating func consume(_ weight: Int, at now: Int128, until deadline: Int128? = nil) -> ConsumeAction {
         if weight > bucket.burst { return .refused(.heavierThanBurst) }
         if tryConsume(weight, at: now) { return .granted }
-        if let deadline, bucket.moment(of: queued + UInt128(weight)) > deadline { return .refused(.deadline) }
+        if let deadline, bucket.moment(of: queued + UInt128(weight)) > deadline { return .refused(.deadlineExceeded) }
         queued += UInt128(weight)
         return .wait(line.join(weight: UInt64(weight)))
     }

@@ -43,7 +43,7 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
             switch await wait(ticket, until: deadline) {
             case .granted: return
             case .cancelled: throw CancellationError()
-            case .expired: throw RateLimitError(code: .deadline, weight: weight, burst: burst)
+            case .expired: throw RateLimitError(code: .deadlineExceeded, weight: weight, burst: burst)
             case .refused:
                 let burst = machine.withLock { $0.bucket.burst }
                 throw RateLimitError(code: .heavierThanBurst, weight: weight, burst: burst)

@@ -1,14 +1,15 @@
 /// Runs an operation once for all who ask for the same key at the same time.
 ///
 ///     let flights = SingleFlight<URL, Picture>()
-///     let picture = try await flights.run(url) { try await network.download(url) }
+///     let picture = try await flights.run(for: url) { try await network.download(url) }
 ///
 /// The first to ask for a key starts the operation; those who ask while it runs wait for it and get the same result or the
 /// same error. Who asks later starts it anew: nothing is kept, this is no cache.
 ///
 /// **Cancellation.** Each caller can be cancelled on its own: it gets `CancellationError` at once, and the operation goes
 /// on for the others. When the last caller leaves, the operation is cancelled, and that caller returns when it has ended:
-/// nothing is left running that nobody waits for. Who asks for the key in the meantime starts a new operation.
+/// nothing is left running that nobody waits for. It throws even if the operation completed all the same: that value is
+/// dropped. Who asks for the key in the meantime starts a new operation.
 ///
 /// **Nesting.** An operation that asks for its own key waits for itself, for ever.
 ///
@@ -23,25 +24,25 @@
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let storage = SingleFlightStorage<Key, Value>()
 
-    /// Nothing in flight.
+    /// Creates a single flight with no operation under way.
     public init() {}
 
     /// The result of the operation for `key`: of the one that runs, or of `operation`, which is then started.
     ///
-    ///     let picture = try await flights.run(url) { try await network.download(url) }
+    ///     let picture = try await flights.run(for: url) { try await network.download(url) }
     ///
     /// It waits for as long as the operation takes; to bound that, cancel the calling task.
     ///
     /// - Throws: What the operation throws; `CancellationError` if the calling task is cancelled before it ends. In a task
     ///   that is cancelled already, nothing is started or joined.
     /// - Complexity: O(1) on average, and a task for the caller who starts the operation. Suspends, never blocks a thread.
-    public func run(_ key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    public func run(for key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await storage.run(key, operation)
     }
 
-    /// How many operations are under way, for display: it may have changed before the caller looks at it.
-    public var count: Int { storage.count }
+    /// How many operations a caller could join, for display: it may have changed before the caller looks at it.
+    public var running: Int { storage.count }
 
     /// Whether an operation for `key` is under way that a caller would join.
-    public func isInFlight(_ key: Key) -> Bool { storage.isInFlight(key) }
+    public func isRunning(for key: Key) -> Bool { storage.isInFlight(key) }
 }

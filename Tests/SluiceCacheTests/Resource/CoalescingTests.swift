@@ -118,7 +118,7 @@ import Testing
                     for task in tasks { task.cancel() }
                     for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
                     while origin.metrics.running > 0 { await Task.yield() }
-                    #expect(cache.limiter.running == 0 && cache.flights.count == 0)
+                    #expect(cache.limiter.running == 0 && cache.flights.running == 0)
                     #expect(cache.statistics.fetched == 0)
                     try await expectConsistent(cache, entries: 0)
                 }

@@ -71,6 +71,19 @@ struct BroadcastSharingTests {
     }
 
     @Test
+    func `where any error may be thrown, a sequence that was cancelled does not look complete`() async {
+        let broadcast = Broadcast<Int, any Error>()
+        let (stream, _) = AsyncThrowingStream<Int, any Error>.makeStream()
+        let subscription = broadcast.subscribe()
+        let sharing = Task { await broadcast.run(sharing: stream) }
+
+        sharing.cancel()
+        await sharing.value
+
+        await #expect(throws: CancellationError.self) { for try await _ in subscription {} }
+    }
+
+    @Test
     func `sharing returns once the broadcast is finished by somebody else`() async {
         let broadcast = Broadcast<Int, Unplugged>()
         let counter = Counter(to: 10)

@@ -64,6 +64,20 @@ struct ConditionTests {
     }
 
     @Test
+    func `a producer that fails tells those who wait, though others still hold the signal`() async {
+        let (condition, signal) = Condition.makeCondition()
+        let waiter = executor.spawn { await condition.wait() }
+        executor.runUntilIdle()
+
+        signal.abandon()
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(await waiter.value == .abandoned)
+        #expect(await condition.wait() == .abandoned)
+    }
+
+    @Test
     func `a signal that was used is not abandoned when it is dropped`() async {
         func signalled() -> Condition {
             let (condition, signal) = Condition.makeCondition()

@@ -20,6 +20,12 @@ struct CurrentValueStateMachineTests {
         var isFinished = false
         var seen = [0, 0]
 
+        mutating func change(to value: Int) {
+            // After the end it is a change that nobody is told of.
+            if isFinished { changes.removeLast() }
+            changes.append(value)
+        }
+
         mutating func next(_ name: Int) -> Next {
             if seen[name] == changes.count { return isFinished ? .finished : .wait }
             seen[name] = changes.count
@@ -37,7 +43,7 @@ struct CurrentValueStateMachineTests {
                 var (machine, model, seen) = (machine, model, seen)
                 switch step {
                 case 0:
-                    model.changes.append(left)
+                    model.change(to: left)
                     #expect(machine.replace(with: left).old == model.changes[model.changes.count - 2])
                 case 1:
                     model.isFinished = true

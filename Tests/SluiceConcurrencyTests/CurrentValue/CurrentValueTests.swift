@@ -112,6 +112,18 @@ struct CurrentValueTests {
     }
 
     @Test
+    func `one who follows sees the end, though the value still changes`() async {
+        var iterator = current.values.makeAsyncIterator()
+        #expect(await iterator.next() == 0)
+        current.finish()
+
+        current.value = 1
+        #expect(await iterator.next() == nil)
+        current.value = 2
+        #expect(await iterator.next() == nil)
+    }
+
+    @Test
     func `dropping the last reference ends those who follow, after the newest value`() {
         var dropped: CurrentValue<Int>? = CurrentValue(0)
         follow("a", dropped!.values)

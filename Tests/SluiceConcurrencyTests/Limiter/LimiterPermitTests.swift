@@ -172,14 +172,33 @@ struct LimiterPermitTests {
     }
 
     @Test
-    func `a weight below one stops the program with a sentence`() async {
+    func `a negative weight stops the program with a sentence`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = ConcurrencyLimiter(concurrency: 1).tryAcquire(weight: 0)
+            _ = ConcurrencyLimiter(concurrency: 1).tryAcquire(weight: -1)
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #if DEBUG
-        #expect(message.contains("is at least 1, not 0"))
+        #expect(message.contains("is not negative, as -1 is"))
         #endif
+    }
+
+    @Test
+    func `a request for nothing waits its turn, takes nothing, and gives nothing back`() async throws {
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+        let permit = try limiter.take()
+        try await limiter.run(weight: 0) { () async throws in #expect(limiter.running == 1) }
+        acquire("one", of: limiter)
+        acquire("none", of: limiter, weight: 0)
+        #expect(recorder.values == [], "somebody waits, so it does, too")
+
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["one", "none"])
+        #expect(limiter.running == 0)
+        #expect(limiter.metrics.waiting == 0)
+        try limiter.take(0).release()
+        await limiter.waitUntilIdle()
     }
 
     // MARK: Resizing

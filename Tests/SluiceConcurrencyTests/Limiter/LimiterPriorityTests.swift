@@ -155,6 +155,11 @@ struct LimiterPriorityTests {
             for _ in 0..<50 { group.addTask { await limiter.run { await Task.yield() } } }
         }
         #expect(limiter.running == 0)
-        await limiter.run {}
+        let inner = await limiter.run { await limiter.runIfAvailable { 1 } }
+        #expect(inner == nil, "it does not wait, so it is no mistake")
+        let wide = ConcurrencyLimiter(concurrency: 2, tracksHolders: true)
+        let both = await wide.run { await wide.runIfAvailable { wide.running } }
+        #expect(both == 2)
+        await wide.run {}
     }
 }

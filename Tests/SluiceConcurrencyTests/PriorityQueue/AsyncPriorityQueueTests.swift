@@ -165,7 +165,7 @@ struct AsyncPriorityQueueTests {
         executor.runUntilIdle()
         clock.advance(by: .seconds(1))
         executor.runUntilIdle()
-        await #expect(throws: QueueError(code: .deadlineReached)) { try await consumer.value }
+        await #expect(throws: QueueError(code: .deadlineExceeded)) { try await consumer.value }
 
         queue.enqueue(Request("a", 1))
         let producer = executor.spawnThrowing { [clock] in
@@ -174,7 +174,7 @@ struct AsyncPriorityQueueTests {
         executor.runUntilIdle()
         clock.advance(by: .seconds(1))
         executor.runUntilIdle()
-        await #expect(throws: QueueError(code: .deadlineReached)) { try await producer.value }
+        await #expect(throws: QueueError(code: .deadlineExceeded)) { try await producer.value }
         #expect(names(queue.snapshot) == "a")
     }
 

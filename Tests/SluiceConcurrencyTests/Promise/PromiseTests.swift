@@ -13,6 +13,19 @@ struct PromiseTests {
     let clock = ManualClock()
 
     @Test
+    func `a resolver that gives up completes the promise as abandoned, and only if it is the first`() async {
+        let (promise, resolver) = Promise<Int, any Error>.makePromise()
+        #expect(resolver.abandon())
+        #expect(!resolver.succeed(1))
+        await #expect(throws: PromiseAbandoned.self) { try await promise.value }
+
+        let (kept, other) = Promise<Int, any Error>.makePromise()
+        #expect(other.succeed(1))
+        #expect(!other.abandon())
+        #expect(try! await kept.value == 1)
+    }
+
+    @Test
     func `all who wait get the value, in order, and all who come later`() async throws {
         let (promise, resolver) = Promise<String, any Error>.makePromise()
         let recorder = Recorder<String>()

@@ -179,7 +179,7 @@ struct BoundedQueueTests {
 
     @Test
     func `the error says what to do`() {
-        for code in [QueueError.Code.finished, .full, .deadlineReached] {
+        for code in [QueueError.Code.finished, .full, .deadlineExceeded] {
             let error = QueueError(code: code)
             #expect("\(error)".hasSuffix(error.remedy))
             #expect(error.remedy.hasSuffix("."))

@@ -34,7 +34,7 @@ struct QueueDeadlineTests {
         #expect(clock.sleeperCount == 1)
         pass(1)
 
-        await #expect(throws: QueueError(code: .deadlineReached)) { try await consumer.value }
+        await #expect(throws: QueueError(code: .deadlineExceeded)) { try await consumer.value }
         queue.enqueue(1)
         #expect(queue.snapshot == [1])
     }
@@ -69,7 +69,7 @@ struct QueueDeadlineTests {
         executor.runUntilIdle()
         pass(3)
 
-        await #expect(throws: QueueError(code: .deadlineReached)) { try await producer.value }
+        await #expect(throws: QueueError(code: .deadlineExceeded)) { try await producer.value }
         #expect(queue.tryDequeue() == 1)
         executor.runUntilIdle()
         #expect(try await patient.value == .enqueued)

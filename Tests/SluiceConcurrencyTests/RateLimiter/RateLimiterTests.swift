@@ -157,12 +157,12 @@ struct RateLimiterTests {
         consume(3, "in line")
         consume(2, "too late", within: .seconds(4.999))
         consume(2, "just in time", within: .seconds(5))
-        #expect(recorder.values == ["burst", "too late deadline"])
+        #expect(recorder.values == ["burst", "too late deadlineExceeded"])
         #expect(limiter.waiting == 2)
 
         pass(3)
         pass(2)
-        #expect(recorder.values == ["burst", "too late deadline", "in line", "just in time"])
+        #expect(recorder.values == ["burst", "too late deadlineExceeded", "in line", "just in time"])
         expectNoTrace()
     }
 
@@ -180,9 +180,9 @@ struct RateLimiterTests {
         executor.runUntilIdle()
 
         pass(2)
-        #expect(recorder.values == ["burst", "leader deadline"])
+        #expect(recorder.values == ["burst", "leader deadlineExceeded"])
         pass(1)
-        #expect(recorder.values == ["burst", "leader deadline", "follower deadline"])
+        #expect(recorder.values == ["burst", "leader deadlineExceeded", "follower deadlineExceeded"])
         pass(7)
         #expect(recorder.values.last == "patient")
         expectNoTrace()

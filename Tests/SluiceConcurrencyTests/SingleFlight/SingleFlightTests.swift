@@ -12,7 +12,7 @@ import Testing
         // When
         let callers = (0..<10).map { number in
             executor.spawnThrowing {
-                try await flights.run("key") {
+                try await flights.run(for: "key") {
                     started.note(number)
                     await gate.pass()
                     return 42
@@ -22,21 +22,21 @@ import Testing
         executor.runUntilIdle()
         await gate.arrivals(1)
         executor.runUntilIdle()
-        #expect(flights.count == 1 && flights.isInFlight("key"))
+        #expect(flights.running == 1 && flights.isRunning(for: "key"))
         await gate.open()
-        let driver = Task.detached { for _ in 0..<1_000_000 where flights.isInFlight("key") { await Task.yield() } }
+        let driver = Task.detached { for _ in 0..<1_000_000 where flights.isRunning(for: "key") { await Task.yield() } }
         await driver.value
         executor.runUntilIdle()
         // Then
         for caller in callers { #expect(try await caller.value == 42) }
         #expect(started.values == [0])
-        #expect(flights.count == 0)
+        #expect(flights.running == 0)
     }
 
     @Test func `who asks later starts anew`() async throws {
         let flights = SingleFlight<String, Int>()
-        #expect(try await flights.run("key") { 1 } == 1)
-        #expect(try await flights.run("key") { 2 } == 2)
+        #expect(try await flights.run(for: "key") { 1 } == 1)
+        #expect(try await flights.run(for: "key") { 2 } == 2)
     }
 
     @Test func `an error goes to all who wait, and is not kept`() async throws {
@@ -44,7 +44,7 @@ import Testing
         let flights = SingleFlight<String, Int>()
         let gate = Gate()
         let first = Task {
-            try await flights.run("key") {
+            try await flights.run(for: "key") {
                 await gate.pass()
                 throw Broken()
             }
@@ -52,7 +52,7 @@ import Testing
         await gate.arrivals(1)
         await gate.open()
         await #expect(throws: Broken.self) { try await first.value }
-        #expect(try await flights.run("key") { 3 } == 3)
+        #expect(try await flights.run(for: "key") { 3 } == 3)
     }
 
     @Test func `a cancelled caller leaves at once and the operation goes on for the others`() async throws {
@@ -63,9 +63,9 @@ import Testing
             await gate.pass()
             return Task.isCancelled ? -1 : 42
         }
-        let first = Task { try await flights.run("key", operation) }
+        let first = Task { try await flights.run(for: "key", operation) }
         await gate.arrivals(1)
-        let second = Task { try await flights.run("key", operation) }
+        let second = Task { try await flights.run(for: "key", operation) }
         // When the one who started it is cancelled; if the second has not joined yet, it starts an operation of its own
         first.cancel()
         await #expect(throws: CancellationError.self) { try await withGateOpenAfterwards(gate, first) }
@@ -85,7 +85,7 @@ import Testing
         let gate = Gate()
         let ended = Recorder<Bool>()
         let caller = Task {
-            try await flights.run("key") {
+            try await flights.run(for: "key") {
                 await gate.pass()
                 ended.note(Task.isCancelled)
                 return 1
@@ -98,7 +98,7 @@ import Testing
         // Then
         await #expect(throws: CancellationError.self) { try await caller.value }
         #expect(ended.values == [true])
-        #expect(flights.count == 0)
+        #expect(flights.running == 0)
     }
 
     @Test func `a task that is cancelled already starts nothing`() async {
@@ -106,7 +106,7 @@ import Testing
         let started = Recorder<Int>()
         let caller = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await flights.run("key") {
+            return try await flights.run(for: "key") {
                 started.note(1)
                 return 1
             }
@@ -121,13 +121,13 @@ import Testing
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<4 {
                     group.addTask {
-                        let task = Task { try await flights.run(round % 3) { round } }
+                        let task = Task { try await flights.run(for: round % 3) { round } }
                         if number % 2 == 0 { task.cancel() }
                         _ = await task.result
                     }
                 }
             }
         }
-        #expect(flights.count == 0)
+        #expect(flights.running == 0)
     }
 }

@@ -36,7 +36,7 @@ enum BoundedQueueScenarios {
             let (queue, clock) = (full(), ManualClock())
             return Contest(
                 wait: {
-                    try await send(to: queue, givingUp: .deadlineReached) {
+                    try await send(to: queue, givingUp: .deadlineExceeded) {
                         _ = try await queue.send(2, until: .init(offset: .seconds(1)), clock: clock)
                     }
                 },

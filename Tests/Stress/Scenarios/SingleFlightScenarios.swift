@@ -20,7 +20,7 @@ enum SingleFlightScenarios {
                 Task {
                     joined.add()
                     defer { heat.ended.add() }
-                    return try await flights.run(round) {
+                    return try await flights.run(for: round) {
                         await gates[round].condition.wait()
                         ending.keepMaximum(round + 1)
                         var random = SeededRandom(seed: heat.seed &+ UInt64(round))
@@ -46,7 +46,7 @@ enum SingleFlightScenarios {
                 try claim(try await second[round].value == round, "the other got another value")
                 (got != nil ? heat.firstWon : heat.secondWon).add()
             }
-            try claim(flights.count == 0, "\(flights.count) are in flight")
+            try claim(flights.running == 0, "\(flights.running) are in flight")
         }
     }
 }
