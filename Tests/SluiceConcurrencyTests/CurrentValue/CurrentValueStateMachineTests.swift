@@ -43,8 +43,8 @@ struct CurrentValueStateMachineTests {
                 var (machine, model, seen) = (machine, model, seen)
                 switch step {
                 case 0:
+                    #expect(machine.replace(with: left).old == model.changes.last)
                     model.change(to: left)
-                    #expect(machine.replace(with: left).old == model.changes[model.changes.count - 2])
                 case 1:
                     model.isFinished = true
                     _ = machine.finish()
