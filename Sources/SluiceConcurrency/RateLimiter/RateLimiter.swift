@@ -39,10 +39,10 @@ public final class RateLimiter<C: Clock>: Sendable where C.Duration == Duration 
     ///     let limiter = RateLimiter(rate: 50, per: .seconds(1), burst: 10, clock: SuspendingClock())
     ///
     /// - Parameters:
-    ///   - rate: how many tokens come in.
-    ///   - period: in which time.
-    ///   - burst: how many the bucket holds: so many may be consumed at once, and no request may weigh more.
-    ///   - clock: tells the time.
+    ///   - rate: How many tokens come in.
+    ///   - period: In which time.
+    ///   - burst: How many the bucket holds: so many may be consumed at once, and no request may weigh more.
+    ///   - clock: Tells the time.
     /// - Precondition: `rate` and `burst` are at least 1, and `period` is more than zero.
     public init(rate: Int, per period: Duration, burst: Int, clock: C) {
         Self.check(rate, period, burst)
@@ -74,7 +74,7 @@ extension RateLimiter {
     ///
     ///     try await limiter.consume()
     ///
-    /// - Parameter weight: how many. Zero waits its turn and takes none.
+    /// - Parameter weight: How many. Zero waits its turn and takes none.
     /// - Throws: `CancellationError` if the task is cancelled before they are there, or ``cancelWaiting()`` is called;
     ///   ``RateLimitError`` if they are more than the burst. Then none is taken.
     /// - Complexity: O(1). Waits in order of arrival; suspends, never blocks a thread.
@@ -92,7 +92,9 @@ extension RateLimiter {
     /// not counted on.) Tokens that come at the very moment of the deadline are in time, and tokens that are there already
     /// are taken, even if the deadline is over.
     ///
-    /// - Parameter weight: how many. Zero waits its turn and takes none.
+    /// - Parameters:
+    ///   - weight: How many. Zero waits its turn and takes none.
+    ///   - deadline: Until when it waits, by the limiter's clock.
     /// - Throws: ``RateLimitError`` if they are not there in time, or more than the burst; `CancellationError` if the task is
     ///   cancelled before they are there, or ``cancelWaiting()`` is called. Then none is taken.
     /// - Complexity: O(1), and a child task for the clock where it waits. Waits in order of arrival; suspends, never blocks
@@ -130,7 +132,10 @@ extension RateLimiter {
     /// the new rate makes them; those who want more than a new, smaller burst fail with ``RateLimitError``. Deadlines are
     /// not looked at anew: who cannot be served in time any more fails when its deadline comes.
     ///
-    /// - Parameter burst: how many the bucket holds from now on; nil leaves it as it is.
+    /// - Parameters:
+    ///   - rate: How many tokens come in.
+    ///   - period: In which time.
+    ///   - burst: How many the bucket holds from now on; nil leaves it as it is.
     /// - Precondition: `rate` and `burst` are at least 1, and `period` is more than zero.
     /// - Complexity: O(1), or O(number of waiting tasks) where the burst becomes smaller. Never blocks a thread.
     public func setRate(_ rate: Int, per period: Duration, burst: Int? = nil) {
