@@ -177,6 +177,7 @@ extension ConcurrencyLimiter {
 extension ConcurrencyLimiter {
     @usableFromInline
     func enterForRun() async -> Bool {
+        if isPlain { return await enterPlainly() == .granted }
         holders?.enter()
         if await enterSlowly() == .granted { return true }
         holders?.leave()
@@ -185,6 +186,7 @@ extension ConcurrencyLimiter {
 
     @usableFromInline
     func enterForRunUninterrupted() async {
+        if isPlain { return await enterPlainlyUninterrupted() }
         holders?.enter()
         await enterSlowlyUninterrupted()
     }
