@@ -84,6 +84,40 @@ struct ConcurrentAsyncSequenceTests {
         withExtendedLifetime(continuation) {}
     }
 
+    /// Gives 1 at once and 2 when it is let, also in a cancelled task.
+    struct Late: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        let mayCome: Condition
+        var number = 0
+
+        func makeAsyncIterator() -> Late { self }
+
+        mutating func next() async -> Int? {
+            number += 1
+            if number == 2 { await mayCome.wait() }
+            return number <= 2 ? number : nil
+        }
+    }
+
+    @Test func `an element that comes after the first error is not begun`() {
+        let (mayCome, comes) = Condition.makeCondition()
+        let noted = Recorder<String>()
+        _ = executor.spawn {
+            do {
+                try await Late(mayCome: mayCome).concurrentForEach(limit: 4) { number in
+                    noted.note("begins \(number)")
+                    throw Broken(number: number)
+                }
+            } catch {
+                noted.note("\(error)")
+            }
+        }
+        executor.runUntilIdle()
+        comes.signal()
+        executor.runUntilIdle()
+
+        #expect(noted.values == ["begins 1", "\(Broken(number: 1))"])
+    }
+
     @Test func `an error of the sequence cancels what is under way, and is thrown when that has ended`() async {
         let (failing, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
         continuation.yield(1)

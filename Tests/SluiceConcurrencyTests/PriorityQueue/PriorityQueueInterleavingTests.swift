@@ -15,10 +15,8 @@ struct PriorityQueueInterleavingTests {
         for seed in 1...5 as ClosedRange<UInt64> {
             var random = SeededRandom(seed: seed)
             var driver = kind.priorityDriver()
-            for _ in 0..<1_000 {
-                let operations = QueueDriver<PriorityBuffer<Int, Int>>.Operation.allCases
-                guard let operation = operations.randomElement(using: &random) else { continue }
-                if operation != .finish { _ = driver.perform(operation) }
+            for operation in QueueDriver<PriorityBuffer<Int, Int>>.Operation.history(of: 1_000, using: &random) {
+                _ = driver.perform(operation)
             }
         }
     }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SluiceConcurrency
@@ -186,8 +187,9 @@ struct QueueKind: Sendable, CustomTestStringConvertible {
             }
         } + [QueueKind(capacity: .max, policy: .suspend), QueueKind(capacity: .max, policy: .suspend, isUnique: true)]
 
+    /// More keys than places, or nobody would ever wait with a key that is pending when its turn comes.
     func plainDriver() -> QueueDriver<FIFOBuffer<Int>> {
-        let key: @Sendable (Int) -> Int = { $0 % 2 }
+        let key: @Sendable (Int) -> Int = { $0 % 3 }
         return QueueDriver(
             capacity: capacity, policy: policy, key: isUnique ? key : nil, evictsOldest: true, item: { $0 })
     }
@@ -198,6 +200,22 @@ struct QueueKind: Sendable, CustomTestStringConvertible {
         return QueueDriver(
             capacity: capacity, policy: policy, key: isUnique ? key : nil, rank: { $0 % 3 }, evictsOldest: false,
             item: { PrioritizedElement($0, priority: $0 % 3) })
+    }
+}
+
+extension QueueDriver.Operation {
+    /// Operations at random. The end is not among them, as it comes once, or there would be little to see.
+    ///
+    /// For a while only a few of them happen, and then other ones: else somebody always takes what has been added, and
+    /// no queue is ever full with several producers in line.
+    static func history(of steps: Int, using random: inout SeededRandom) -> [Self] {
+        var some: [Self] = []
+        return (0..<steps).map { step in
+            if step.isMultiple(of: 10) {
+                some = Array(allCases.filter { $0 != .finish }.shuffled(using: &random).prefix(4))
+            }
+            return some[Int.random(in: some.indices, using: &random)]
+        }
     }
 }
 

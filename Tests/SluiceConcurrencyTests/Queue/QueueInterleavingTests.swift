@@ -20,13 +20,8 @@ struct QueueInterleavingTests {
         for seed in 1...5 as ClosedRange<UInt64> {
             var random = SeededRandom(seed: seed)
             var driver = kind.plainDriver()
-            for _ in 0..<1_000 {
-                guard let operation = QueueDriver<FIFOBuffer<Int>>.Operation.allCases.randomElement(using: &random)
-                else {
-                    continue
-                }
-                // The end comes once, or there would be little to see.
-                if operation != .finish { _ = driver.perform(operation) }
+            for operation in QueueDriver<FIFOBuffer<Int>>.Operation.history(of: 1_000, using: &random) {
+                _ = driver.perform(operation)
             }
             _ = driver.perform(.finish)
             for _ in 0..<100 { _ = driver.perform(.suspendProducer) && driver.perform(.suspendConsumer) }

@@ -79,4 +79,15 @@ import Testing
         #expect(machine.finished(old, "late") == [])
         #expect(machine.finished(new, "new") == [2])
     }
+
+    @Test func `work that is known only after its end is not taken for that of the next flight`() {
+        var machine = Machine()
+        let (old, _) = machine.join("a")
+        #expect(machine.finished(old, "done") == [])
+        let (new, _) = machine.join("a")
+        machine.started(new, "new")
+        machine.started(old, "old")
+        #expect(machine.leave(new) { $0 ?? "nothing" }?.outcome == "new")
+        #expect(machine.suspend(old, 1) == "done")
+    }
 }

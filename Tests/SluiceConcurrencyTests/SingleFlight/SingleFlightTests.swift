@@ -83,21 +83,33 @@ import Testing
         // Given
         let flights = SingleFlight<String, Int>()
         let gate = Gate()
-        let ended = Recorder<Bool>()
-        let caller = Task {
-            try await flights.run(for: "key") {
-                await gate.pass()
-                ended.note(Task.isCancelled)
-                return 1
+        let events = Recorder<String>()
+        let executor = ManualExecutor()
+        let caller = executor.spawn {
+            do {
+                _ = try await flights.run(for: "key") {
+                    await gate.pass()
+                    events.note("the operation ends, cancelled: \(Task.isCancelled)")
+                    return 1
+                }
+            } catch {
+                events.note("the caller returns: \(error)")
             }
         }
+        executor.runUntilIdle()
         await gate.arrivals(1)
         // When
         caller.cancel()
+        executor.runUntilIdle()
+        #expect(events.values == [])
         await gate.open()
+        // The operation ends off the executor, and then lets the caller go on.
+        for _ in 0..<1_000_000 where events.values.count < 2 {
+            executor.runUntilIdle()
+            await Task.yield()
+        }
         // Then
-        await #expect(throws: CancellationError.self) { try await caller.value }
-        #expect(ended.values == [true])
+        #expect(events.values == ["the operation ends, cancelled: true", "the caller returns: CancellationError()"])
         #expect(flights.running == 0)
     }
 
