@@ -83,6 +83,10 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
 
     /// Takes the next out of the line; returns the waiter to be resumed, or nil if it has not suspended yet.
     mutating func settleNext() -> Waiter? {
+        if levels.count == 1 {
+            count -= 1
+            return levels[0].line.settleFirst(.granted)
+        }
         let next = nextLevel
         let waiter = levels[next].line.settleFirst(.granted)
         count -= 1
@@ -139,6 +143,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
     }
 
     private mutating func level(of priority: UInt8) -> Int {
+        if levels.first?.priority == priority { return 0 }
         if let level = levels.firstIndex(where: { $0.priority == priority }) { return level }
         let level = levels.firstIndex { $0.priority < priority } ?? levels.endIndex
         levels.insert(Level(priority: priority), at: level)

@@ -74,8 +74,8 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         _ cell: borrowing Cell, weight: UInt64
     ) throws(Cell.Interruption) -> Wakeups {
         var wakeups = Wakeups()
-        try grantNext(cell, leaving: weight, &wakeups)
-        try grantWhatFits(cell, &wakeups)
+        // Most often all weigh the same, and no more than one fits.
+        if try grantNext(cell, leaving: weight, &wakeups), !line.isEmpty { try grantWhatFits(cell, &wakeups) }
         return wakeups
     }
 
