@@ -169,7 +169,8 @@ struct MonitorStateMachineTests {
                 served = machine.change { $0 += number }
             }
             guard served.compactMap(\.waiter) == expected.filter(suspended.contains), served.count == expected.count,
-                machine.state == model.state, machine.line.count == model.waiting.count
+                machine.state == model.state, machine.line.count == model.waiting.count,
+                machine.attempts.count(where: { $0 != nil }) == model.waiting.count
             else { return false }
             for name in served.compactMap(\.waiter) { told[name, default: []].append(.completed) }
         }

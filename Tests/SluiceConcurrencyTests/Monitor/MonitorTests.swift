@@ -119,10 +119,13 @@ struct MonitorTests {
         monitor.withState { $0 = 2 }
         executor.runUntilIdle()
 
+        #expect(monitor.state == 0)
+        // Lets go whoever still waits, so that a monitor that forgot the cancellation fails and does not hang.
+        monitor.withState { $0 = 9 }
+        executor.runUntilIdle()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         #expect(await (try? next.value) == 2)
         #expect(await steady.value == 1)
-        #expect(monitor.state == 0)
     }
 
     @Sendable

@@ -149,6 +149,9 @@ struct AsyncQueueTests {
         queue.enqueue(1)
         executor.runUntilIdle()
 
+        // Lets go whoever still waits, so that a queue that forgot the cancellation fails and does not hang.
+        queue.finish()
+        executor.runUntilIdle()
         await #expect(throws: CancellationError.self) { try await first.value }
         #expect(try await second.value == 1)
     }

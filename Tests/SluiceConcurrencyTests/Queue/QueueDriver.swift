@@ -144,6 +144,7 @@ struct QueueDriver<Buffer: QueueBuffer> where Buffer.Element == Int {
     private mutating func compare(_ before: [Int]) {
         check(Buffer.elements(of: machine.buffer.items) == model.pending)
         check(machine.producers.count == model.offers.count)
+        check(machine.producers.offers.count { $0 != nil } == model.offers.count, "an offer is kept that nobody makes")
         check(machine.consumers.count == model.consumers.count)
         check(machine.isFinished == model.isFinished)
         check(!machine.hasMail)
