@@ -20,7 +20,11 @@ enum StressProgram {
             return
         }
         if scenarios.isEmpty {
-            print("No scenario's name contains \(options.filters.joined(separator: " or ")). See --list.")
+            if let fault = options.fault {
+                print("There is no fault named \(fault). See --help.")
+            } else {
+                print("No scenario's name contains \(options.filters.joined(separator: " or ")). See --list.")
+            }
             exit(2)
         }
         exit(await run(scenarios, options) ? 0 : 1)

@@ -99,6 +99,24 @@ struct WithDeadlineTests {
     }
 
     @Test
+    func `a body that fails just before the deadline comes is not late`() async {
+        let (ready, signal) = Condition.makeCondition()
+        let task = executor.spawnThrowing { [clock, threeSeconds] in
+            try await withDeadline(threeSeconds, clock: clock) { () async throws in
+                await ready.wait()
+                throw BodyFailed()
+            }
+        }
+        executor.runUntilIdle()
+
+        signal.signal()
+        clock.advance(by: .seconds(3))
+        executor.runUntilIdle()
+
+        await #expect(throws: BodyFailed.self) { try await task.value }
+    }
+
+    @Test
     func `an error of the body before the deadline is thrown as it is`() async {
         await #expect(throws: BodyFailed.self) {
             try await withDeadline(threeSeconds, clock: clock) { () async throws in throw BodyFailed() }
