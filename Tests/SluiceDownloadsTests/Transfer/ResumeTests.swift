@@ -304,7 +304,9 @@ import TestSupport
             await arrived.arrivals(1)
             running.cancel()
             await #expect(throws: CancellationError.self) { try await running.value }
-            #expect(seen.values.count > 2)
+            // The first, and one at least while bytes arrive. How many more depends on how long a sync takes: while one runs,
+            // all the rest may arrive.
+            #expect(seen.values.count >= 2)
             #expect(seen.values.allSatisfy { $0[0] <= $0[1] })
             #expect(seen.values.contains { $0[0] >= 300_000 })
             #expect(scene.checkpoint?.synced == 2_900_000)
