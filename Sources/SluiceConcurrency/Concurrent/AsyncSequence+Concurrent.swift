@@ -45,7 +45,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         try await concurrentMap(limit: limit, transform).compactMap(\.self)
     }
 
-    /// Runs a body for each element, at most so many at once.
+    /// Runs a body for each element, at most `limit` at once.
     ///
     ///     try await queue.elements.concurrentForEach(limit: 4) { try await mail.send($0) }
     ///

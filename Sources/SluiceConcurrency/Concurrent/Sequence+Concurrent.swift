@@ -1,5 +1,5 @@
 extension Sequence where Element: Sendable {
-    /// Transforms the elements, at most so many at once; the results come in the order of the elements.
+    /// Transforms the elements, at most `limit` at once; the results come in the order of the elements.
     ///
     ///     let pictures = try await urls.concurrentMap(limit: 8) { try await network.download($0) }
     ///
@@ -28,7 +28,7 @@ extension Sequence where Element: Sendable {
         return outputs.compactMap(\.self)
     }
 
-    /// Transforms the elements, at most so many at once, and leaves out those that become nil.
+    /// Transforms the elements, at most `limit` at once, and leaves out those that become nil.
     ///
     ///     let found = try await names.concurrentCompactMap(limit: 8) { try await store.song(named: $0) }
     ///
@@ -39,7 +39,7 @@ extension Sequence where Element: Sendable {
         try await concurrentMap(limit: limit, transform).compactMap(\.self)
     }
 
-    /// Runs a body for each element, at most so many at once.
+    /// Runs a body for each element, at most `limit` at once.
     ///
     ///     try await users.concurrentForEach(limit: 4) { try await mail.send(to: $0) }
     ///

@@ -49,11 +49,8 @@ final class ConditionStorage<Outcome: Sendable>: Sendable {
     }
 
     private func suspend(_ ticket: Machine.Line.Ticket) async -> WaitEnd<Outcome> {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                let known = machine.withLock { $0.suspend(ticket, waiter) }
-                if let known { waiter.resume(returning: known) }
-            }
+        await suspending { waiter in
+            machine.withLock { $0.suspend(ticket, waiter) }
         } onCancel: {
             leave(ticket, .cancelled)
         }

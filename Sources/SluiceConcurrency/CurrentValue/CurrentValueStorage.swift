@@ -62,11 +62,8 @@ final class CurrentValueStorage<Value: Sendable>: Sendable {
 
     @inlinable
     func wait(_ ticket: Machine.Line.Ticket) async -> CurrentValueWakeUp {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                let known = machine.withLock { $0.suspend(ticket, waiter) }
-                if let known { waiter.resume(returning: known) }
-            }
+        await suspending { waiter in
+            machine.withLock { $0.suspend(ticket, waiter) }
         } onCancel: {
             machine.withLock { $0.cancel(ticket) }?.resume(returning: .cancelled)
         }

@@ -11,7 +11,8 @@
 /// The calling task waits while the child runs, on the same actor or on none, so what only they can see is never used
 /// by two at once.
 final class DeadlineWork<Value: ~Copyable, Failure: Error>: @unchecked Sendable {
-    // Both are used by the calling task before and after the race, and in it by the body's task alone.
+    // No lock protects `body` and `result`: they belong to the calling task before and after the race, and in it to the
+    // body's task alone; starting and ending a child task puts their uses in order.
     private var body: (() async throws(Failure) -> Value)?
     private var result: Result<Value, Failure>?
 

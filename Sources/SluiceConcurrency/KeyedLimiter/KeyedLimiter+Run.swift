@@ -5,8 +5,11 @@ extension KeyedLimiter {
     ///
     /// The body runs on the calling task and its isolation, and its result or error is returned as it is.
     ///
-    /// - Throws: What the body throws; `CancellationError` without having run the body if the task is cancelled before
-    ///   its turn, or ``cancelWaiting()`` is called. Once it is its turn, the body runs.
+    /// **The body decides which form this is.** With a `try` in it, it is the one that gives up when the task is cancelled;
+    /// without, the one that always runs. Write ``runUnlessCancelled(for:_:)`` or ``runUninterrupted(for:_:)`` where an
+    /// edit of the body must not change that.
+    ///
+    /// - Throws: What the body throws; `CancellationError` without having run the body if the task is cancelled while it waits or was already, or ``cancelWaiting()`` is called. Once it is its turn, the body runs.
     /// - Complexity: O(1) on average. Waits in order of arrival within its key; suspends, never blocks a thread.
     public func run<Result: ~Copyable>(for key: Key, _ body: () async throws -> Result) async throws -> Result {
         guard await storage.enter(key) == .granted else { throw CancellationError() }
@@ -53,7 +56,7 @@ extension KeyedLimiter {
     ///
     /// The body runs on the calling task and its isolation.
     ///
-    /// - Throws: `CancellationError` without having run the body if the task is cancelled before its turn, or
+    /// - Throws: `CancellationError` without having run the body if the task is cancelled while it waits or was already, or
     ///   ``cancelWaiting()`` is called. Once it is its turn, the body runs.
     /// - Complexity: O(1) on average. Waits in order of arrival within its key; suspends, never blocks a thread.
     public func runUnlessCancelled<Result: ~Copyable>(
@@ -89,8 +92,7 @@ extension KeyedLimiter {
     /// The deadline bounds the wait, never the body. With a place free the body runs, even if the deadline is over. The
     /// body runs on the calling task and its isolation.
     ///
-    /// - Throws: What the body throws; `CancellationError` without having run the body if the task is cancelled before
-    ///   its turn, or ``cancelWaiting()`` is called.
+    /// - Throws: What the body throws; `CancellationError` without having run the body if the task is cancelled while it waits or was already, or ``cancelWaiting()`` is called.
     /// - Complexity: O(1) on average, and a child task for the clock where it waits. Waits in order of arrival within its
     ///   key; suspends, never blocks a thread.
     public func run<Result: ~Copyable, C: Clock>(

@@ -64,11 +64,8 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
     // MARK: Machinery
 
     private func wait(_ ticket: Machine.Ticket) async -> KeyedLimiterOutcome {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { (waiter: Waiter) in
-                let known = machine.withLock { $0.suspend(ticket, waiter) }
-                if let outcome = known.outcome { waiter.resume(returning: outcome) }
-            }
+        await suspending { waiter in
+            machine.withLock { $0.suspend(ticket, waiter) }.outcome
         } onCancel: {
             settle(ticket, .cancelled)
         }

@@ -39,7 +39,7 @@ extension ConcurrencyLimiter {
     ///     …
     ///     permit.release()
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before its turn, or ``cancelWaiting()`` is called.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits or was already, or ``cancelWaiting()`` is called.
     /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
     public func acquire() async throws(CancellationError) -> Permit {
         if Task.isCancelled { throw CancellationError() }
@@ -51,7 +51,7 @@ extension ConcurrencyLimiter {
     ///
     ///     let permit = try await memory.acquire(weight: picture.byteCount)
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before its turn, or ``cancelWaiting()`` is called;
+    /// - Throws: `CancellationError` if the task is cancelled while it waits or was already, or ``cancelWaiting()`` is called;
     ///   ``WeightExceedsLimit`` if the limit is less than `weight`, or becomes so.
     /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
     /// - Precondition: `weight` is not negative. Zero waits its turn and takes nothing, so that an empty file is no mistake.
@@ -67,7 +67,7 @@ extension ConcurrencyLimiter {
     /// The deadline bounds the waiting, not what is done with the permit. If there is a place it is given also after the
     /// deadline: waiting is what did not happen then.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before its turn, or ``cancelWaiting()`` is called;
+    /// - Throws: `CancellationError` if the task is cancelled while it waits or was already, or ``cancelWaiting()`` is called;
     ///   ``WeightExceedsLimit`` if the limit is less than `weight`, or becomes so.
     /// - Complexity: O(1), and a child task for the clock if it has to wait. Suspends, never blocks a thread.
     /// - Precondition: `weight` is not negative. Zero waits its turn and takes nothing, so that an empty file is no mistake.
@@ -119,7 +119,8 @@ extension ConcurrencyLimiter {
         switch outcome {
         case .granted: break
         case .tooHeavy: throw WeightExceedsLimit(weight: weight, limit: concurrency)
-        case .cancelled, .expired, .raised: throw CancellationError()
+        case .cancelled: throw CancellationError()
+        case .expired, .raised: preconditionFailure("A wait that has not ended.")
         }
     }
 }

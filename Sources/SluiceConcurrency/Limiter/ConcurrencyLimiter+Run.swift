@@ -61,7 +61,7 @@ extension ConcurrencyLimiter {
     ///
     /// The body runs on the calling task and its isolation.
     ///
-    /// - Throws: `CancellationError` without having run the body if the task is cancelled before its turn, or
+    /// - Throws: `CancellationError` without having run the body if the task is cancelled while it waits or was already, or
     ///   ``cancelWaiting()`` is called. Once it is its turn, the body runs.
     /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
     @inlinable
@@ -102,7 +102,7 @@ extension ConcurrencyLimiter {
     ///
     /// The body runs on the calling task and its isolation, and its result or error is returned as it is.
     ///
-    /// - Throws: What the body throws; without having run it, `CancellationError` if the task is cancelled before its turn
+    /// - Throws: What the body throws; without having run it, `CancellationError` if the task is cancelled while it waits or was already
     ///   or ``cancelWaiting()`` is called, and ``WeightExceedsLimit`` if the limit is less than `weight`, or becomes so.
     /// - Complexity: O(1). Waits in the limiter's ``order``, and lets nobody behind it go first who needs less; suspends,
     ///   never blocks a thread.

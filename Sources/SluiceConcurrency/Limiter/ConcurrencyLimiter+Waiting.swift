@@ -26,10 +26,8 @@ extension ConcurrencyLimiter {
 
     @inline(__always)
     private func suspendUnlessCancelled(_ ticket: LimiterStorage.Machine.Ticket) async -> LimiterOutcome {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                if let outcome = storage.suspend(ticket, waiter) { waiter.resume(returning: outcome) }
-            }
+        await suspending { waiter in
+            storage.suspend(ticket, waiter)
         } onCancel: {
             storage.end(ticket, .cancelled).resume()
         }
@@ -61,15 +59,11 @@ extension ConcurrencyLimiter {
     func enterSlowlyUninterrupted() async {
         var request = request(weight: 1)
         request.isInterruptible = false
-        guard order == .fifo else {
-            _ = await wait(for: request) { ticket in await self.suspend(ticket) }
-            return
+        _ = await wait(for: request) { ticket in
+            await withUnsafeContinuation { waiter in
+                if let outcome = self.storage.suspend(ticket, waiter) { waiter.resume(returning: outcome) }
+            }
         }
-        let began = waitTimes?.began()
-        _ = await withUnsafeContinuation { waiter in
-            if storage.enter(request, suspended: waiter) { waiter.resume(returning: .granted) }
-        }
-        waitTimes?.ended(began)
     }
 
     // MARK: Machinery
@@ -99,12 +93,6 @@ extension ConcurrencyLimiter {
                 return outcome
             }
             request.priority = max(request.priority, Task.currentPriority.rawValue)
-        }
-    }
-
-    private func suspend(_ ticket: LimiterStorage.Machine.Ticket) async -> LimiterOutcome {
-        await withUnsafeContinuation { waiter in
-            if let outcome = storage.suspend(ticket, waiter) { waiter.resume(returning: outcome) }
         }
     }
 

@@ -11,7 +11,7 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         case run
         /// The caller is in line.
         case wait(Ticket)
-        /// The caller asks for more than the limit.
+        /// The caller asks for more than the limit, or finds no place and does not wait.
         case refuse
     }
 

@@ -2,10 +2,12 @@
 ///
 /// One attempt is made when its owner comes, and one at each change until one succeeds.
 final class MonitorAttempt<State: Sendable, Claimed: Sendable, Failure: Error>: @unchecked Sendable {
+    // `result` is written under the monitor's lock, by the attempt that succeeds, and read by the owner after that was told
+    // to it; the others never change.
+
     /// Whether success changes the state, which then may serve others.
     let changesState: Bool
     private let claim: @Sendable (inout State) throws(Failure) -> Claimed?
-    // Written under the monitor's lock, by the attempt that succeeds; read by the owner after that was told to it.
     private(set) var result: Result<Claimed, Failure>?
 
     init(claiming claim: @escaping @Sendable (inout State) throws(Failure) -> Claimed?) {

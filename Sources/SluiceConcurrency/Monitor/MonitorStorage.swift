@@ -33,7 +33,9 @@ final class MonitorStorage<State: Sendable>: Sendable {
         _ attempt: MonitorAttempt<State, Claimed, Failure>
     ) async -> Result<Claimed, Failure> {
         if let ticket = enter(attempt) {
-            _ = await withUnsafeContinuation { waiter in suspend(ticket, waiter) }
+            _ = await withUnsafeContinuation { waiter in
+                if let known = suspend(ticket, waiter) { waiter.resume(returning: known) }
+            }
         }
         return attempt.outcome
     }
@@ -67,14 +69,13 @@ final class MonitorStorage<State: Sendable>: Sendable {
         return entry.ticket
     }
 
-    private func suspend(_ ticket: Machine.Line.Ticket, _ waiter: Waiter) {
-        let known = machine.withLock { $0.suspend(ticket, waiter) }
-        if let known { waiter.resume(returning: known) }
+    private func suspend(_ ticket: Machine.Line.Ticket, _ waiter: Waiter) -> WaitEnd<Void>? {
+        machine.withLock { $0.suspend(ticket, waiter) }
     }
 
     private func suspendUnlessCancelled(_ ticket: Machine.Line.Ticket) async -> WaitEnd<Void> {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in suspend(ticket, waiter) }
+        await suspending { waiter in
+            suspend(ticket, waiter)
         } onCancel: {
             leave(ticket, .cancelled)
         }

@@ -146,7 +146,7 @@ public final class AsyncPriorityQueue<Element: Sendable, Priority: Comparable & 
     ///     while let request = try await queue.dequeue() { await serve(request) }
     ///
     /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: `CancellationError` if the task is cancelled before it got an element; that element is then not lost
+    /// - Throws: `CancellationError` if the task is cancelled while it waits or was already; that element is then not lost
     ///   but goes to another consumer. If both happen at the same time either may win.
     /// - Complexity: O(log n). Suspends if the queue is empty; never blocks a thread for longer than that takes.
     @inlinable

@@ -8,7 +8,7 @@ extension AsyncQueue {
     ///
     /// **Order.** Producers that wait get places in the order in which they started to wait, and nobody overtakes them.
     ///
-    /// **Cancellation.** If the task is cancelled before there is a place, this throws `CancellationError` and the element is
+    /// **Cancellation.** If the task is cancelled before there is a place, or was already, this throws `CancellationError` and the element is
     /// never delivered. Once it is in the queue, this returns, even in a cancelled task. If both happen at the same time
     /// either may win, but never both and never neither.
     ///

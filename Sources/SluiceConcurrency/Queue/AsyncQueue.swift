@@ -159,7 +159,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
     /// A task that waits here keeps the queue alive.
     ///
     /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: `CancellationError` if the task is cancelled before it got an element; that element is then not lost
+    /// - Throws: `CancellationError` if the task is cancelled while it waits or was already; that element is then not lost
     ///   but goes to another consumer. If both happen at the same time either may win.
     /// - Complexity: O(1), amortised. Suspends if the queue is empty; never blocks a thread.
     @inlinable

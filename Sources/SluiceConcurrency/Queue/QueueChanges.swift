@@ -64,11 +64,8 @@ extension QueueStorage: ObservableQueue {
 
     /// Waits in line for a change; returns false if the task is cancelled first.
     private func isChanged(_ ticket: Machine.Observers.Ticket) async -> Bool {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { observer in
-                let known = machine.withLock { $0.suspend(observer: ticket, observer) }
-                if let known { observer.resume(returning: known) }
-            }
+        await suspending { observer in
+            machine.withLock { $0.suspend(observer: ticket, observer) }
         } onCancel: {
             machine.withLock { $0.withdraw(observer: ticket) }?.resume(returning: false)
         }

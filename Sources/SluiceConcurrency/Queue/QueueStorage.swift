@@ -62,11 +62,8 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     /// Waits in line for a place.
     @inlinable
     func place(_ ticket: Machine.Producers.Line.Ticket) async -> SendOutcome {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { producer in
-                let known = machine.withLock { $0.suspend(producer: ticket, producer) }
-                if let known { producer.resume(returning: known) }
-            }
+        await suspending { producer in
+            machine.withLock { $0.suspend(producer: ticket, producer) }
         } onCancel: {
             withdraw(producer: ticket, .cancelled)
         }
@@ -139,11 +136,8 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     /// Waits in line for an element.
     @inlinable
     func delivery(_ ticket: Machine.Consumers.Ticket) async -> QueueDelivery<Item> {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { consumer in
-                let known = machine.withLock { $0.suspend(consumer: ticket, consumer) }
-                if let known { consumer.resume(returning: known) }
-            }
+        await suspending { consumer in
+            machine.withLock { $0.suspend(consumer: ticket, consumer) }
         } onCancel: {
             withdraw(consumer: ticket, .cancelled)
         }

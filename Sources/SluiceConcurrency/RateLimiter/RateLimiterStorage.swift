@@ -90,11 +90,8 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
     }
 
     private func suspend(_ ticket: Machine.Line.Ticket, _ plan: Machine.Plan?) async -> RateLimiterOutcome {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { (waiter: Waiter) in
-                let known = machine.withLock { $0.suspend(ticket, waiter, plan) }
-                if let known { waiter.resume(returning: known) }
-            }
+        await suspending { waiter in
+            machine.withLock { $0.suspend(ticket, waiter, plan) }
         } onCancel: {
             let now = now
             resume(machine.withLock { $0.leave(ticket, .cancelled, at: now) })

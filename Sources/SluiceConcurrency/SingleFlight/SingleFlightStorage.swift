@@ -19,11 +19,8 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
         try Task.checkCancellation()
         let (ticket, starts) = machine.withLock { $0.join(key) }
         if starts { start(ticket, operation) }
-        let outcome = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                let known = machine.withLock { $0.suspend(ticket, waiter) }
-                if let known { waiter.resume(returning: known) }
-            }
+        let outcome = await suspending { waiter in
+            machine.withLock { $0.suspend(ticket, waiter) }
         } onCancel: {
             leave(ticket)
         }

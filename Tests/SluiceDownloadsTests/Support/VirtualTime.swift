@@ -1,18 +1,12 @@
-import SluiceConcurrency
-import Synchronization
+import TestSupport
 
 @testable import SluiceDownloads
 
-/// A clock that stands still until it is told to go on.
+/// A manual clock as the coordinator and its queues want time: in milliseconds since an epoch.
 final class VirtualTime: Sendable {
-    private struct State {
-        var now: Int64 = 1_000_000
-        var sleepers: [(deadline: Int64, queue: AsyncQueue<Void>)] = []
-    }
+    private let clock = ManualClock()
 
-    private let state = Mutex(State())
-
-    var now: Int64 { state.withLock { $0.now } }
+    var now: Int64 { 1_000_000 + clock.now.offset.milliseconds }
 
     var queueTime: QueueTime { QueueTime { self.now } }
 
@@ -22,19 +16,11 @@ final class VirtualTime: Sendable {
 
     func sleep(_ duration: Duration) async throws {
         guard duration > .zero else { return }
-        let queue = AsyncQueue<Void>()
-        state.withLock { $0.sleepers.append(($0.now + duration.milliseconds, queue)) }
-        _ = try await queue.dequeue()
+        try await clock.sleep(until: clock.now.advanced(by: duration), tolerance: nil)
     }
 
     /// Lets time pass, and wakes those who slept until then.
     func advance(by duration: Duration) {
-        let woken = state.withLock { state in
-            state.now += duration.milliseconds
-            let woken = state.sleepers.filter { $0.deadline <= state.now }
-            state.sleepers.removeAll { $0.deadline <= state.now }
-            return woken
-        }
-        for sleeper in woken { sleeper.queue.enqueue(()) }
+        clock.advance(by: duration)
     }
 }

@@ -1,0 +1,24 @@
+/// Suspends the calling task, and lets `onCancel` end its wait if the task is cancelled.
+///
+///     await suspending { waiter in
+///         machine.withLock { $0.suspend(ticket, waiter) }         // what has happened meanwhile, or nil
+///     } onCancel: {
+///         leave(ticket, .cancelled)                               // takes the waiter out of its line and resumes it
+///     }
+///
+/// The task is in line before this is called. `suspend` stores the waiter, or returns what it is to be resumed with at
+/// once. `onCancel` may come before, while and after that: it must do nothing for a waiter that is gone.
+///
+/// Always inlined: a function more between the caller and its continuation takes memory of each task that waits.
+@inlinable @inline(__always)
+func suspending<Outcome: Sendable>(
+    _ suspend: (UnsafeContinuation<Outcome, Never>) -> Outcome?, onCancel: @Sendable () -> Void
+) async -> Outcome {
+    await withTaskCancellationHandler {
+        await withUnsafeContinuation { waiter in
+            if let known = suspend(waiter) { waiter.resume(returning: known) }
+        }
+    } onCancel: {
+        onCancel()
+    }
+}
