@@ -1,7 +1,4 @@
-#define _GNU_SOURCE
-#define _FILE_OFFSET_BITS 64
-
-#include "CSluiceFiles.h"
+#include "internal.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -11,8 +8,6 @@
 #if defined(__linux__) && !defined(RENAME_NOREPLACE)
 #define RENAME_NOREPLACE 1
 #endif
-
-#define RESULT(call) __typeof__(call) result = (call); return result < 0 ? -errno : result
 
 // MARK: Descriptors
 

@@ -83,3 +83,11 @@ int csluice_thread_start(void (*body)(void *context), void *context, size_t stac
 // Errors
 /// The text of an error number, thread-safe.
 void csluice_error_text(int number, char *into, size_t capacity);
+
+#include "CSluiceFiles_random_access.h"
+#include "CSluiceFiles_metadata.h"
+#include "CSluiceFiles_copying.h"
+#include "CSluiceFiles_folders.h"
+#include "CSluiceFiles_watching.h"
+#include "CSluiceFiles_readiness.h"
+#include "CSluiceFiles_inline.h"

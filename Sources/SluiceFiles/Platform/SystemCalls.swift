@@ -48,6 +48,16 @@ package struct SystemCalls: Sendable {
     /// Starts a thread that runs `body` and ends. Called on the thread that submits a job.
     package var startThread: @Sendable (_ stackSize: Int, _ body: @escaping @Sendable () -> Void) -> CInt
 
+    // MARK: Groups, each in a file of its own
+
+    package var randomAccess = RandomAccessCalls.system
+    package var metadata = MetadataCalls.system
+    package var copying = CopyCalls.system
+    package var folders = FolderCalls.system
+    package var watching = WatchCalls.system
+    package var readiness = ReadinessCalls.system
+    package var inline = InlineCalls.system
+
     package enum Direction: Sendable { case reading, writing }
 }
 

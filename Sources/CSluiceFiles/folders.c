@@ -1,0 +1,3 @@
+#include "internal.h"
+
+// Folders and names relative to them.

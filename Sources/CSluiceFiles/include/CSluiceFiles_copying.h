@@ -1,0 +1,3 @@
+#pragma once
+
+// Copies within the kernel.

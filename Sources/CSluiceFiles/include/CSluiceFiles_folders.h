@@ -1,0 +1,3 @@
+#pragma once
+
+// Folders and names relative to them.

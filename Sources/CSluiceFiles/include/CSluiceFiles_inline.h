@@ -1,0 +1,3 @@
+#pragma once
+
+// Calls that never wait for a device.

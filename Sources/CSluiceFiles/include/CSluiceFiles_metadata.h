@@ -1,0 +1,3 @@
+#pragma once
+
+// Times, modes, links, extended attributes.

@@ -1,0 +1,3 @@
+#pragma once
+
+// Random access, mapped memory, preallocation.

@@ -1,0 +1,3 @@
+#pragma once
+
+// Descriptors that are waited for.

@@ -1,0 +1,3 @@
+#include "internal.h"
+
+// Calls that never wait for a device.

@@ -1,0 +1,3 @@
+#include "internal.h"
+
+// Times, modes, links, extended attributes.

@@ -1,0 +1,3 @@
+#include "internal.h"
+
+// Random access, mapped memory, preallocation.

@@ -1,0 +1,3 @@
+#include "internal.h"
+
+// Descriptors that are waited for.
