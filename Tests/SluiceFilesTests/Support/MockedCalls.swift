@@ -12,13 +12,8 @@ final class CallLog: Sendable {
     func count(_ line: String) -> Int { all.count { $0 == line } }
 }
 
-/// The calls that a table of failures can name.
-enum Call: String, CaseIterable, Sendable {
-    case open, write, sync, syncData, syncFolder, rename, renameWithoutReplacing, close, changeMode, status, lock
-}
-
 extension SystemCalls {
-    /// The kernel, with one call failing whenever it is made.
+    /// The kernel, with one call failing whenever it is made. `.write` is all writing, also of many pieces.
     static func failing(_ call: Call, with number: CInt) -> SystemCalls {
         var calls = SystemCalls.system
         calls.fail(call, with: number)
@@ -26,24 +21,8 @@ extension SystemCalls {
     }
 
     mutating func fail(_ call: Call, with number: CInt) {
-        switch call {
-        case .open: open = { _, _, _ in -number }
-        case .write:
-            write = { _, _ in -Int(number) }
-            writeVector = { _, _ in -Int(number) }
-        case .sync: sync = { _ in -number }
-        case .syncData: syncData = { _ in -number }
-        case .syncFolder: syncFolder = { _ in -number }
-        case .rename: rename = { _, _ in -number }
-        case .renameWithoutReplacing: renameWithoutReplacing = { _, _ in -number }
-        case .close:
-            close = { [real = close] descriptor in
-                _ = real(descriptor)  // The kernel frees the number whatever it reports.
-                return -number
-            }
-        case .changeMode: changeMode = { _, _ in -number }
-        case .status: status = { _, _, _ in -number }
-        case .lock: lock = { _, _ in -number }
+        self = intercepted { made in
+            made == call || (call == .write && made == .writeVector) ? number : nil
         }
     }
 

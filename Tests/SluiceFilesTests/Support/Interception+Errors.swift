@@ -1,0 +1,78 @@
+import Foundation
+
+extension Call {
+    /// The error numbers that the call's man page lists, and those that network file systems and quotas add to it.
+    ///
+    /// EFAULT and EBADF are left out where the descriptor or the memory is always the engine's own: they would be its bug.
+    var documentedErrors: [CInt] {
+        switch self {
+        // open(2)
+        case .open, .openAt:
+            [
+                EACCES, EBUSY, EDQUOT, EEXIST, EFBIG, EINTR, EINVAL, EISDIR, ELOOP, EMFILE, ENAMETOOLONG, ENFILE,
+                ENODEV,
+                ENOENT, ENOMEM, ENOSPC, ENOTDIR, ENXIO, EOPNOTSUPP, EOVERFLOW, EPERM, EROFS, ETXTBSY, EWOULDBLOCK, EIO,
+                ESTALE, ETIMEDOUT,
+            ]
+        // close(2)
+        case .close: [EINTR, EIO, ENOSPC, EDQUOT]
+        // read(2), write(2), writev(2)
+        case .read: [EAGAIN, EBADF, EINTR, EINVAL, EIO, EISDIR, ESTALE, ETIMEDOUT, ENOMEM]
+        case .write, .writeVector:
+            [
+                EAGAIN, EBADF, EDESTADDRREQ, EDQUOT, EFBIG, EINTR, EINVAL, EIO, ENOSPC, EPERM, EPIPE, ESTALE, ETIMEDOUT,
+                ENOMEM,
+            ]
+        // poll(2)
+        case .waitUntilReady: [EINTR, EINVAL, ENOMEM]
+        // ftruncate(2)
+        case .truncate: [EACCES, EFBIG, EINTR, EINVAL, EIO, EISDIR, EPERM, EROFS, ETXTBSY, ENOSPC, EDQUOT]
+        // fchmod(2)
+        case .changeMode: [EACCES, EINTR, EIO, ENOMEM, EPERM, EROFS, EOPNOTSUPP]
+        // flock(2); EOPNOTSUPP and ENOSYS are what mounts without locks say
+        case .lock: [EINTR, EINVAL, ENOLCK, EWOULDBLOCK, EOPNOTSUPP, ENOSYS, EIO]
+        // fstat(2), stat(2)
+        case .statusOfDescriptor: [EIO, ENOMEM, EOVERFLOW, ESTALE]
+        case .status: [EACCES, EINTR, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, EOVERFLOW, ESTALE]
+        // fsync(2), fdatasync(2)
+        case .sync, .syncData, .syncFolder: [EINTR, EIO, EROFS, EINVAL, ENOSPC, EDQUOT]
+        // rename(2), renameat2(2)
+        case .rename: Self.renameErrors
+        case .renameWithoutReplacing: Self.renameErrors + [ENOSYS]
+        // link(2)
+        case .link:
+            [
+                EACCES, EDQUOT, EEXIST, EINTR, EIO, ELOOP, EMLINK, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR, EPERM,
+                EROFS, EXDEV, EOPNOTSUPP,
+            ]
+        // unlink(2), unlinkat(2), rmdir(2)
+        case .unlink:
+            [EACCES, EBUSY, EINTR, EIO, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, EPERM, EROFS]
+        case .unlinkAt:
+            [
+                EACCES, EBUSY, EINTR, EINVAL, EIO, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, ENOTEMPTY,
+                EPERM, EROFS,
+            ]
+        case .removeDirectory:
+            [EACCES, EBUSY, EINTR, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, ENOTEMPTY, EPERM, EROFS]
+        // mkdir(2)
+        case .makeDirectory:
+            [
+                EACCES, EDQUOT, EEXIST, EINTR, EINVAL, ELOOP, EMLINK, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR,
+                EPERM, EROFS, EIO,
+            ]
+        // fdopendir(3), readdir(3), getdents(2), and fcntl(2) for the descriptor that it closes
+        case .list: [EINTR, EIO, EMFILE, EINVAL, ENOENT, ENOMEM, ENOTDIR]
+        // pthread_create(3)
+        case .startThread: [EAGAIN, EINVAL, EPERM, ENOMEM]
+        }
+    }
+
+    private static var renameErrors: [CInt] {
+        [
+            EACCES, EBUSY, EDQUOT, EEXIST, EINTR, EINVAL, EIO, EISDIR, ELOOP, EMLINK, ENAMETOOLONG, ENOENT, ENOMEM,
+            ENOSPC,
+            ENOTDIR, ENOTEMPTY, EPERM, EROFS, EXDEV,
+        ]
+    }
+}

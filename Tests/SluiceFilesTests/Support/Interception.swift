@@ -1,0 +1,100 @@
+import SluiceFiles
+import Synchronization
+
+/// Every call of ``SystemCalls`` and of its groups, by the name of its property.
+///
+/// A call that is added to the seam is added here, in `intercepted(by:observing:)` and in `documentedErrors`. Tests say what
+/// is missing.
+enum Call: String, CaseIterable, Sendable {
+    case open, openAt, close, read, write, writeVector, waitUntilReady, truncate, changeMode, lock, statusOfDescriptor
+    case sync, syncData, syncFolder
+    case status, rename, renameWithoutReplacing, link, unlink, removeDirectory, makeDirectory, unlinkAt, list
+    case startThread
+}
+
+extension SystemCalls {
+    /// These calls, with a test between the engine and the kernel.
+    ///
+    ///     let calls = SystemCalls.system.intercepted { call in call == .sync ? EIO : nil }
+    ///
+    /// - Parameters:
+    ///   - hook: Asked before each call, on the thread that makes it. An error number fails the call, which is then not made;
+    ///     nil lets it through. A close is made in any case: the kernel frees the number whatever it reports.
+    ///   - observer: Told of each result, minus the error number included.
+    func intercepted(
+        by hook: @escaping @Sendable (Call) -> CInt?,
+        observing observer: @escaping @Sendable (_ call: Call, _ result: Int) -> Void = { _, _ in }
+    ) -> SystemCalls {
+        let interceptor = Interceptor(hook: hook, observer: observer)
+        let real = self
+        var calls = self
+        interceptor.wrap(.open, &calls.open)
+        interceptor.wrap(.openAt, &calls.openAt)
+        interceptor.wrap(.close, &calls.close)
+        interceptor.wrap(.read, &calls.read)
+        interceptor.wrap(.write, &calls.write)
+        interceptor.wrap(.writeVector, &calls.writeVector)
+        interceptor.wrap(.waitUntilReady, &calls.waitUntilReady)
+        interceptor.wrap(.truncate, &calls.truncate)
+        interceptor.wrap(.changeMode, &calls.changeMode)
+        interceptor.wrap(.lock, &calls.lock)
+        interceptor.wrap(.sync, &calls.sync)
+        interceptor.wrap(.syncData, &calls.syncData)
+        interceptor.wrap(.syncFolder, &calls.syncFolder)
+        interceptor.wrap(.rename, &calls.rename)
+        interceptor.wrap(.renameWithoutReplacing, &calls.renameWithoutReplacing)
+        interceptor.wrap(.link, &calls.link)
+        interceptor.wrap(.unlink, &calls.unlink)
+        interceptor.wrap(.removeDirectory, &calls.removeDirectory)
+        interceptor.wrap(.makeDirectory, &calls.makeDirectory)
+        interceptor.wrap(.unlinkAt, &calls.unlinkAt)
+        // A pack of parameters has no place for `inout`, nor for a closure that escapes.
+        calls.statusOfDescriptor = { descriptor, status in
+            interceptor.run(.statusOfDescriptor) { real.statusOfDescriptor(descriptor, &status) }
+        }
+        calls.status = { path, following, status in
+            interceptor.run(.status) { real.status(path, following, &status) }
+        }
+        calls.list = { folder, limit, entries in
+            interceptor.run(.list) { real.list(folder, limit, &entries) }
+        }
+        calls.startThread = { stackSize, body in
+            interceptor.run(.startThread) { real.startThread(stackSize, body) }
+        }
+        return calls
+    }
+
+    /// These calls, with the n-th of them (from 0, whichever it is) told to `hook` and all others let through.
+    func intercepted(at number: Int, by hook: @escaping @Sendable (Call) -> CInt?) -> SystemCalls {
+        let count = Atomic(0)
+        return intercepted { call in
+            count.wrappingAdd(1, ordering: .relaxed).oldValue == number ? hook(call) : nil
+        }
+    }
+}
+
+/// What is between a call of the engine and the kernel.
+struct Interceptor: Sendable {
+    let hook: @Sendable (Call) -> CInt?
+    let observer: @Sendable (Call, Int) -> Void
+
+    /// Puts itself in the place of a call.
+    func wrap<each Argument, Result: SignedInteger & FixedWidthInteger & SendableMetatype>(
+        _ name: Call, _ call: inout @Sendable (repeat each Argument) -> Result
+    ) {
+        let real = call
+        call = { (argument: repeat each Argument) in run(name) { real(repeat each argument) } }
+    }
+
+    func run<Result: SignedInteger & FixedWidthInteger>(_ name: Call, _ call: () -> Result) -> Result {
+        let result: Result
+        if let number = hook(name) {
+            if name == .close { _ = call() }
+            result = -Result(number)
+        } else {
+            result = call()
+        }
+        observer(name, Int(result))
+        return result
+    }
+}
