@@ -32,7 +32,9 @@ check() {
     timeout -k 5 900 "$@" >"$log" 2>&1 || status=$?
     if grep -q 'WARNING: ThreadSanitizer' "$log" || ((status != 0)); then
         cat "$log"
+        # Once more without the tests that passed: whoever sees only the end of a long log must see what failed.
         echo "failed under ThreadSanitizer ($status): $*"
+        grep -vE '^. (Test|Suite) .*(started|passed after [0-9.]+ seconds)\.$|^. Test case passing ' "$log" | head -n 80
         return 1
     fi
     grep . "$log" | tail -n 1

@@ -8,7 +8,8 @@ internal import Synchronization
 ///     let slowDisk = FileIO(configuration: .init(threads: 2))                // one of its own for a slow disk
 ///     let more = try await Data(asyncContentsOf: other, using: slowDisk)
 ///
-/// Each logical operation (open, read to the end, close) is one job on a bounded pool of threads that may block.
+/// Each logical operation (open, read to the end, close) is one job on a bounded pool of threads that may block. What the
+/// system has in memory already is read on the calling thread, which waits for nothing there: see ``Lane``.
 ///
 /// - Cancellation: a job that has not begun leaves the queue at once and throws `CancellationError`. One that has begun is
 ///   awaited, since the kernel owns its buffer; if it succeeds, its result counts and the cancellation does not. Closing,
@@ -20,6 +21,8 @@ internal import Synchronization
 ///   ``shutdown()`` is the same, but returns when they have ended.
 public final class FileIO: Sendable {
     let kernel: Kernel
+    let inline: InlineLane
+    let configuration: Configuration
     private let pool: WorkerPool
 
     /// The engine that everything uses unless told otherwise. It lives as long as the process; do not shut it down.
@@ -33,6 +36,8 @@ public final class FileIO: Sendable {
     /// Makes an engine over other system calls, to test how programs behave when the kernel says no.
     package init(configuration: Configuration = .init(), calls: SystemCalls) {
         kernel = Kernel(calls: calls)
+        inline = InlineLane(isWanted: configuration.lanes.contains(.inline), calls)
+        self.configuration = configuration
         pool = WorkerPool(
             threads: configuration.threads, stackSize: configuration.stackSize, startingThreads: calls.startThread)
     }
@@ -44,6 +49,7 @@ public final class FileIO: Sendable {
     /// Streams that are still open are closed as ever, when their owners close or drop them. Returns when all threads have
     /// ended, also when the calling task is cancelled. Calling it again is allowed.
     public func shutdown() async {
+        inline.close()
         pool.close()
         await pool.waitUntilClosed()
     }
@@ -92,11 +98,18 @@ extension FileIO {
         /// The stack of each thread in bytes.
         public var stackSize: Int
 
+        /// Where operations may run. There is always the pool.
+        public var lanes: Set<Lane>
+
         /// Makes a configuration.
-        public init(threads: Int = Configuration.defaultThreads, stackSize: Int = 512 << 10) {
+        public init(
+            threads: Int = Configuration.defaultThreads, stackSize: Int = 512 << 10,
+            lanes: Set<Lane> = Configuration.defaultLanes
+        ) {
             precondition(threads > 0, "A FileIO needs at least one thread.")
             self.threads = threads
             self.stackSize = stackSize
+            self.lanes = lanes
         }
 
         /// The number of processors, at least 4, at most 16.
@@ -119,6 +132,20 @@ extension FileIO {
         public var jobsWithdrawn: Int
         /// The threads that exist now.
         public var threads: Int
+        /// The operations that each lane ended.
+        public var completions: Completions
+    }
+
+    /// How many operations each lane ended, since the engine was made.
+    public struct Completions: Sendable, Hashable {
+        /// On the calling thread.
+        public var inline = 0
+        /// Begun on the calling thread, and handed on since a byte was not in memory.
+        public var inlineMisses = 0
+        /// On the pool's threads.
+        public var pool = 0
+        /// By waiting for descriptors.
+        public var readiness = 0
     }
 
     /// A snapshot of the counters. Never blocks for longer than a lock takes.
@@ -126,6 +153,9 @@ extension FileIO {
         let lane = pool.metrics
         return Metrics(
             openFiles: kernel.openFiles.load(ordering: .relaxed), jobsWaiting: lane.waiting, jobsRunning: lane.running,
-            jobsFinished: lane.finished, jobsWithdrawn: lane.withdrawn, threads: lane.threads)
+            jobsFinished: lane.finished, jobsWithdrawn: lane.withdrawn, threads: lane.threads,
+            completions: Completions(
+                inline: inline.completed.load(ordering: .relaxed), inlineMisses: inline.missed.load(ordering: .relaxed),
+                pool: lane.finished))
     }
 }

@@ -26,9 +26,10 @@ struct ReadBuffer: ~Copyable {
     deinit { free(memory) }
 
     /// Lets `fill` write at the end and say how many bytes it wrote.
-    mutating func append(
-        atMost most: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(FileError) -> Int
-    ) throws(FileError) -> Int {
+    @discardableResult
+    mutating func append<Failure: Error>(
+        atMost most: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+    ) throws(Failure) -> Int {
         if count == capacity {
             // By half, so that what was read is at most copied a constant number of times. Never past what is wanted.
             capacity += min(max(capacity / 2, 64 << 10), most)

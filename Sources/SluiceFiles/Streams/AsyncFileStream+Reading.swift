@@ -15,11 +15,15 @@ extension AsyncFileStream where Mode == ReadMode {
     /// - Failure: a ``FileError``.
     public borrowing func read(upToCount count: Int) async throws -> Data {
         precondition(count >= 0, "A count is not negative.")
-        return try await file.io.run { [file] cancellation in
+        try Task.checkCancellation()
+        let start = file.readInline(upToCount: count)
+        if start.count == count { return start }
+        let rest = try await file.io.run { [file, count = count - start.count] cancellation in
             let bytes = try file.io.kernel.read(
                 file.descriptor, upToCount: count, expected: min(count, file.expectedSize), file.path, cancellation)
             return bytes.data()
         }
+        return start.isEmpty ? rest : start + rest
     }
 
     /// Reads all that is left, empty at the end.
@@ -37,6 +41,14 @@ extension AsyncFileStream where Mode == ReadMode {
 }
 
 extension OpenFile {
+    /// What the inline lane reads of the next bytes: all of them, some, or none.
+    fileprivate func readInline(upToCount count: Int) -> Data {
+        guard mayReadInline, count > 0, count <= FileIO.mostInline else { return Data() }
+        var buffer = ReadBuffer(expected: count)
+        buffer.append(atMost: count) { io.readInline(self, into: $0) }
+        return buffer.data()
+    }
+
     /// A hint for the first allocation: the size at opening, and something reasonable for files without one.
     fileprivate var expectedSize: Int { max(64 << 10, Int(clamping: status.size)) }
 }

@@ -10,6 +10,8 @@ final class OpenFile: Sendable {
     /// What was found when the file was opened: its identity above all.
     let status: RawStatus
     private let isClosed = Atomic(false)
+    /// Whether the file system offers reads that wait for nothing; found out by the first.
+    private let isRefusingInline = Atomic(false)
 
     init(_ opened: OpenedFile, _ io: FileIO) {
         self.io = io
@@ -28,6 +30,10 @@ final class OpenFile: Sendable {
     func takeDescriptor() -> Bool {
         !isClosed.exchange(true, ordering: .acquiringAndReleasing)
     }
+
+    var mayReadInline: Bool { status.isRegularFile && !isRefusingInline.load(ordering: .relaxed) }
+
+    func refuseInline() { isRefusingInline.store(true, ordering: .relaxed) }
 
     /// Closes in a job that runs in any case, and reports what close(2) reports.
     func close() async throws {

@@ -32,20 +32,29 @@ extension Data {
     ) async throws {
         precondition(limit >= 0, "A limit is not negative.")
         let path = try Path.of(url, for: "read")
-        self = try await io.run { [kernel = io.kernel] cancellation in
-            try kernel.readFile(path, limit: limit, cancellation)
+        try Task.checkCancellation()
+        if let data = io.contentsInline(of: path, limit: limit) {
+            self = data
+            return
+        }
+        self = try await io.run { [kernel = io.kernel, inline = io.inline] cancellation in
+            try kernel.readFile(path, limit: limit, inline, cancellation)
         }
     }
 }
 
 extension Kernel {
-    /// Opens, reads to the end and closes.
-    func readFile(_ path: String, limit: Int, _ cancellation: borrowing Cancellation) throws -> Data {
+    /// Opens, reads to the end and closes. Tells the inline lane if the next file in this folder may be one for it.
+    func readFile(
+        _ path: String, limit: Int, _ inline: InlineLane, _ cancellation: borrowing Cancellation
+    ) throws -> Data {
         let descriptor = try open(path, O_RDONLY, for: "open")
         let bytes: ReadBuffer
         do {
             // A hint for the first allocation, no more.
-            let size = try status(ofDescriptor: descriptor, path).size
+            let status = try status(ofDescriptor: descriptor, path)
+            inline.learn(path, descriptor, status, self)
+            let size = status.size
             bytes = try readToEnd(descriptor, limit: limit, expected: Int(clamping: max(0, size)), path, cancellation)
         } catch {
             closeQuietly(descriptor)

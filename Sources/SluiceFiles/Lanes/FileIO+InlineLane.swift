@@ -1,0 +1,113 @@
+internal import CSluiceFiles
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+// The inline lane: what the system has in memory is read on the thread of the caller, where a hop to another thread would
+// take ten times as long as the read.
+//
+// Nothing here waits for a device, another machine or another process. What would is left to the other lanes, and so is
+// all that looks unusual: this lane reports no error, and no end of a file that only one short answer speaks for.
+extension FileIO {
+    /// The most bytes of one read: copying more would keep the calling thread for longer than a hop does.
+    static var mostInline: Int { 256 << 10 }
+
+    // MARK: Open files
+
+    /// Reads what is in memory, at the file's position or at `offset`: one preadv2(2) with RWF_NOWAIT.
+    ///
+    /// - Returns: The bytes read. Fewer than there is room for say nothing about the end: another lane has to go on.
+    func readInline(_ file: OpenFile, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64 = -1) -> Int {
+        guard inline.isOpen, file.mayReadInline, !buffer.isEmpty else { return 0 }
+        let result = kernel.retrying { kernel.calls.inline.read(file.descriptor, buffer, offset) }
+        if result == buffer.count {
+            inline.completed.add(1, ordering: .relaxed)
+            return result
+        }
+        inline.missed.add(1, ordering: .relaxed)
+        // EAGAIN is a page that is not in memory. Anything else comes again: a file system without such reads, a kernel
+        // without the call, a failing disk.
+        if result < 0, result != -Int(EAGAIN) { file.refuseInline() }
+        return max(0, result)
+    }
+
+    // MARK: Whole files
+
+    /// The whole of a small file: openat2(2) with RESOLVE_CACHED, fstat(2), one read that waits for nothing, close(2).
+    ///
+    /// Only in folders where a lane that may block found a local file system before: opening and closing there asks no other
+    /// machine (NFS) and no other process (FUSE). Only regular files, and only if the read confirms the size that fstat
+    /// told. Whatever else it is, nil: another lane begins anew.
+    func contentsInline(of path: String, limit: Int) -> Data? {
+        guard inline.isOpen, let device = inline.localFolders.device(for: path) else { return nil }
+        let descriptor = path.withCString { path in kernel.retrying { kernel.calls.inline.open(path) } }
+        guard descriptor >= 0 else {
+            if descriptor == -ENOSYS || descriptor == -EPERM { inline.localFolders.stop() }
+            inline.missed.add(1, ordering: .relaxed)
+            return nil
+        }
+        kernel.openFiles.add(1, ordering: .relaxed)
+        var status = RawStatus()
+        guard kernel.calls.statusOfDescriptor(descriptor, &status) == 0, status.device == device, status.links > 0
+        else {
+            // Another file system was mounted over the folder, or this close is the one that frees a removed file.
+            inline.localFolders.forget(path)
+            inline.missed.add(1, ordering: .relaxed)
+            runDetached { [kernel] in kernel.closeQuietly(descriptor) }
+            return nil
+        }
+        let data = contentsInline(descriptor, status, limit: limit)
+        kernel.closeQuietly(descriptor)
+        if data == nil {
+            inline.missed.add(1, ordering: .relaxed)
+        } else {
+            inline.completed.add(1, ordering: .relaxed)
+        }
+        return data
+    }
+
+    private func contentsInline(_ descriptor: CInt, _ status: RawStatus, limit: Int) -> Data? {
+        let size = Int(clamping: status.size)
+        guard status.isRegularFile, size < Self.mostInline, size <= limit else { return nil }
+        var buffer = ReadBuffer(expected: size + 1)
+        // One byte more than there should be. Exactly as many as fstat told: two answers that agree about the end. For no
+        // byte at all only one would speak, since a page that is not there is none either.
+        guard size > 0 else { return nil }
+        var result = 0
+        buffer.append(atMost: size + 1) { free in
+            result = kernel.retrying { kernel.calls.inline.read(descriptor, free, 0) }
+            return max(0, result)
+        }
+        return result == size ? buffer.data() : nil
+    }
+}
+
+/// What the inline lane knows and counts.
+final class InlineLane: Sendable {
+    /// Whether the engine was made with this lane, and the kernel has it.
+    let isUsed: Bool
+    private let isClosed = Atomic(false)
+    let completed = Atomic(0)
+    let missed = Atomic(0)
+    let localFolders = LocalFolders()
+
+    /// Asks the kernel once whether it has such reads: of no descriptor, it says EBADF where it has.
+    init(isWanted: Bool, _ calls: SystemCalls) {
+        isUsed =
+            isWanted && calls.inline.read(-1, UnsafeMutableRawBufferPointer(start: nil, count: 0), 0) == -Int(EBADF)
+    }
+
+    var isOpen: Bool { isUsed && !isClosed.load(ordering: .relaxed) }
+
+    func close() { isClosed.store(true, ordering: .relaxed) }
+
+    /// Takes note of the folder of a file that a lane which may block has opened.
+    func learn(_ path: String, _ descriptor: CInt, _ status: RawStatus, _ kernel: Kernel) {
+        guard isUsed, status.isRegularFile, localFolders.device(for: path) != status.device else { return }
+        if kernel.calls.inline.isLocal(descriptor) == 1 { localFolders.learn(path, device: status.device) }
+    }
+}

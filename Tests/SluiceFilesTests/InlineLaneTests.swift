@@ -1,0 +1,301 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+/// A kernel whose reads of memory are what a test says; the rest is real.
+private func calls(
+    reading read: @escaping @Sendable (CInt, UnsafeMutableRawBufferPointer, Int64) -> Int,
+    local: CInt = 1
+) -> SystemCalls {
+    var calls = SystemCalls.system
+    calls.inline.read = { descriptor, buffer, offset in
+        descriptor < 0 ? -Int(EBADF) : read(descriptor, buffer, offset)
+    }
+    // Whatever the tests' folder is on: an open that needs no device, and a file system that says so.
+    calls.inline.open = { SystemCalls.system.open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0) }
+    calls.inline.isLocal = { _ in local }
+    return calls
+}
+
+/// As the kernel would, had it everything in memory.
+@Sendable private func fromMemory(_ descriptor: CInt, _ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) -> Int {
+    let count =
+        offset < 0
+        ? read(descriptor, buffer.baseAddress!, buffer.count)
+        : pread(descriptor, buffer.baseAddress!, buffer.count, off_t(offset))
+    return count < 0 ? -Int(errno) : count
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `The inline lane` {
+    // MARK: Whole files
+
+    @Test func `the second file of a local folder is read on the calling thread, and no job runs`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let first = folder.appending(path: "first"), second = folder.appending(path: "second")
+            try pattern(4096, seed: 1).write(to: first)
+            try pattern(5000, seed: 2).write(to: second)
+            #expect(try await Data(asyncContentsOf: first, using: io) == pattern(4096, seed: 1))
+            let jobs = io.metrics.completions.pool
+            #expect(io.metrics.completions.inline == 0 && jobs == 1)
+            #expect(try await Data(asyncContentsOf: second, using: io) == pattern(5000, seed: 2))
+            #expect(try await Data(asyncContentsOf: first, using: io) == pattern(4096, seed: 1))
+            #expect(io.metrics.completions.inline == 2 && io.metrics.completions.pool == jobs)
+        }
+    }
+
+    @Test(arguments: [
+        0, 1, 255, 256, 257, 4095, 4096, 4097, (256 << 10) - 1, 256 << 10, (256 << 10) + 1, 1_000_000,
+    ])
+    func `files of any size come whole`(size: Int) async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(size).write(to: url)
+            for _ in 0..<3 { #expect(same(try await Data(asyncContentsOf: url, using: io), pattern(size))) }
+            let isInline = size > 0 && size < 256 << 10
+            #expect(io.metrics.completions.inline == (isInline ? 2 : 0))
+        }
+    }
+
+    enum Answer: CaseIterable {
+        case nothing, short, long, failure, unsupported, denied
+    }
+
+    @Test(arguments: Answer.allCases)
+    func `an answer that does not confirm the size sends the whole read to the pool`(answer: Answer) async throws {
+        let calls = calls { descriptor, buffer, offset in
+            switch answer {
+            case .nothing: 0
+            case .short: fromMemory(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(1000)), offset)
+            case .long: buffer.count
+            case .failure: -Int(EIO)
+            case .unsupported: -Int(EOPNOTSUPP)
+            case .denied: -Int(EPERM)
+            }
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(5000).write(to: url)
+            for _ in 0..<3 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(5000)) }
+            #expect(io.metrics.completions.inline == 0 && io.metrics.completions.pool == 3)
+        }
+    }
+
+    @Test func `a limit holds as in the pool`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(5000).write(to: url)
+            _ = try await Data(asyncContentsOf: url, using: io)
+            #expect(try await Data(asyncContentsOf: url, limit: 5000, using: io).count == 5000)
+            #expect(io.metrics.completions.inline == 1)
+            await expectFileError(.limitExceeded) { try await Data(asyncContentsOf: url, limit: 4999, using: io) }
+        }
+    }
+
+    @Test func `a file system that asks others is never opened on the calling thread`() async throws {
+        let opened = Mutex(0)
+        var calls = calls(reading: fromMemory, local: 0)
+        calls.inline.open = { _ in
+            opened.withLock { $0 += 1 }
+            return -EAGAIN
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(100).write(to: url)
+            for _ in 0..<3 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100)) }
+            #expect(opened.withLock { $0 } == 0)
+        }
+    }
+
+    @Test func `a folder that another file system is mounted over is noticed and left to the pool`() async throws {
+        let isMounted = Mutex(false)
+        var calls = calls(reading: fromMemory)
+        calls.statusOfDescriptor = { descriptor, status in
+            let result = SystemCalls.system.statusOfDescriptor(descriptor, &status)
+            if isMounted.withLock({ $0 }) { status.device = 4711 }
+            return result
+        }
+        calls.inline.isLocal = { _ in isMounted.withLock { $0 } ? 0 : 1 }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(100).write(to: url)
+            _ = try await Data(asyncContentsOf: url, using: io)
+            isMounted.withLock { $0 = true }
+            for _ in 0..<3 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100)) }
+            #expect(io.metrics.completions.inline == 0)
+            #expect(io.metrics.completions.inlineMisses == 1, "asked once, then forgotten")
+        }
+    }
+
+    @Test func `what is missing is the pool's error`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(100).write(to: url)
+            _ = try await Data(asyncContentsOf: url, using: io)
+            let missing = folder.appending(path: "missing")
+            let error = await expectFileError(.notFound) { try await Data(asyncContentsOf: missing, using: io) }
+            #expect(error?.path == missing.path && error?.operation == "open")
+        }
+    }
+
+    @Test func `a link is followed, by the pool`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let url = folder.appending(path: "file"), link = folder.appending(path: "link")
+            try pattern(100).write(to: url)
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
+            for _ in 0..<2 {
+                #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100))
+                #expect(try await Data(asyncContentsOf: link, using: io) == pattern(100))
+            }
+            #expect(io.metrics.completions.inline == 1)
+        }
+    }
+
+    @Test func `a cancelled task reads nothing, though all is in memory`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(100).write(to: url)
+            _ = try await Data(asyncContentsOf: url, using: io)
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await Data(asyncContentsOf: url, using: io)
+            }
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(io.metrics.completions.inline == 0)
+        }
+    }
+
+    // MARK: Open files
+
+    @Test func `a stream is read on the calling thread piece by piece, its end by the pool`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10_000).write(to: url)
+            let stream = try await url.openForReading(using: io)
+            let jobs = io.metrics.completions.pool
+            #expect(try await stream.read(upToCount: 4000) == pattern(10_000).prefix(4000))
+            #expect(try await stream.read(upToCount: 4000) == pattern(10_000)[4000..<8000])
+            #expect(io.metrics.completions.inline == 2 && io.metrics.completions.pool == jobs)
+            #expect(try await stream.read(upToCount: 4000) == pattern(10_000)[8000...])
+            #expect(io.metrics.completions.inline == 2 && io.metrics.completions.pool == jobs + 1)
+            #expect(try await stream.read(upToCount: 4000).isEmpty)
+            try await stream.close()
+        }
+    }
+
+    @Test(arguments: [0, 1, 999, -EAGAIN, -EIO, -EINTR])
+    func `memory that ends anywhere, or fails, loses no byte`(answer: CInt) async throws {
+        let first = Mutex(true)
+        let calls = calls { descriptor, buffer, offset in
+            let isInterrupted = first.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst && answer == -EINTR
+            }
+            if isInterrupted { return -Int(EINTR) }
+            if answer == -EINTR { return fromMemory(descriptor, buffer, offset) }
+            if answer <= 0 { return Int(answer) }
+            return fromMemory(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(answer))), offset)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(300_000).write(to: url)
+            var all = Data()
+            for try await chunk in url.chunks(of: 10_000, using: io) { all += chunk }
+            #expect(same(all, pattern(300_000)))
+        }
+    }
+
+    @Test func `a file system without such reads is asked once for each open file`() async throws {
+        let asked = Mutex(0)
+        let calls = calls { _, _, _ in
+            asked.withLock { $0 += 1 }
+            return -Int(EOPNOTSUPP)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10_000).write(to: url)
+            for time in 1...2 {
+                var all = Data()
+                for try await chunk in url.chunks(of: 1000, using: io) { all += chunk }
+                #expect(same(all, pattern(10_000)))
+                #expect(asked.withLock { $0 } == time)
+            }
+        }
+    }
+
+    @Test func `a read past the lane's size goes to the pool at once`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(1_000_000).write(to: url)
+            let stream = try await url.openForReading(using: io)
+            #expect(try await stream.read(upToCount: (256 << 10) + 1).count == (256 << 10) + 1)
+            #expect(io.metrics.completions.inline == 0 && io.metrics.completions.inlineMisses == 0)
+            try await stream.close()
+        }
+    }
+
+    // MARK: Which lanes there are
+
+    @Test func `an engine without the lane never asks the kernel for it`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let url = folder.appending(path: "file")
+            try pattern(100).write(to: url)
+            let calls = calls { _, _, _ in
+                Issue.record("asked")
+                return -Int(EAGAIN)
+            }
+            let io = FileIO(configuration: .init(lanes: [.pool]), calls: calls)
+            #expect(io.lanes == [.pool])
+            for _ in 0..<2 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100)) }
+            await io.shutdown()
+        }
+    }
+
+    @Test(arguments: [ENOSYS, EPERM, EINVAL])
+    func `a kernel that denies such reads has the lane missing from the list`(number: CInt) async throws {
+        var calls = SystemCalls.system
+        calls.inline.read = { _, _, _ in -Int(number) }
+        let io = FileIO(calls: calls)
+        #expect(!io.lanes.contains(.inline) && io.lanes.contains(.pool))
+        await io.shutdown()
+    }
+
+    @Test func `a kernel that denies such opens is not asked for ever`() async throws {
+        let asked = Mutex(0)
+        var calls = calls(reading: fromMemory)
+        calls.inline.open = { _ in
+            asked.withLock { $0 += 1 }
+            return -EPERM
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(100).write(to: url)
+            for _ in 0..<5 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100)) }
+            #expect(asked.withLock { $0 } == 1)
+        }
+    }
+
+    @Test func `files replaced, removed and cut off meanwhile are read whole in one of their states`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let url = folder.appending(path: "file")
+            let states = [pattern(3000, seed: 1), pattern(5000, seed: 2)]
+            try await states[0].asyncWrite(to: url, options: .init(durability: .none), using: io)
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    for turn in 0..<300 {
+                        try await states[turn % 2].asyncWrite(to: url, options: .init(durability: .none), using: io)
+                    }
+                }
+                for _ in 0..<4 {
+                    group.addTask {
+                        for _ in 0..<300 {
+                            let data = try await Data(asyncContentsOf: url, using: io)
+                            #expect(states.contains(data))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+}
