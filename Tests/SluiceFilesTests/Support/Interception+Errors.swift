@@ -63,6 +63,10 @@ extension Call {
             ]
         // fdopendir(3), readdir(3), getdents(2), and fcntl(2) for the descriptor that it closes
         case .list: [EINTR, EIO, EMFILE, EINVAL, ENOENT, ENOMEM, ENOTDIR]
+        // openat2(2), preadv2(2), fstatfs(2)
+        case .inlineOpen: Self.open.documentedErrors + [EAGAIN, E2BIG, ENOSYS]
+        case .inlineRead: Self.read.documentedErrors + [EOPNOTSUPP, ENOSYS]
+        case .inlineIsLocal: [EINTR, EIO, ENOMEM, ENOSYS, EOVERFLOW]
         // pthread_create(3)
         case .startThread: [EAGAIN, EINVAL, EPERM, ENOMEM]
         }

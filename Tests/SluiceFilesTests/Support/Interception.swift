@@ -10,6 +10,9 @@ enum Call: String, CaseIterable, Sendable {
     case sync, syncData, syncFolder
     case status, rename, renameWithoutReplacing, link, unlink, removeDirectory, makeDirectory, unlinkAt, list
     case startThread
+    case inlineOpen = "inline.open"
+    case inlineRead = "inline.read"
+    case inlineIsLocal = "inline.isLocal"
 }
 
 extension SystemCalls {
@@ -48,6 +51,9 @@ extension SystemCalls {
         interceptor.wrap(.removeDirectory, &calls.removeDirectory)
         interceptor.wrap(.makeDirectory, &calls.makeDirectory)
         interceptor.wrap(.unlinkAt, &calls.unlinkAt)
+        interceptor.wrap(.inlineOpen, &calls.inline.open)
+        interceptor.wrap(.inlineRead, &calls.inline.read)
+        interceptor.wrap(.inlineIsLocal, &calls.inline.isLocal)
         // A pack of parameters has no place for `inout`, nor for a closure that escapes.
         calls.statusOfDescriptor = { descriptor, status in
             interceptor.run(.statusOfDescriptor) { real.statusOfDescriptor(descriptor, &status) }

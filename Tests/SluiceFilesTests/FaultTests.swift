@@ -1,0 +1,21 @@
+import Foundation
+import SluiceFiles
+import Testing
+
+/// Every system call of every operation fails once with every error number that its man page has.
+@Suite(.timeLimit(.minutes(5))) struct `Faults of every call` {
+    @Test(arguments: FaultedOperation.all)
+    func `give their own error, leave nothing open and nothing half done`(operation: FaultedOperation) async throws {
+        let report = try await operation.runWithEachFault()
+        print("faults: \(operation.name): \(report.calls.count) calls, \(report.runs) faults")
+        #expect(report.runs > 0, "no call was made through the seam")
+        let shown = report.complaints.prefix(12).joined(separator: "\n")
+        #expect(report.complaints.isEmpty, "\(report.complaints.count) of \(report.runs):\n\(shown)")
+    }
+
+    @Test func `reach every call of the seam`() async throws {
+        var reached: Set<Call> = []
+        for operation in FaultedOperation.all { reached.formUnion(try await operation.calls()) }
+        #expect(Set(Call.allCases).subtracting(reached) == [], "no operation of the table makes these calls")
+    }
+}

@@ -1,0 +1,284 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+/// An operation that is run once for each failure of each of its system calls.
+///
+///     FaultedOperation("read a whole file") { folder in
+///         try pattern(5000).write(to: folder.appending(path: "file"))
+///     } run: { io, folder in
+///         try expectSame(await Data(asyncContentsOf: folder.appending(path: "file"), using: io), pattern(5000))
+///     }
+///
+/// Each time it must succeed, where the failure is one that is passed over, or throw a ``FileError`` with that error number;
+/// leave no descriptor open; and leave the folder as `check` says.
+struct FaultedOperation: Sendable, CustomTestStringConvertible {
+    let name: String
+
+    /// Makes what the operation finds in its folder, by other means than those under test.
+    let prepare: @Sendable (_ folder: URL) throws -> Void
+
+    /// Does it, and throws ``WrongResult`` if what it gives is not right.
+    let run: @Sendable (_ io: FileIO, _ folder: URL) async throws -> Void
+
+    /// Calls that fail whenever they are made, to get to what comes in their place.
+    var denied: [Call: CInt] = [:]
+
+    /// Calls that fail the first time they are made.
+    var deniedOnce: [Call: CInt] = [:]
+
+    /// What must hold in the folder afterwards. Returns a complaint, or nil.
+    var check: @Sendable (_ folder: URL, _ outcome: Outcome) -> String? = { _, _ in nil }
+
+    /// Calls whose failure need not be reported, such as the close of a descriptor that was only read; all of that name, or
+    /// those at these places among them.
+    var ignored: [Call: [Int]?] = [:]
+
+    /// What a call may say about names that the operation has to believe, such as "nothing is there". What it then does is
+    /// its own business, as long as `check` holds.
+    var believed: [Call: Set<CInt>] = [:]
+
+    var testDescription: String { name }
+
+    init(
+        _ name: String, _ prepare: @escaping @Sendable (URL) throws -> Void = { _ in },
+        run: @escaping @Sendable (FileIO, URL) async throws -> Void
+    ) {
+        self.name = name
+        self.prepare = prepare
+        self.run = run
+    }
+
+    func denying(_ calls: [Call: CInt]) -> Self { with { $0.denied = calls } }
+    func denyingOnce(_ calls: [Call: CInt]) -> Self { with { $0.deniedOnce = calls } }
+    func checking(_ check: @escaping @Sendable (URL, Outcome) -> String?) -> Self { with { $0.check = check } }
+    func ignoring(_ call: Call, at ordinals: Int...) -> Self {
+        with { $0.ignored[call] = .some(ordinals.isEmpty ? nil : ordinals) }
+    }
+    func believing(_ call: Call, _ errors: CInt...) -> Self {
+        with { $0.believed[call, default: []].formUnion(errors) }
+    }
+
+    private func with(_ change: (inout Self) -> Void) -> Self {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+/// One failure of one call.
+struct Fault: Sendable, CustomStringConvertible {
+    /// The call's place among all calls of the operation, from 0.
+    var number: Int
+    var call: Call
+    /// Its place among the calls of its name, from 0.
+    var ordinal: Int
+    var error: CInt
+    /// Whether all later calls of this name fail too, as they do on a device that is full.
+    var isLasting: Bool
+
+    var description: String {
+        "\(call.rawValue) \(ordinal)\(isLasting ? " and later" : "") with \(FileError(operation: "", path: "", systemError: error).name)"
+    }
+}
+
+/// How an operation ended with a fault in it.
+struct Outcome: Sendable {
+    var fault: Fault
+    /// nil if it succeeded.
+    var error: FileError?
+    /// The calls that it makes when none fails.
+    var calls: [Call]
+
+    var isSuccess: Bool { error == nil }
+
+    /// Whether the fault came before the last call of these names had succeeded.
+    func isBefore(_ names: Call...) -> Bool { fault.number <= calls.lastIndex { names.contains($0) } ?? .max }
+}
+
+/// What an operation throws itself when it did not fail but gave something wrong.
+struct WrongResult: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}
+
+func expectSame(_ found: Data, _ wanted: Data) throws(WrongResult) {
+    if found != wanted { throw WrongResult("\(found.count) bytes are not the \(wanted.count) wanted") }
+}
+
+// MARK: - Running
+
+extension FaultedOperation {
+    /// Faults that no operation may fail with: they are tried again, waited for, or mean that there is nothing to do.
+    private static func isPassedOver(_ fault: Fault) -> Bool {
+        switch (fault.call, fault.error) {
+        case (_, EINTR), (.read, EAGAIN), (.write, EAGAIN), (.writeVector, EAGAIN): true
+        // The inline lane reports nothing: another lane begins anew.
+        case (.inlineOpen, _), (.inlineRead, _), (.inlineIsLocal, _): true
+        // A file system that has no such operation: see `Kernel.syncFolder`.
+        case (.syncFolder, EINVAL): true
+        // link(2) and unlink(2) in its place.
+        case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS): true
+        // A file system without locks.
+        case (.lock, EOPNOTSUPP), (.lock, ENOLCK), (.lock, EINVAL), (.lock, ENOSYS): true
+        default: false
+        }
+    }
+
+    /// Faults that come again and again on a device or in a process that is in trouble.
+    private static let lasting: Set<CInt> = [EIO, ENOSPC, EDQUOT, EMFILE, EACCES, EROFS, ENOMEM, EPERM]
+
+    /// What came of all runs.
+    struct Report: Sendable {
+        var calls: [Call] = []
+        var runs = 0
+        var complaints: [String] = []
+    }
+
+    /// Runs the operation without a fault, then with each fault once, in a folder of its own each time.
+    func runWithEachFault() async throws -> Report {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-faults", in: memoryFolder) { parent in
+            var report = Report()
+            // Once before, for what is asked only once in a process.
+            _ = await attempt(nil, in: parent.appending(path: "first"))
+            let (calls, complaint) = await attempt(nil, in: parent.appending(path: "plain"))
+            report.calls = calls
+            report.complaints += complaint
+            for (number, call) in calls.enumerated() {
+                let ordinal = calls[..<number].count { $0 == call }
+                for error in call.documentedErrors {
+                    for isLasting in Self.lasting.contains(error) ? [false, true] : [false] {
+                        let fault = Fault(
+                            number: number, call: call, ordinal: ordinal, error: error, isLasting: isLasting)
+                        let (_, complaints) = await attempt(
+                            (fault, calls), in: parent.appending(path: "\(report.runs)"))
+                        report.runs += 1
+                        report.complaints += complaints
+                    }
+                }
+            }
+            return report
+        }
+    }
+
+    /// The calls that it makes when none fails.
+    func calls() async throws -> [Call] {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-faults", in: memoryFolder) { parent in
+            await attempt(nil, in: parent.appending(path: "plain")).0
+        }
+    }
+
+    /// One run in a new folder, which is removed. Returns the calls that were made, and what was wrong.
+    private func attempt(_ plan: (fault: Fault, calls: [Call])?, in folder: URL) async -> ([Call], [String]) {
+        var complaints: [String] = []
+        func complain(_ text: String) {
+            complaints.append("\(plan.map { "\($0.fault)" } ?? "without a fault"): \(text)")
+        }
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            try prepare(folder)
+
+            let ledger = Ledger(plan?.fault)
+            let calls = SystemCalls.system.intercepted { [denied, deniedOnce] call in
+                let (ordinal, error) = ledger.begin(call)
+                return error ?? denied[call] ?? (ordinal == 0 ? deniedOnce[call] : nil)
+            } observing: {
+                ledger.note($0, $1)
+            }
+            let io = FileIO(configuration: .init(threads: 1), calls: calls)
+            let result: Result<Void, any Error>
+            do {
+                try await run(io, folder)
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            await io.shutdown()
+
+            if io.metrics.openFiles != 0 { complain("\(io.metrics.openFiles) counted as open") }
+            if ledger.open != 0 { complain("\(ledger.open) descriptors left open") }
+            judge(result, plan, in: folder, complain)
+            return (ledger.calls, complaints)
+        } catch {
+            complain("could not be tried: \(error)")
+            return ([], complaints)
+        }
+    }
+
+    private func judge(
+        _ result: Result<Void, any Error>, _ plan: (fault: Fault, calls: [Call])?, in folder: URL,
+        _ complain: (String) -> Void
+    ) {
+        guard let (fault, calls) = plan else {
+            if case .failure(let error) = result { complain("\(error)") }
+            return
+        }
+        var outcome = Outcome(fault: fault, error: nil, calls: calls)
+        let isBelieved = believed[fault.call]?.contains(fault.error) == true
+        let isIgnored = ignored[fault.call].map { $0?.contains(fault.ordinal) ?? true } == true
+        switch result {
+        case .success:
+            if !Self.isPassedOver(fault), !isIgnored, !isBelieved { complain("was not noticed") }
+        case .failure(let error as FileError):
+            outcome.error = error
+            let isTold = error.systemError == fault.error && !Self.isPassedOver(fault)
+            if !isTold, !isBelieved { complain("gives \(error)") }
+            if error.operation.isEmpty || error.path.isEmpty { complain("is not named: \(error)") }
+            if fault.call != .startThread, !error.path.hasPrefix(folder.path) { complain("has another path: \(error)") }
+            let known = FileError(operation: "", path: "", systemError: error.systemError)
+            if known.remedy != nil && error.remedy == nil { complain("has lost its remedy: \(error)") }
+        case .failure(let error):
+            if !isBelieved { complain("throws \(error)") }
+            return
+        }
+        if let complaint = check(folder, outcome) { complain(complaint) }
+    }
+}
+
+/// Counts the calls of one run, fails the one that is to fail, and knows how many descriptors are open.
+private final class Ledger: Sendable {
+    private struct State {
+        var calls: [Call] = []
+        var open = 0
+    }
+
+    private let fault: Fault?
+    private let state = Mutex(State())
+
+    init(_ fault: Fault?) { self.fault = fault }
+
+    var calls: [Call] { state.withLock { $0.calls } }
+    var open: Int { state.withLock { $0.open } }
+
+    /// Counts a call. Returns its place among those of its name, and the error number it is to fail with.
+    func begin(_ call: Call) -> (ordinal: Int, error: CInt?) {
+        let (number, ordinal) = state.withLock { state in
+            defer { state.calls.append(call) }
+            return (state.calls.count, state.calls.count { $0 == call })
+        }
+        guard let fault, call == fault.call else { return (ordinal, nil) }
+        let isHit = number == fault.number || (fault.isLasting && number > fault.number)
+        return (ordinal, isHit ? fault.error : nil)
+    }
+
+    func note(_ call: Call, _ result: Int) {
+        if call.opensDescriptor, result >= 0 { state.withLock { $0.open += 1 } }
+        if call == .close { state.withLock { $0.open -= 1 } }
+    }
+}
+
+extension Call {
+    /// Whether its result is a new descriptor.
+    var opensDescriptor: Bool { [.open, .openAt, .inlineOpen].contains(self) }
+}
+
+extension FileError {
+    /// `ENOSPC`.
+    var name: String {
+        let line = description
+        guard let open = line.firstIndex(of: "("), let close = line[open...].firstIndex(of: ")") else { return line }
+        return String(line[line.index(after: open)..<close])
+    }
+}
