@@ -2,33 +2,84 @@ import Foundation
 import SluiceFiles
 import Testing
 
-@Suite struct `File errors` {
-    static let table: [(CInt, String, FileError.Code)] = [
-        (ENOENT, "ENOENT", .notFound), (EACCES, "EACCES", .permissionDenied), (EPERM, "EPERM", .permissionDenied),
-        (EISDIR, "EISDIR", .isDirectory), (ENOTDIR, "ENOTDIR", .notDirectory), (EEXIST, "EEXIST", .exists),
-        (ENOTEMPTY, "ENOTEMPTY", .notEmpty), (ENOSPC, "ENOSPC", .noSpace), (EDQUOT, "EDQUOT", .quotaExceeded),
-        (EMFILE, "EMFILE", .tooManyOpenFiles), (ENFILE, "ENFILE", .tooManyOpenFiles), (ELOOP, "ELOOP", .tooManyLinks),
-        (ENAMETOOLONG, "ENAMETOOLONG", .nameTooLong), (EROFS, "EROFS", .readOnly),
-        (EXDEV, "EXDEV", .differentFileSystems),
-        (EIO, "EIO", .inputOutput), (ETXTBSY, "ETXTBSY", .busy), (EBUSY, "EBUSY", .busy),
-        (EFBIG, "EFBIG", .fileTooLarge),
-        (EWOULDBLOCK, "EWOULDBLOCK", .locked), (ENOLCK, "ENOLCK", .exhausted), (ENOMEM, "ENOMEM", .exhausted),
-        (ESTALE, "ESTALE", .inputOutput), (EOPNOTSUPP, "EOPNOTSUPP", .unsupported), (ENOSYS, "ENOSYS", .unsupported),
-        (ENXIO, "ENXIO", .notRegularFile), (EBADF, "EBADF", .invalidArgument), (EINVAL, "EINVAL", .invalidArgument),
-        (EPIPE, "EPIPE", .brokenPipe),
-    ]
+/// What each error number that files give is to mean, from the man pages. A number that is not here means nothing in
+/// particular.
+private let meanings: [(code: FileError.Code, numbers: [CInt])] = [
+    (.notFound, [ENOENT]), (.exists, [EEXIST]), (.isDirectory, [EISDIR]), (.notDirectory, [ENOTDIR]),
+    (.notEmpty, [ENOTEMPTY]), (.nameTooLong, [ENAMETOOLONG]), (.tooManyLinks, [ELOOP]), (.invalidPath, [EILSEQ]),
+    (.differentFileSystems, [EXDEV]), (.notRegularFile, [ENXIO, ENODEV, ESPIPE, ENOTBLK]), (.noAttribute, [ENODATA]),
+    (.permissionDenied, [EACCES, EPERM]), (.readOnly, [EROFS]), (.locked, [EWOULDBLOCK, EDEADLK]),
+    (.busy, [ETXTBSY, EBUSY]), (.noSpace, [ENOSPC]), (.quotaExceeded, [EDQUOT]), (.tooManyOpenFiles, [EMFILE, ENFILE]),
+    (.exhausted, [EMLINK, ENOMEM, ENOBUFS, ENOLCK]), (.fileTooLarge, [EFBIG, EOVERFLOW, E2BIG]),
+    (
+        .inputOutput,
+        [
+            EIO, ESTALE, ETIMEDOUT, ENOTCONN, ECONNABORTED, ECONNREFUSED, ECONNRESET, EHOSTDOWN, EHOSTUNREACH,
+            ENETUNREACH, ENETDOWN, ENOLINK, EBADMSG,
+        ]
+    ),
+    (.brokenPipe, [EPIPE]), (.unsupported, [EOPNOTSUPP, ENOTSUP, ENOSYS, ENOTTY]),
+    (.invalidArgument, [EINVAL, ERANGE, EDOM, EDESTADDRREQ, EBADF, EFAULT]),
+]
 
-    @Test(arguments: table)
-    func `an error number has a code, a name and, where something can be done, a remedy`(
-        number: CInt, name: String, code: FileError.Code
-    ) {
+#if os(Linux)
+private let meaningsHere: [(code: FileError.Code, numbers: [CInt])] = [
+    (.inputOutput, [EUCLEAN, EREMOTEIO, EHWPOISON, ENOMEDIUM, EMEDIUMTYPE]),
+    (.permissionDenied, [ENOKEY, EKEYEXPIRED, EKEYREVOKED, EKEYREJECTED]),
+]
+#else
+private let meaningsHere: [(code: FileError.Code, numbers: [CInt])] = []
+#endif
+
+@Suite struct `File errors` {
+    /// Every number that the C library has a text for.
+    static let numbers: [CInt] = (1..<256).filter { !String(cString: strerror($0)).hasPrefix("Unknown error") }
+
+    static let codes: [CInt: FileError.Code] = (meanings + meaningsHere).reduce(into: [:]) { codes, meaning in
+        for number in meaning.numbers { codes[number] = meaning.code }
+    }
+
+    /// Where the program is wrong and not its user's file, or the text says all.
+    static let withoutRemedy: Set<CInt> = [EPIPE, EINVAL, ERANGE, EDOM, EFAULT]
+
+    @Test(arguments: numbers)
+    func `every number of this system has a text, and a code only where files give it`(number: CInt) {
         let error = FileError(operation: "open", path: "/music/a", systemError: number)
-        #expect(error.code == code)
-        #expect(error.description.hasPrefix("could not open '/music/a': "))
-        #expect(error.description.contains("(\(name))"))
+        #expect(error.code == Self.codes[number] ?? .other)
+        let text = String(cString: strerror(number))
+        #expect(error.description.hasPrefix("could not open '/music/a': \(text) ("), "\(error)")
         #expect(!error.description.contains("\n"))
-        if number != EPIPE && number != EINVAL {
-            #expect(error.remedy?.hasSuffix(".") == true || error.remedy?.hasSuffix(")") == true)
+        if error.code == .other {
+            #expect(number == EINTR || error.remedy == nil, "advice about nobody knows what")
+            return
+        }
+        #expect(!error.description.contains("(errno"), "has no name")
+        #expect((error.remedy == nil) == Self.withoutRemedy.contains(number))
+        if let remedy = error.remedy {
+            #expect(remedy.hasSuffix(".") && remedy.first?.isUppercase == true && !remedy.contains("\n"), "\(remedy)")
+        }
+    }
+
+    #if canImport(Glibc)
+    @Test func `names are those of the system`() throws {
+        typealias NameOf = @convention(c) (CInt) -> UnsafePointer<CChar>?
+        // glibc 2.32
+        guard let symbol = dlsym(nil, "strerrorname_np") else { return }
+        let name = unsafeBitCast(symbol, to: NameOf.self)
+        for number in Self.numbers where Self.codes[number] != nil {
+            let wanted = String(cString: try #require(name(number)))
+            let alias = [EWOULDBLOCK: "EWOULDBLOCK", EOPNOTSUPP: "EOPNOTSUPP"][number]
+            #expect(FileError(operation: "", path: "", systemError: number).name == alias ?? wanted)
+        }
+    }
+    #endif
+
+    @Test(arguments: Call.allCases)
+    func `every error of every man page has a code, and a remedy where there is one`(call: Call) {
+        for number in call.documentedErrors where number != EINTR {
+            let error = FileError(operation: call.rawValue, path: "/music/a", systemError: number)
+            #expect(error.code != .other, "\(call): \(error)")
+            #expect(error.remedy != nil || Self.withoutRemedy.contains(number), "\(call): \(error)")
         }
     }
 
@@ -47,5 +98,11 @@ import Testing
         #expect(
             "\(FileError(code: .limitExceeded, operation: "read", path: "/a"))".hasSuffix(
                 "there is more than the limit"))
+    }
+
+    @Test func `what is known better at the place of failure replaces the table's word`() {
+        let error = FileError(code: .busy, operation: "watch", path: "/a", systemError: ENOSPC, remedy: "Raise it.")
+        #expect(error.code == .busy)
+        #expect(error.remedy == "Raise it.")
     }
 }

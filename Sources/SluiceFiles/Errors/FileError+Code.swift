@@ -27,12 +27,14 @@ extension FileError.Code {
     public static let nameTooLong = Self("the name is too long")
     /// Too many symbolic links, a loop of them, or one where none may be followed.
     public static let tooManyLinks = Self("too many symbolic links")
-    /// The URL does not name a file (another scheme, no path, a zero byte).
+    /// The URL does not name a file (another scheme, no path, a zero byte), or its bytes are no name on this file system.
     public static let invalidPath = Self("the URL does not name a file")
     /// Source and destination are on different file systems.
     public static let differentFileSystems = Self("source and destination are on different file systems")
     /// A device, FIFO or socket is where a regular file was expected; for an open with a lock, a folder too.
     public static let notRegularFile = Self("it is not a regular file")
+    /// The file has no extended attribute of that name.
+    public static let noAttribute = Self("the file has no such attribute")
 
     // MARK: Permission
 
