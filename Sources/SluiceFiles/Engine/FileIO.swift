@@ -83,6 +83,12 @@ public final class FileIO: Sendable {
     func runDetached(_ body: @escaping @Sendable () -> Void) {
         lane.submit(DetachedJob(body))
     }
+
+    /// Hands over a job of its own kind, which delivers its result itself.
+    func submit(_ job: Job) { lane.submit(job) }
+
+    /// Takes back a job that has not begun, which refuses itself then.
+    func withdraw(_ job: Job) { lane.withdraw(job) }
 }
 
 // MARK: - Configuration and metrics

@@ -130,7 +130,7 @@ extension URL {
 }
 
 extension Kernel {
-    fileprivate func openToRead(_ path: String) throws(FileError) -> OpenedFile {
+    func openToRead(_ path: String) throws(FileError) -> OpenedFile {
         let opened = try withStatus(try open(path, O_RDONLY), path)
         if opened.status.isDirectory {
             closeQuietly(opened.descriptor)

@@ -1,0 +1,229 @@
+internal import Synchronization
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// One iteration over the chunks of a file: reads on a lane, keeps what was read ahead, and closes the file.
+///
+/// Reading is done by jobs that no task owns but this iteration does: one at a time, each for as long as there is room, up to
+/// `mostPerJob` bytes. When the owner goes, a queued job leaves the queue at once; of a running one the result is dropped and
+/// the file closed on a worker.
+final class ChunkReader: Sendable {
+    /// What ends the iteration when the last copy of an iterator goes.
+    final class Owner: Sendable {
+        let reader: ChunkReader
+        init(_ reader: ChunkReader) { self.reader = reader }
+        deinit { reader.abandon() }
+    }
+
+    enum Source { case url(URL), file(OpenFile), closed }
+
+    typealias Waiter = CheckedContinuation<Data?, any Error>
+
+    private struct State {
+        var chunks: ReadAhead<Waiter>
+        var source: Source
+        /// The job that is queued or running.
+        var job: ChunkJob?
+        var isCancelled = false
+    }
+
+    fileprivate let io: FileIO
+    private let size: Int
+    private let readAhead: Int
+    private let state: Mutex<State>
+
+    /// A job that has read as much lets others have the thread, and goes to the end of the queue.
+    private static var mostPerJob: Int { 4 << 20 }
+
+    init(_ source: sending Source, size: Int, readAhead: Int, _ io: FileIO) {
+        self.io = io
+        self.size = size
+        self.readAhead = readAhead
+        // What may be read ahead is known once the file is open.
+        state = Mutex(State(chunks: ReadAhead(depth: 0), source: source))
+    }
+
+    // MARK: The consumer
+
+    func next(isolation: isolated (any Actor)?) async throws -> Data? {
+        do {
+            try Task.checkCancellation()
+        } catch {
+            abandon()
+            throw error
+        }
+        if let answer = answer({ $0.take() }) { return try answer.get() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if let answer = answer({ $0.ask(continuation) }) { continuation.resume(with: answer) }
+            }
+        } onCancel: {
+            let job = state.withLock { state in
+                state.isCancelled = true
+                return state.job
+            }
+            if let job { cancel(job) }
+        }
+    }
+
+    /// Asks, and submits a job if one has to begin.
+    private func answer(
+        _ ask: (inout ReadAhead<Waiter>) -> (answer: ReadAhead<Waiter>.Answer?, reads: Bool)
+    ) -> ReadAhead<Waiter>.Answer? {
+        let (answer, job) = state.withLock { state -> (ReadAhead<Waiter>.Answer?, ChunkJob?) in
+            let (answer, reads) = ask(&state.chunks)
+            return (answer, reads ? newJob(&state) : nil)
+        }
+        if let job { io.submit(job) }
+        return answer
+    }
+
+    /// Nobody asks any more.
+    private func abandon() {
+        let (job, dropped) = state.withLock { state -> (ChunkJob?, (Source, [Data])) in
+            defer { state.source = .closed }
+            return (state.job, (state.source, state.chunks.abandon()))
+        }
+        if let job { cancel(job) }
+        // The file closes itself, on a lane, when a job that is running has let go of it as well.
+        withExtendedLifetime(dropped) {}
+    }
+
+    private func cancel(_ job: ChunkJob) {
+        job.isCancelled.store(true, ordering: .sequentiallyConsistent)
+        io.withdraw(job)
+    }
+
+    // MARK: The jobs
+
+    private func newJob(_ state: inout State) -> ChunkJob {
+        let job = ChunkJob(self)
+        job.isCancelled.store(state.isCancelled, ordering: .sequentiallyConsistent)
+        state.job = job
+        return job
+    }
+
+    /// Reads for as long as there is room. Returns what is left to do once the lane has counted the job as finished.
+    fileprivate func work(_ job: ChunkJob) -> ChunkJob.Rest {
+        var left = Self.mostPerJob
+        while true {
+            var file: OpenFile?
+            var chunk: Data?
+            var end: Result<Void, any Error>?
+            do {
+                let opened = try opened()
+                file = opened
+                let bytes = try read(opened, Cancellation(job: job))
+                left -= bytes.count
+                if bytes.count < size { end = .success(()) }
+                if bytes.count > 0 { chunk = bytes.data() }
+            } catch {
+                end = .failure(error)
+            }
+            if end != nil, let file, file.takeDescriptor() {
+                // A failure before this one is what the consumer hears of.
+                let closing = Result { try io.kernel.close(file.descriptor, file.path) }
+                if case .success = end { end = closing }
+            }
+            let step = arrived(chunk, end, mayGoOn: left > 0)
+            if !step.goesOn { return step.rest }
+            step.rest.finish()
+        }
+    }
+
+    private func read(_ file: OpenFile, _ cancellation: borrowing Cancellation) throws -> ReadBuffer {
+        // The size at opening is a hint for the first allocation: a small file does not need a chunk's memory.
+        let expected = max(64 << 10, Int(clamping: file.status.size))
+        return try io.kernel.read(
+            file.descriptor, upToCount: size, expected: min(size, expected), file.path, cancellation)
+    }
+
+    private func arrived(
+        _ chunk: Data?, _ end: Result<Void, any Error>?, mayGoOn: Bool
+    ) -> (rest: ChunkJob.Rest, goesOn: Bool) {
+        let (step, dropped) = state.withLock { state in
+            var rest = ChunkJob.Rest()
+            let step = state.chunks.arrived(chunk, end: end)
+            rest.waiter = step.waiter
+            rest.answer = step.answer
+            let goesOn = step.goesOn && mayGoOn
+            if !goesOn { state.job = nil }
+            if step.goesOn && !mayGoOn { rest.next = newJob(&state) }
+            let dropped = state.source
+            if end != nil { state.source = .closed }
+            return ((rest, goesOn), dropped)
+        }
+        withExtendedLifetime(dropped) {}
+        return step
+    }
+
+    /// The file, opened by the first job.
+    private func opened() throws -> OpenFile {
+        let source = state.withLock { state in
+            if case .file(let file) = state.source { state.chunks.depth = file.mayBeReadAhead ? readAhead : 0 }
+            return state.source
+        }
+        switch source {
+        case .file(let file): return file
+        case .closed: throw CancellationError()
+        case .url(let url):
+            let file = OpenFile(try io.kernel.openToRead(try Path.of(url, for: "open")), io)
+            state.withLock { state in
+                guard case .url = state.source else { return }  // abandoned meanwhile
+                state.source = .file(file)
+                state.chunks.depth = file.mayBeReadAhead ? readAhead : 0
+            }
+            return file
+        }
+    }
+
+    /// The job never began.
+    fileprivate func refuse(_ error: any Error) {
+        arrived(nil, .failure(error), mayGoOn: false).rest.finish()
+    }
+}
+
+extension OpenFile {
+    /// A regular file that states a size does not block for as long as others like. The files of /proc and of tracefs, some of
+    /// which do, state none.
+    fileprivate var mayBeReadAhead: Bool { status.isRegularFile && status.size > 0 }
+}
+
+/// Reads chunks for one iteration.
+private final class ChunkJob: Job, @unchecked Sendable {
+    // `reader` is immutable. `rest` is set by `perform` and read by `deliver`, one after the other on the lane's thread.
+    private let reader: ChunkReader
+    private var rest = Rest()
+
+    /// What follows a chunk, without a lock.
+    struct Rest {
+        var waiter: ChunkReader.Waiter?
+        var answer: ReadAhead<ChunkReader.Waiter>.Answer = .success(nil)
+        /// The job that goes on.
+        var next: ChunkJob?
+
+        func finish() {
+            waiter?.resume(with: answer)
+            if let next { next.reader.io.submit(next) }
+        }
+    }
+
+    init(_ reader: ChunkReader) {
+        self.reader = reader
+        super.init(mustRun: false)
+    }
+
+    override func perform() { rest = reader.work(self) }
+
+    override func deliver() {
+        let rest = rest
+        self.rest = Rest()
+        rest.finish()
+    }
+
+    override func refuse(_ error: any Error) { reader.refuse(error) }
+}

@@ -1,0 +1,178 @@
+internal import CSluiceFiles
+
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
+
+/// Cuts a text that comes in chunks into lines. A pure value.
+///
+///     splitter.append(chunk)
+///     while let line = try splitter.next(.refused) { … }             // nil: append the next chunk, or end
+///
+/// What ends a line is ASCII, and no byte of a longer UTF-8 sequence is: lines can be found before they are decoded, and each
+/// is decoded for itself, with the same result as that of the whole text.
+package struct LineSplitter {
+    private let endings: LineEndings
+    private let limit: Int
+
+    private var chunk = Data()
+    /// The first byte of the chunk that is not done with.
+    private var position = 0
+    /// The beginning of the line, from earlier chunks.
+    private var partial: [UInt8] = []
+    /// The last line ended with a CR at the end of a chunk: an LF that follows belongs to it.
+    private var skipsLineFeed = false
+    private var isAtEnd = false
+
+    /// The next LF and CR in the chunk, its count where there is none. Kept, since else a text with one kind alone would be
+    /// searched for the other to its end for every line.
+    private var lineFeed = -1
+    private var carriageReturn = -1
+
+    /// The bytes before the chunk, the line's first byte, its number: for errors.
+    private var bytesBefore = 0
+    private var start = 0
+    private var number = 1
+
+    package init(endings: LineEndings, limit: Int) {
+        self.endings = endings
+        self.limit = limit
+    }
+
+    // MARK: Input
+
+    /// Takes the next chunk, once `next` has given nil.
+    package mutating func append(_ data: Data) {
+        precondition(position == chunk.count && !isAtEnd, "There are lines left.")
+        bytesBefore += chunk.count
+        chunk = data
+        position = 0
+        lineFeed = -1
+        carriageReturn = -1
+    }
+
+    /// No chunk comes any more: what is left is the last line.
+    package mutating func end() { isAtEnd = true }
+
+    /// Forgets what is left.
+    package mutating func discard() {
+        forget()
+        isAtEnd = true
+    }
+
+    private mutating func forget() {
+        chunk = Data()
+        position = 0
+        partial = []
+    }
+
+    // MARK: Lines
+
+    /// The next line, or nil when there is none without more input. Throws a `LineError`.
+    package mutating func next(_ invalidUTF8: InvalidUTF8) throws -> String? {
+        let chunk = chunk
+        return try chunk.withUnsafeBytes { try next(in: $0, invalidUTF8) }
+    }
+
+    private mutating func next(
+        in bytes: UnsafeRawBufferPointer, _ invalidUTF8: InvalidUTF8
+    ) throws -> String? {
+        if skipsLineFeed, position < bytes.count {
+            skipsLineFeed = false
+            if bytes[position] == Self.lf { position += 1 }
+            start = bytesBefore + position
+        }
+        guard let ending = nextEnding(in: bytes) else {
+            try keep(UnsafeRawBufferPointer(rebasing: bytes[position...]))
+            position = bytes.count
+            guard isAtEnd, !partial.isEmpty else { return nil }
+            defer { partial = [] }
+            let line = try partial.withUnsafeBytes { [self] bytes in
+                try decode(withoutMark(bytes), invalidUTF8)
+            }
+            // A byte order mark and nothing else is an empty text.
+            return line.isEmpty ? nil : line
+        }
+        let piece = UnsafeRawBufferPointer(rebasing: bytes[position..<ending])
+        let line: String
+        if partial.isEmpty {
+            line = try decode(content(piece, endedBy: bytes[ending]), invalidUTF8)
+        } else {
+            partial.append(contentsOf: piece)
+            line = try partial.withUnsafeBytes { [self] whole in
+                try decode(content(whole, endedBy: bytes[ending]), invalidUTF8)
+            }
+            partial.removeAll(keepingCapacity: true)
+        }
+        position = ending + 1
+        skipsLineFeed = bytes[ending] == Self.cr
+        start = bytesBefore + position
+        number += 1
+        return line
+    }
+
+    private mutating func nextEnding(in bytes: UnsafeRawBufferPointer) -> Int? {
+        if lineFeed < position { lineFeed = Self.search(Self.lf, in: bytes, from: position) }
+        guard endings == .newlineOrReturn else { return lineFeed < bytes.count ? lineFeed : nil }
+        if carriageReturn < position { carriageReturn = Self.search(Self.cr, in: bytes, from: position) }
+        let first = min(lineFeed, carriageReturn)
+        return first < bytes.count ? first : nil
+    }
+
+    /// Keeps the beginning of a line whose end is not there yet, unless it is too long already.
+    private mutating func keep(_ piece: UnsafeRawBufferPointer) throws {
+        guard !piece.isEmpty else { return }
+        // A byte order mark and the CR of a CRLF do not count, and the beginning of a mark might become one.
+        var uncounted = 0
+        if endings == .newline, piece.last == Self.cr { uncounted += 1 }
+        if number == 1 {
+            let first = (partial.prefix(3) + piece.prefix(3 - min(3, partial.count)))
+            if first.elementsEqual(Self.mark.prefix(first.count)) { uncounted += first.count }
+        }
+        if partial.count + piece.count - uncounted > limit { throw tooLong }
+        partial.append(contentsOf: piece)
+    }
+
+    /// A line less the CR of its CRLF and less a byte order mark.
+    private func content(_ bytes: UnsafeRawBufferPointer, endedBy ending: UInt8) -> UnsafeRawBufferPointer {
+        var bytes = bytes
+        if endings == .newline, bytes.last == Self.cr { bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast()) }
+        return withoutMark(bytes)
+    }
+
+    private func withoutMark(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard number == 1, bytes.starts(with: Self.mark) else { return bytes }
+        return UnsafeRawBufferPointer(rebasing: bytes.dropFirst(Self.mark.count))
+    }
+
+    private func decode(_ bytes: UnsafeRawBufferPointer, _ invalid: InvalidUTF8) throws -> String {
+        if bytes.count > limit { throw tooLong }
+        let units = bytes.assumingMemoryBound(to: UInt8.self)
+        switch invalid {
+        case .repaired: return String(decoding: units, as: UTF8.self)
+        case .refused:
+            if let line = String(validating: units, as: UTF8.self) { return line }
+            throw LineError(
+                code: .invalidUTF8, line: number, offset: start,
+                remedy: "Convert the text to UTF-8, or read it with `invalidUTF8: .repaired`.")
+        }
+    }
+
+    private var tooLong: LineError {
+        LineError(
+            code: .tooLong, line: number, offset: start,
+            remedy: "It has more than \(limit) bytes: raise `limit`, or read the text in chunks.")
+    }
+
+    private static func search(_ byte: UInt8, in bytes: UnsafeRawBufferPointer, from position: Int) -> Int {
+        guard position < bytes.count, let base = bytes.baseAddress else { return bytes.count }
+        guard let found = memchr(base + position, CInt(byte), bytes.count - position) else { return bytes.count }
+        return UnsafeRawPointer(found) - base
+    }
+
+    private static let lf = UInt8(ascii: "\n")
+    private static let cr = UInt8(ascii: "\r")
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+}

@@ -1,0 +1,397 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct Chunks {
+    // MARK: What comes
+
+    @Test(arguments: [0, 1, 2, 7]) func `all sizes of files and chunks give the file's bytes`(readAhead: Int)
+        async throws
+    {
+        try await withIO { io, folder in
+            for count in [0, 1, 15, 16, 17, 999, 1000, 1001, 70_000] {
+                let url = folder.appending(path: "\(count)")
+                try pattern(count).write(to: url)
+                for size in [1, 16, 1000, 4096, 1 << 20] where count / size < 2000 {
+                    var chunks: [Data] = []
+                    for try await chunk in url.chunks(of: size, readAhead: readAhead, using: io) {
+                        chunks.append(chunk)
+                    }
+                    #expect(io.metrics.openFiles == 0, "closed before the end is told")
+                    #expect(chunks.dropLast().allSatisfy { $0.count == size })
+                    #expect(chunks.last.map { (1...size).contains($0.count) } != false)
+                    #expect(same(chunks.reduce(into: Data()) { $0 += $1 }, pattern(count)), "\(count) by \(size)")
+                }
+            }
+        }
+    }
+
+    @Test func `each iteration of a path opens the file anew`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10).write(to: url)
+            let chunks = url.chunks(of: 4, using: io)
+            for _ in 1...2 {
+                var all = Data()
+                for try await chunk in chunks { all += chunk }
+                #expect(all == pattern(10))
+            }
+        }
+    }
+
+    @Test func `an iterator goes on giving nothing after the end`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(3).write(to: url)
+            var iterator = url.chunks(using: io).makeAsyncIterator()
+            #expect(try await iterator.next() == pattern(3))
+            for _ in 1...3 { #expect(try await iterator.next() == nil) }
+            #expect(io.metrics.jobsFinished == 1, "a small file is one job: open, read, close")
+        }
+    }
+
+    @Test func `a file of /proc, which states no size, comes whole and is not read ahead`() async throws {
+        try await withIO { io, _ in
+            let url = URL(filePath: "/proc/self/status")
+            var all = Data()
+            for try await chunk in url.chunks(of: 100, readAhead: 3, using: io) { all += chunk }
+            #expect(all.starts(with: Data("Name:".utf8)))
+            #expect(all.last == UInt8(ascii: "\n"))
+        }
+    }
+
+    // MARK: Read-ahead
+
+    /// Counts reads, and lets the test wait for them.
+    private final class Reads: Sendable {
+        private let log = AsyncStream.makeStream(of: Int.self)
+        private let count = Mutex(0)
+
+        var soFar: Int { count.withLock { $0 } }
+
+        func calls(_ before: @escaping @Sendable (Int) -> Int? = { _ in nil }) -> SystemCalls {
+            var calls = SystemCalls.system
+            calls.read = { [self] descriptor, buffer in
+                let number = count.withLock {
+                    $0 += 1; return $0
+                }
+                let result = before(number) ?? SystemCalls.system.read(descriptor, buffer)
+                log.continuation.yield(number)
+                return result
+            }
+            return calls
+        }
+
+        func wait(for number: Int) async {
+            if number == 0 { return }
+            for await seen in log.stream where seen >= number { return }
+        }
+    }
+
+    @Test(arguments: [0, 1, 2, 5]) func `while the consumer works, so many chunks are read and no more`(readAhead: Int)
+        async throws
+    {
+        let reads = Reads()
+        try await withIO(calls: reads.calls()) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(100_000).write(to: url)
+            var iterator = url.chunks(of: 1000, readAhead: readAhead, using: io).makeAsyncIterator()
+            for taken in 1...20 {
+                _ = try await iterator.next()
+                await reads.wait(for: taken + readAhead)
+                while io.metrics.jobsRunning + io.metrics.jobsWaiting > 0 { await Task.yield() }
+                #expect(reads.soFar == taken + readAhead)
+            }
+        }
+    }
+
+    @Test func `a consumer that keeps up has one job, and others get the thread in between`() async throws {
+        try await withIO(threads: 1) { io, folder in
+            let url = folder.appending(path: "file")
+            try Data().write(to: url)
+            #expect(truncate(url.path, 20 << 20) == 0)
+            var count = 0
+            for try await chunk in url.chunks(of: 64 << 10, using: io) {
+                count += chunk.count
+                // With one thread this waits for the job that reads to give it back.
+                if count % (2 << 20) == 0 { _ = try await io.status(of: url) }
+            }
+            #expect(count == 20 << 20)
+        }
+    }
+
+    @Test func `errors come after the chunks that were read before them, once, with the file closed`() async throws {
+        let reads = Reads()
+        try await withIO(calls: reads.calls { $0 == 4 ? -Int(EIO) : nil }) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10_000).write(to: url)
+            var iterator = url.chunks(of: 1000, readAhead: 5, using: io).makeAsyncIterator()
+            #expect(same(try await iterator.next()!, pattern(1000)))
+            await reads.wait(for: 4)
+            #expect(try await iterator.next()?.count == 1000)
+            #expect(try await iterator.next()?.count == 1000)
+            let error = await expectFileError(.inputOutput) { try await iterator.next() }
+            #expect(error?.path == url.path && error?.operation == "read")
+            #expect(io.metrics.openFiles == 0)
+            #expect(try await iterator.next() == nil)
+        }
+    }
+
+    @Test func `an error of close comes after the last chunk, and one of open instead of the first`() async throws {
+        try await withIO(calls: .failing(.close, with: EIO)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(1500).write(to: url)
+            var iterator = url.chunks(of: 1000, using: io).makeAsyncIterator()
+            #expect(try await iterator.next()?.count == 1000)
+            #expect(try await iterator.next()?.count == 500)
+            let error = await expectFileError(.inputOutput) { try await iterator.next() }
+            #expect(error?.operation == "close")
+        }
+        try await withIO { io, folder in
+            for (url, code) in [
+                (folder.appending(path: "none"), FileError.Code.notFound), (folder, .isDirectory),
+                (URL(string: "http://example.org")!, .invalidPath),
+            ] {
+                var iterator = url.chunks(using: io).makeAsyncIterator()
+                await expectFileError(code) { try await iterator.next() }
+                let next = try await iterator.next()
+                #expect(next == nil)
+            }
+        }
+    }
+
+    // MARK: FIFOs
+
+    @Test func `of a FIFO nothing is read ahead, and its chunks are full up to the end`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "fifo")
+            #expect(mkfifo(url.path, 0o600) == 0)
+            let writer = Task.detached {
+                let descriptor = open(url.path, O_WRONLY)
+                for piece in 0..<5 {
+                    _ = pattern(1000, seed: UInt8(piece)).withUnsafeBytes { write(descriptor, $0.baseAddress, 1000) }
+                }
+                close(descriptor)
+            }
+            var iterator = url.chunks(of: 1500, readAhead: 3, using: io).makeAsyncIterator()
+            var all = try await iterator.next()!
+            while io.metrics.jobsRunning + io.metrics.jobsWaiting > 0 { await Task.yield() }
+            #expect(io.metrics.jobsFinished == 1, "no job waits for bytes that nobody asked for")
+            var sizes = [all.count]
+            while let chunk = try await iterator.next() {
+                sizes.append(chunk.count)
+                all += chunk
+            }
+            await writer.value
+            #expect(sizes == [1500, 1500, 1500, 500])
+            #expect(same(all, (0..<5).reduce(into: Data()) { $0 += pattern(1000, seed: UInt8($1)) }))
+        }
+    }
+
+    // MARK: The end of an iteration
+
+    @Test func `a loop that is left while a chunk is read ahead drops it and closes the file on a worker`() async throws
+    {
+        let gate = ThreadGate()
+        let closers = Mutex<[String]>([])
+        let reads = Reads()
+        var calls = reads.calls { number in
+            if number == 2 { gate.pass() }
+            return nil
+        }
+        calls.close = { descriptor in
+            closers.withLock { $0.append(nameOfThisThread()) }
+            return SystemCalls.system.close(descriptor)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10_000).write(to: url)
+            for try await chunk in url.chunks(of: 1000, using: io) {
+                #expect(chunk.count == 1000)
+                await gate.waitForThreads(1)
+                break
+            }
+            #expect(io.metrics.openFiles == 1, "the kernel still writes into the buffer")
+            gate.open()
+        }
+        #expect(closers.withLock { $0 } == ["sluice-files"])
+        #expect(reads.soFar == 2, "no further chunk was read")
+    }
+
+    @Test func `a loop that is left while its job waits for a thread takes it out of the queue`() async throws {
+        let gate = ThreadGate()
+        try await withIO(threads: 1, calls: gate.beforeOpen()) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10_000).write(to: url)
+            gate.open()
+            let stream = try await url.openForReading(using: io)
+            // The thread is taken by a FIFO without a writer, so that what is read ahead stays in the queue.
+            let fifo = folder.appending(path: "fifo")
+            #expect(mkfifo(fifo.path, 0o600) == 0)
+            var iterator: FileChunks.Iterator? = stream.chunks(of: 1000, readAhead: 0).makeAsyncIterator()
+            #expect(try await iterator?.next()?.count == 1000)
+            let blocking = Task { try await Data(asyncContentsOf: fifo, using: io) }
+            while io.metrics.jobsRunning == 0 { await Task.yield() }
+            let waiting = Task { [iterator] in
+                var iterator = iterator
+                return try await iterator?.next()
+            }
+            iterator = nil
+            while io.metrics.jobsWaiting == 0 { await Task.yield() }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            #expect(io.metrics.jobsWithdrawn == 1)
+            let descriptor = open(fifo.path, O_WRONLY)
+            close(descriptor)
+            #expect(try await blocking.value.isEmpty)
+        }
+    }
+
+    @Test func `a cancelled task gets no further chunk, and the file is closed`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10_000).write(to: url)
+            let task = Task {
+                var iterator = url.chunks(of: 1000, using: io).makeAsyncIterator()
+                #expect((try? await iterator.next())?.count == 1000)
+                withUnsafeCurrentTask { $0?.cancel() }
+                await #expect(throws: CancellationError.self) { try await iterator.next() }
+                while io.metrics.openFiles > 0 { await Task.yield() }
+                // The iterator still exists.
+                await #expect(throws: CancellationError.self) { try await iterator.next() }
+            }
+            await task.value
+        }
+    }
+
+    @Test func `a read that runs is awaited, and stops between two system calls`() async throws {
+        let gate = ThreadGate()
+        let reads = Reads()
+        // Short reads: a chunk takes many.
+        var calls = reads.calls { number in
+            if number == 3 { gate.pass() }
+            return nil
+        }
+        calls.read = { [read = calls.read] descriptor, buffer in
+            read(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(10)))
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10_000).write(to: url)
+            let task = Task {
+                var iterator = url.chunks(of: 1000, using: io).makeAsyncIterator()
+                _ = try await iterator.next()
+            }
+            await gate.waitForThreads(1)
+            task.cancel()
+            gate.open()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(reads.soFar == 3)
+        }
+    }
+
+    @Test func `a storm of loops that are left or cancelled anywhere leaves every count at nought`() async throws {
+        try await withIO(threads: 3) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(50_000).write(to: url)
+            await withTaskGroup { group in
+                for index in 0..<600 {
+                    group.addTask {
+                        let task = Task {
+                            var all = Data()
+                            for try await chunk in url.chunks(of: 1000, readAhead: index % 4, using: io) {
+                                all += chunk
+                                if index % 3 == 0, all.count > index * 10 { return true }
+                            }
+                            return same(all, pattern(50_000))
+                        }
+                        if index % 3 == 1 {
+                            for _ in 0..<(index % 50) { await Task.yield() }
+                            task.cancel()
+                        }
+                        switch await task.result {
+                        case .success(let isWhole): #expect(isWhole)
+                        case .failure(let error): #expect(error is CancellationError)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `an engine that was shut down refuses the next chunk`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let io = FileIO(configuration: .init(threads: 1))
+            let url = folder.appending(path: "file")
+            try pattern(10_000).write(to: url)
+            var iterator = url.chunks(of: 1000, readAhead: 0, using: io).makeAsyncIterator()
+            _ = try await iterator.next()
+            await io.shutdown()
+            await expectFileError(.shutDown) { try await iterator.next() }
+            await io.shutdown()
+            while io.metrics.openFiles > 0 { await Task.yield() }
+        }
+    }
+
+    // MARK: Chunks of a stream
+
+    @Test func `a stream's chunks begin where the stream was, and close it`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(5000).write(to: url)
+            let stream = try await url.openForReading(using: io)
+            #expect(same(try await stream.read(upToCount: 512), pattern(512)))
+            var all = Data()
+            for try await chunk in stream.chunks(of: 1000, readAhead: 2) { all += chunk }
+            #expect(same(all, pattern(5000).dropFirst(512)))
+            #expect(io.metrics.openFiles == 0)
+        }
+    }
+
+    @Test func `a stream's chunks close it also when they are never iterated, or dropped early, with copies about`()
+        async throws
+    {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(5000).write(to: url)
+            do {
+                let chunks = try await url.openForReading(using: io).chunks()
+                let copy = chunks
+                #expect(io.metrics.openFiles == 1)
+                withExtendedLifetime((chunks, copy)) {}
+            }
+            while io.metrics.openFiles > 0 { await Task.yield() }
+
+            let chunks = try await url.openForReading(using: io).chunks(of: 100)
+            for try await _ in chunks { break }
+            // The sequence still exists; the iteration had the file.
+            while io.metrics.openFiles > 0 { await Task.yield() }
+            withExtendedLifetime(chunks) {}
+        }
+    }
+
+    @Test func `a second iteration of a stream's chunks stops the program with a sentence`() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let chunks = try await URL(filePath: "/proc/self/status").openForReading().chunks()
+            _ = chunks.makeAsyncIterator()
+            _ = chunks.makeAsyncIterator()
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("iterated once"))
+    }
+
+    @MainActor @Test func `a loop on the main actor stays there, and may use what is not Sendable`() async throws {
+        final class Sum { var bytes = 0 }
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(5000).write(to: url)
+            let sum = Sum()
+            for try await chunk in url.chunks(of: 100, using: io) {
+                MainActor.assertIsolated()
+                sum.bytes += chunk.count
+            }
+            #expect(sum.bytes == 5000)
+        }
+    }
+}
