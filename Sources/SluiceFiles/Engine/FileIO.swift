@@ -24,6 +24,7 @@ public final class FileIO: Sendable {
     let inline: InlineLane
     let configuration: Configuration
     private let pool: WorkerPool
+    let readiness: ReadinessLane
 
     /// The engine that everything uses unless told otherwise. It lives as long as the process; do not shut it down.
     public static let shared = FileIO()
@@ -40,9 +41,13 @@ public final class FileIO: Sendable {
         self.configuration = configuration
         pool = WorkerPool(
             threads: configuration.threads, stackSize: configuration.stackSize, startingThreads: calls.startThread)
+        readiness = ReadinessLane(kernel, stackSize: configuration.stackSize)
     }
 
-    deinit { pool.close() }
+    deinit {
+        pool.close()
+        readiness.close()
+    }
 
     /// Ends the engine: what was submitted is finished, what comes later throws a ``FileError`` with code `.shutDown`.
     ///
@@ -51,7 +56,9 @@ public final class FileIO: Sendable {
     public func shutdown() async {
         inline.close()
         pool.close()
+        readiness.close()
         await pool.waitUntilClosed()
+        await readiness.waitUntilClosed()
     }
 
     // MARK: Lanes
@@ -77,6 +84,21 @@ public final class FileIO: Sendable {
             job.isCancelled.store(true, ordering: .sequentiallyConsistent)
             lane.withdraw(job)
         }
+    }
+
+    /// Waits until a descriptor is ready, without a thread of the pool. See ``ReadinessLane``.
+    ///
+    ///     try await io.waitUntilReady(descriptor, .reading, "notifications")
+    ///
+    /// - Parameters:
+    ///   - descriptor: A descriptor that is not closed before this returns.
+    ///   - direction: What is to be done with it.
+    ///   - path: What errors call it.
+    ///   - watching: Whether others may close it all the same.
+    package func waitUntilReady(
+        _ descriptor: CInt, _ direction: SystemCalls.Direction, _ path: String, watching: Bool = false
+    ) async throws {
+        try await readiness.wait(for: descriptor, direction, watching: watching, path)
     }
 
     /// Runs work that nobody waits for and that must not be left out.
@@ -126,7 +148,7 @@ extension FileIO {
 
     /// What an engine is doing.
     public struct Metrics: Sendable, Hashable {
-        /// The descriptors that it opened and has not closed.
+        /// The descriptors that it opened and has not closed, the two of the thread that waits for others among them.
         public var openFiles: Int
         /// The operations that wait for a thread.
         public var jobsWaiting: Int
@@ -136,7 +158,9 @@ extension FileIO {
         public var jobsFinished: Int
         /// The operations that were cancelled before they began.
         public var jobsWithdrawn: Int
-        /// The threads that exist now.
+        /// The tasks that wait for a pipe, FIFO, terminal or socket, which takes no thread.
+        public var readinessWaits: Int
+        /// The threads that exist now: those of the pool, and one that waits for all descriptors.
         public var threads: Int
         /// The operations that each lane ended.
         public var completions: Completions
@@ -159,9 +183,10 @@ extension FileIO {
         let lane = pool.metrics
         return Metrics(
             openFiles: kernel.openFiles.load(ordering: .relaxed), jobsWaiting: lane.waiting, jobsRunning: lane.running,
-            jobsFinished: lane.finished, jobsWithdrawn: lane.withdrawn, threads: lane.threads,
+            jobsFinished: lane.finished, jobsWithdrawn: lane.withdrawn, readinessWaits: readiness.waiting,
+            threads: lane.threads + readiness.threads,
             completions: Completions(
                 inline: inline.completed.load(ordering: .relaxed), inlineMisses: inline.missed.load(ordering: .relaxed),
-                pool: lane.finished))
+                pool: lane.finished, readiness: readiness.completed.load(ordering: .relaxed)))
     }
 }

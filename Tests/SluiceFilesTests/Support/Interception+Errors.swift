@@ -69,6 +69,28 @@ extension Call {
         case .inlineIsLocal: [EINTR, EIO, ENOMEM, ENOSYS, EOVERFLOW]
         // pthread_create(3)
         case .startThread: [EAGAIN, EINVAL, EPERM, ENOMEM]
+        // epoll_create1(2); EPERM and ENOSYS are what sandboxes say
+        case .readinessMakeQueue: [EMFILE, ENFILE, ENOMEM, ENOSYS, EPERM]
+        // epoll_ctl(2)
+        case .readinessSetInterest: [EBADF, EEXIST, ENOENT, ENOMEM, ENOSPC, EPERM]
+        case .readinessRemoveInterest: [EBADF, ENOENT]
+        // epoll_wait(2), poll(2)
+        case .readinessWaitForEvents: [EINTR, EBADF, EINVAL]
+        case .readinessPoll: [EINTR, EINVAL, ENOMEM]
+        // eventfd(2), pipe(2)
+        case .readinessMakeWakeup: [EMFILE, ENFILE, ENODEV, ENOMEM]
+        case .readinessSignal, .readinessClear: [EINTR]
+        // read(2), recv(2), preadv2(2)
+        case .readinessRead: [EAGAIN, EBADF, ECONNRESET, EINTR, EINVAL, EIO, EOPNOTSUPP, ENOMEM]
+        // write(2), send(2), pwritev2(2)
+        case .readinessWrite: [EAGAIN, EBADF, ECONNRESET, EINTR, EINVAL, EIO, ENOMEM, EOPNOTSUPP, EPIPE]
+        // statx(2), poll(2), fcntl(2)
+        case .readinessKind: [EBADF, EIO, ENOMEM]
+        case .readinessNow: [EINTR, ENOMEM]
+        case .readinessCanBeWaitedFor: []
+        case .readinessFlags, .readinessSetFlags: [EBADF, EPERM]
+        // open(2) of /proc/self/fd; ENOTSUP where it cannot be, ENOENT without /proc
+        case .readinessReopen: [EACCES, EMFILE, ENFILE, ENOENT, ENOTSUP, ENXIO]
         }
     }
 

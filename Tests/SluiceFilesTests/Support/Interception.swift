@@ -10,6 +10,24 @@ enum Call: String, CaseIterable, Sendable {
     case sync, syncData, syncFolder
     case status, rename, renameWithoutReplacing, link, unlink, removeDirectory, makeDirectory, unlinkAt, list
     case startThread
+
+    // ReadinessCalls
+    case readinessMakeQueue = "readiness.makeQueue"
+    case readinessSetInterest = "readiness.setInterest"
+    case readinessRemoveInterest = "readiness.removeInterest"
+    case readinessWaitForEvents = "readiness.waitForEvents"
+    case readinessPoll = "readiness.poll"
+    case readinessMakeWakeup = "readiness.makeWakeup"
+    case readinessSignal = "readiness.signal"
+    case readinessClear = "readiness.clear"
+    case readinessRead = "readiness.read"
+    case readinessWrite = "readiness.write"
+    case readinessKind = "readiness.kind"
+    case readinessNow = "readiness.readiness"
+    case readinessCanBeWaitedFor = "readiness.canBeWaitedFor"
+    case readinessFlags = "readiness.flags"
+    case readinessSetFlags = "readiness.setFlags"
+    case readinessReopen = "readiness.reopen"
     case inlineOpen = "inline.open"
     case inlineRead = "inline.read"
     case inlineIsLocal = "inline.isLocal"
@@ -67,6 +85,7 @@ extension SystemCalls {
         calls.startThread = { stackSize, body in
             interceptor.run(.startThread) { real.startThread(stackSize, body) }
         }
+        interceptor.wrap(&calls.readiness)
         return calls
     }
 

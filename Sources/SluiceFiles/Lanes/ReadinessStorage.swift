@@ -1,0 +1,222 @@
+internal import CSluiceFiles
+internal import Synchronization
+
+/// The readiness lane's lock, its poller and the thread that waits in it.
+///
+/// Each event goes to the machine under the lock; so do the system calls that it answers with, which are short. Who is woken
+/// is resumed after the unlock.
+final class ReadinessStorage: Sendable {
+    typealias Waiter = CheckedContinuation<ReadinessOutcome, Never>
+
+    private let kernel: Kernel
+    private let stackSize: Int
+    private let state = Mutex(State())
+
+    private struct State {
+        var machine = ReadinessStateMachine<Waiter>()
+        /// There from the first wait until the thread ends.
+        var poller: (any ReadinessPoller)?
+        var threads = 0
+        var isClosed = false
+        /// Whether the thread sleeps without an end, and must be woken to look after descriptors that others may close.
+        var sleepsForGood = false
+        var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Those to resume after the unlock.
+    private struct Woken {
+        var waiters: [Waiter] = []
+        var outcome = ReadinessOutcome.ready
+
+        func resume() { for waiter in waiters { waiter.resume(returning: outcome) } }
+    }
+
+    init(_ kernel: Kernel, stackSize: Int) {
+        self.kernel = kernel
+        self.stackSize = stackSize
+    }
+
+    var threads: Int { state.withLock { $0.threads } }
+    var waiting: Int { state.withLock { $0.machine.waiters } }
+
+    // MARK: Waiting
+
+    func wait(_ id: UInt64, for descriptor: CInt, _ readiness: Readiness, watching: Bool, _ waiter: Waiter) {
+        var startsThread = false
+        let woken = state.withLock { state -> [Woken] in
+            if state.isClosed { return [Woken(waiters: [waiter], outcome: .shutDown)] }
+            if state.poller == nil {
+                do throws(FileError) {
+                    state.poller = try kernel.makePoller()
+                } catch {
+                    return [Woken(waiters: [waiter], outcome: .failed(error))]
+                }
+                state.threads += 1
+                startsThread = true
+            }
+            let change = state.machine.wait(id, for: descriptor, readiness, watching: watching, waiter)
+            let woken = apply(change, of: id, &state)
+            if watching, state.sleepsForGood {
+                state.sleepsForGood = false
+                state.poller?.wake()
+            }
+            return woken
+        }
+        for group in woken { group.resume() }
+        if startsThread { startThread() }
+    }
+
+    func cancel(_ id: UInt64) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard let (waiter, change) = state.machine.cancel(id) else { return nil }
+            if let change { apply(change, &state) }
+            return waiter
+        }
+        waiter?.resume(returning: .cancelled)
+    }
+
+    /// Arms a registration that a newcomer began or joined.
+    private func apply(
+        _ change: ReadinessStateMachine<Waiter>.Change, of newcomer: UInt64, _ state: inout State
+    ) -> [Woken] {
+        guard case .set(let entry, let isNew) = change, let poller = state.poller else { return [] }
+        let result = poller.set(entry, isNew: isNew)
+        if result == 0 { return [] }
+        if isNew || (result != -ENOENT && result != -EBADF) {
+            return [Woken(waiters: state.machine.refused(entry.descriptor), outcome: .refused(-result))]
+        }
+        // The number was closed while others waited for it, and is another file's now, or nobody's.
+        let (stale, next) = state.machine.replaced(entry.descriptor, by: newcomer)
+        let told = Woken(waiters: stale, outcome: .refused(EBADF))
+        guard let next else { return [told] }
+        return [told] + apply(next, of: newcomer, &state)
+    }
+
+    /// Arms for those who still wait, or lets go of what nobody waits for. Returns who is to be told that this failed.
+    @discardableResult
+    private func apply(_ change: ReadinessStateMachine<Waiter>.Change, _ state: inout State) -> Woken {
+        switch change {
+        case .remove(let descriptor): state.poller?.remove(descriptor)
+        case .set(let entry, let isNew):
+            let result = state.poller?.set(entry, isNew: isNew) ?? 0
+            if result < 0 {
+                let error = result == -ENOENT ? EBADF : -result
+                return Woken(waiters: state.machine.refused(entry.descriptor), outcome: .refused(error))
+            }
+        }
+        return Woken()
+    }
+
+    // MARK: The thread
+
+    private func startThread() {
+        let result = kernel.calls.startThread(stackSize) { self.work() }
+        if result == 0 { return }
+        end(
+            telling: .failed(
+                FileError(
+                    code: .exhausted, operation: "start a thread for", path: "descriptors to wait for",
+                    systemError: -result, remedy: "The system gives no more threads: raise its limit (ulimit -u).")))
+    }
+
+    private func work() {
+        var lastCheck = ContinuousClock.now
+        while let (poller, isWatching) = next() {
+            var events: [ReadinessEntry] = []
+            let result = poller.wait(milliseconds: isWatching ? Self.checkInterval : -1, &events)
+            if result < 0, result != -EINTR {
+                let error = FileError(operation: "wait for", path: "descriptors", systemError: -result)
+                return end(telling: .failed(error))
+            }
+            for event in events { wake(by: event) }
+            if isWatching, ContinuousClock.now - lastCheck >= .milliseconds(Int(Self.checkInterval)) {
+                check()
+                lastCheck = .now
+            }
+        }
+    }
+
+    /// The poller to wait in, or nil when the lane was closed: then this thread counts as ended.
+    private func next() -> (any ReadinessPoller, isWatching: Bool)? {
+        let next = state.withLock { state -> (any ReadinessPoller, Bool)? in
+            guard !state.isClosed, let poller = state.poller else { return nil }
+            state.sleepsForGood = !state.machine.isWatching
+            return (poller, state.machine.isWatching)
+        }
+        if next == nil { end(telling: .shutDown) }
+        return next
+    }
+
+    private func wake(by event: ReadinessEntry) {
+        let (ready, refused) = state.withLock { state in
+            let (ready, change) = state.machine.ready(event)
+            return (ready, change.map { apply($0, &state) })
+        }
+        for waiter in ready { waiter.resume(returning: .ready) }
+        refused?.resume()
+    }
+
+    /// How long a descriptor may be closed by others before those who wait for it hear of that.
+    private static var checkInterval: CInt { 500 }
+
+    /// Closing a descriptor wakes nobody, and takes its registration away. What is still there can be armed anew.
+    private func check() {
+        for entry in state.withLock({ $0.machine.checks() }) {
+            // One at a time: others need the lock too.
+            let woken = state.withLock { state -> Woken in
+                guard state.machine.isCurrent(entry) else { return Woken() }
+                return apply(.set(entry, isNew: false), &state)
+            }
+            woken.resume()
+        }
+    }
+
+    // MARK: The end
+
+    func close() {
+        let waiters = state.withLock { state in
+            state.isClosed = true
+            state.poller?.wake()
+            return state.machine.close()
+        }
+        Woken(waiters: waiters, outcome: .shutDown).resume()
+    }
+
+    /// The thread ends, or did not start: with it goes the poller, which a later wait makes anew.
+    private func end(telling outcome: ReadinessOutcome) {
+        let (poller, waiters) = state.withLock { state in
+            (state.poller.take(), state.machine.close())
+        }
+        poller?.close()
+        Woken(waiters: waiters, outcome: outcome).resume()
+        let waitingForEnd = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.threads -= 1
+            guard state.isClosed, state.threads == 0 else { return [] }
+            defer { state.waitingForEnd = [] }
+            return state.waitingForEnd
+        }
+        for continuation in waitingForEnd { continuation.resume() }
+    }
+
+    func waitUntilClosed() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.threads == 0 { return true }
+                state.waitingForEnd.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+}
+
+/// How a wait ended.
+enum ReadinessOutcome: Sendable {
+    case ready
+    case cancelled
+    case shutDown
+    /// This descriptor cannot be waited for, with the error number.
+    case refused(CInt)
+    /// The lane has failed.
+    case failed(FileError)
+}

@@ -1,0 +1,213 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+/// The ways to wait for many descriptors.
+enum Poller: CaseIterable, Sendable {
+    case epoll, poll
+
+    var calls: SystemCalls {
+        var calls = SystemCalls.system
+        if self == .poll { calls.readiness.makeQueue = { -ENOSYS } }
+        return calls
+    }
+}
+
+/// The two ends of a pipe, closed when it goes unless that was done before.
+final class TestPipe: Sendable {
+    private let ends: Mutex<(reading: CInt, writing: CInt)>
+
+    init() {
+        var ends: [CInt] = [-1, -1]
+        precondition(pipe(&ends) == 0)
+        self.ends = Mutex((ends[0], ends[1]))
+    }
+
+    var reading: CInt { ends.withLock { $0.reading } }
+    var writing: CInt { ends.withLock { $0.writing } }
+
+    func write(_ bytes: Data) {
+        let descriptor = writing
+        bytes.withUnsafeBytes { precondition(Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count) }
+    }
+
+    func closeReading() {
+        ends.withLock {
+            close($0.reading)
+            $0.reading = -1
+        }
+    }
+
+    func closeWriting() {
+        ends.withLock {
+            close($0.writing)
+            $0.writing = -1
+        }
+    }
+
+    deinit {
+        ends.withLock { ends in
+            for end in [ends.reading, ends.writing] where end >= 0 { close(end) }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `Waiting for descriptors` {
+    @Test(arguments: Poller.allCases) func `a wait ends when there is something to read, or the writer has gone`(
+        poller: Poller
+    ) async throws {
+        try await withIO(calls: poller.calls) { io, _ in
+            let pipe = TestPipe()
+            let wait = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            pipe.write(Data([1]))
+            try await wait.value
+            var byte: UInt8 = 0
+            #expect(read(pipe.reading, &byte, 1) == 1)
+            let next = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            pipe.closeWriting()
+            try await next.value
+            #expect(io.metrics.readinessWaits == 0 && io.metrics.jobsFinished == 0 && io.metrics.threads == 1)
+        }
+    }
+
+    @Test(arguments: Poller.allCases) func `a cancelled wait ends at once, and leaves the others`(poller: Poller)
+        async throws
+    {
+        try await withIO(calls: poller.calls) { io, _ in
+            let pipe = TestPipe()
+            let first = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
+            let second = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
+            while io.metrics.readinessWaits < 2 { await Task.yield() }
+            first.cancel()
+            await #expect(throws: CancellationError.self) { try await first.value }
+            #expect(io.metrics.readinessWaits == 1)
+            pipe.write(Data([1]))
+            try await second.value
+            second.cancel()
+            await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                await #expect(throws: CancellationError.self) {
+                    try await io.waitUntilReady(pipe.reading, .reading, "pipe")
+                }
+            }.value
+        }
+    }
+
+    @Test(arguments: Poller.allCases) func `both directions of one descriptor are waited for apart`(
+        poller: Poller
+    ) async throws {
+        try await withIO(calls: poller.calls) { io, _ in
+            var ends: [CInt] = [-1, -1]
+            #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            defer { for end in ends { close(end) } }
+            let socket = ends[0]
+            let reading = Task { try await io.waitUntilReady(socket, .reading, "socket") }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            // It is writable at once, while somebody waits to read it.
+            try await io.waitUntilReady(socket, .writing, "socket")
+            #expect(io.metrics.readinessWaits == 1)
+            #expect(send(ends[1], "a", 1, 0) == 1)
+            try await reading.value
+        }
+    }
+
+    @Test(arguments: Poller.allCases)
+    func `a descriptor that others close while it is waited for is not waited for for ever`(
+        poller: Poller
+    ) async throws {
+        try await withIO(calls: poller.calls) { io, _ in
+            let pipe = TestPipe()
+            let wait = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe", watching: true) }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            pipe.closeReading()
+            if poller == .epoll {
+                let error = await expectFileError(.invalidArgument) { try await wait.value }
+                #expect(error?.systemError == EBADF && error?.path == "pipe")
+            } else {
+                // poll(2) says that it is ready: the read that follows learns why.
+                _ = await wait.result
+            }
+        }
+    }
+
+    @Test func `who waits for a number that was closed and used again does not wait with those of the old file`()
+        async throws
+    {
+        try await withIO { io, _ in
+            let old = TestPipe()
+            let number = old.reading
+            let stale = Task { try await io.waitUntilReady(number, .reading, "old") }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            let new = TestPipe()
+            // dup2 closes the old one and puts the new one there, in one step.
+            #expect(dup2(new.reading, number) == number)
+            let fresh = Task { try await io.waitUntilReady(number, .reading, "new") }
+            let error = await expectFileError(.invalidArgument) { try await stale.value }
+            #expect(error?.path == "old")
+            new.write(Data([1]))
+            try await fresh.value
+        }
+    }
+
+    @Test(arguments: Poller.allCases) func `a number that is not open is an error at once`(poller: Poller) async throws
+    {
+        try await withIO(calls: poller.calls) { io, _ in
+            let error = await expectFileError(.invalidArgument) {
+                try await io.waitUntilReady(1 << 20, .reading, "nothing")
+            }
+            #expect(error?.systemError == EBADF)
+            #expect(io.metrics.readinessWaits == 0)
+        }
+    }
+
+    @Test func `a regular file cannot be waited for`() async throws {
+        try await withIO { io, folder in
+            let file = open(folder.appending(path: "file").path, O_RDWR | O_CREAT, 0o600)
+            defer { close(file) }
+            await expectFileError(.unsupported) { try await io.waitUntilReady(file, .reading, "file") }
+        }
+    }
+
+    @Test(arguments: Poller.allCases) func `a shutdown ends all waits and the thread, and refuses later ones`(
+        poller: Poller
+    ) async throws {
+        try await withIO(calls: poller.calls) { io, _ in
+            let pipe = TestPipe()
+            let waits = (0..<10).map { _ in Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") } }
+            while io.metrics.readinessWaits < 10 { await Task.yield() }
+            #expect(io.metrics.threads == 1)
+            await io.shutdown()
+            #expect(io.metrics.threads == 0 && io.metrics.openFiles == 0)
+            for wait in waits { await expectFileError(.shutDown) { try await wait.value } }
+            await expectFileError(.shutDown) { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
+        }
+    }
+
+    @Test(arguments: Poller.allCases) func `a storm of waits, events and cancellations ends every wait`(
+        poller: Poller
+    ) async throws {
+        try await withIO(calls: poller.calls) { io, _ in
+            let pipes = (0..<20).map { _ in TestPipe() }
+            let ended = await withTaskGroup(of: Bool.self) { group in
+                for index in 0..<2000 {
+                    group.addTask {
+                        let pipe = pipes[index % 20]
+                        let wait = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
+                        for _ in 0..<(index % 5) { await Task.yield() }
+                        if index % 40 < 20 { pipe.write(Data([1])) } else { wait.cancel() }
+                        switch await wait.result {
+                        case .success: return true
+                        case .failure(let error): return error is CancellationError
+                        }
+                    }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(ended == 2000)
+            #expect(io.metrics.readinessWaits == 0)
+        }
+    }
+}
