@@ -28,28 +28,6 @@ int csluice_poll(int descriptor, short events, int milliseconds) {
     RESULT(poll(&entry, 1, milliseconds));
 }
 
-static void copy_status(const struct stat *from, struct csluice_status *into) {
-    into->device = (uint64_t)from->st_dev;
-    into->inode = (uint64_t)from->st_ino;
-    into->mode = (uint32_t)from->st_mode;
-    into->links = (uint32_t)from->st_nlink;
-    into->size = (int64_t)from->st_size;
-#ifdef __APPLE__
-    into->modified_seconds = from->st_mtimespec.tv_sec;
-    into->modified_nanoseconds = from->st_mtimespec.tv_nsec;
-#else
-    into->modified_seconds = from->st_mtim.tv_sec;
-    into->modified_nanoseconds = from->st_mtim.tv_nsec;
-#endif
-}
-
-int csluice_fstat(int descriptor, struct csluice_status *status) {
-    struct stat found;
-    if (fstat(descriptor, &found) < 0) return -errno;
-    copy_status(&found, status);
-    return 0;
-}
-
 // MARK: Durability
 
 int csluice_fsync(int descriptor) { RESULT(fsync(descriptor)); }
@@ -72,20 +50,6 @@ int csluice_sync_full(int descriptor) {
 }
 
 // MARK: Paths
-
-int csluice_stat(const char *path, struct csluice_status *status) {
-    struct stat found;
-    if (stat(path, &found) < 0) return -errno;
-    copy_status(&found, status);
-    return 0;
-}
-
-int csluice_lstat(const char *path, struct csluice_status *status) {
-    struct stat found;
-    if (lstat(path, &found) < 0) return -errno;
-    copy_status(&found, status);
-    return 0;
-}
 
 int csluice_rename(const char *source, const char *destination) { RESULT(rename(source, destination)); }
 

@@ -23,17 +23,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/// What stat(2) tells, with the same field names and widths on every platform.
-struct csluice_status {
-    uint64_t device;
-    uint64_t inode;
-    uint32_t mode;
-    uint32_t links;
-    int64_t size;
-    int64_t modified_seconds;
-    int64_t modified_nanoseconds;
-};
-
 /// What a directory says about an entry's kind, without a stat.
 enum csluice_kind {
     csluice_kind_unknown = 0,
@@ -52,7 +41,6 @@ int csluice_poll(int descriptor, short events, int milliseconds);
 int csluice_ftruncate(int descriptor, int64_t size);
 int csluice_fchmod(int descriptor, mode_t mode);
 int csluice_flock(int descriptor, int operation);
-int csluice_fstat(int descriptor, struct csluice_status *status);
 
 // Durability
 int csluice_fsync(int descriptor);
@@ -62,8 +50,6 @@ int csluice_sync_data(int descriptor);
 int csluice_sync_full(int descriptor);
 
 // Paths
-int csluice_stat(const char *path, struct csluice_status *status);
-int csluice_lstat(const char *path, struct csluice_status *status);
 int csluice_rename(const char *source, const char *destination);
 /// renameat2(2) with RENAME_NOREPLACE; renamex_np(2) with RENAME_EXCL on Apple platforms; -ENOSYS where there is neither.
 int csluice_rename_noreplace(const char *source, const char *destination);

@@ -6,19 +6,6 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// What makes a file that file, whatever its name: stable while it exists, and used again after its end.
-package struct FileIdentity: Sendable, Hashable, Codable {
-    package var device: UInt64
-    package var inode: UInt64
-
-    package init(device: UInt64, inode: UInt64) {
-        self.device = device
-        self.inode = inode
-    }
-
-    init(_ status: RawStatus) { self.init(device: status.device, inode: status.inode) }
-}
-
 /// A file that is appended to over several runs of a program, with a small file beside it that says what it holds.
 ///
 ///     let opened = try await CheckpointedFile.openLocked(places, mode: .ifCheckpointed, using: files)

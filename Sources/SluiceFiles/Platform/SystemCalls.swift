@@ -122,40 +122,6 @@ extension SystemCalls {
     }
 }
 
-/// What stat(2) tells.
-package struct RawStatus: Sendable, Hashable {
-    package var device: UInt64 = 0
-    package var inode: UInt64 = 0
-    package var mode: UInt32 = 0
-    /// The names that the file has.
-    package var links: UInt32 = 1
-    package var size: Int64 = 0
-    package var modifiedSeconds: Int64 = 0
-    package var modifiedNanoseconds: Int64 = 0
-
-    package init() {}
-
-    init(_ status: csluice_status) {
-        device = status.device
-        inode = status.inode
-        mode = status.mode
-        links = status.links
-        size = status.size
-        modifiedSeconds = status.modified_seconds
-        modifiedNanoseconds = status.modified_nanoseconds
-    }
-
-    /// Whether both are one file, under whatever names.
-    package func isSameFile(as other: RawStatus) -> Bool {
-        device == other.device && inode == other.inode
-    }
-
-    package var isDirectory: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFDIR) }
-    package var isRegularFile: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
-    package var isSymbolicLink: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFLNK) }
-    package var permissions: UInt32 { mode & 0o7777 }
-}
-
 /// A name in a folder, as raw bytes that end in zero (it need not be UTF-8).
 package struct RawEntry: Sendable {
     package var name: [CChar]

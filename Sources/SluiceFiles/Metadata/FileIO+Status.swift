@@ -1,48 +1,8 @@
-internal import CSluiceFiles
-
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
 public import Foundation
 #endif
-
-/// What a folder says about one of its entries. See stat(2).
-public struct FileStatus: Sendable, Hashable {
-    /// What something in a file system can be.
-    public enum Kind: Sendable, Hashable {
-        /// A regular file.
-        case file
-        /// A folder.
-        case directory
-        /// A symbolic link: only where links are not followed.
-        case symbolicLink
-        /// A device, FIFO or socket.
-        case other
-    }
-
-    /// What it is.
-    public var kind: Kind
-
-    /// The size in bytes. Files in /proc and /sys, FIFOs and devices tell no true one.
-    public var size: Int
-
-    /// The mode bits, without those of the kind.
-    public var permissions: FilePermissions
-
-    /// When the contents last changed.
-    public var modificationTime: Date
-
-    init(_ status: RawStatus) {
-        kind =
-            if status.isRegularFile { .file } else if status.isDirectory { .directory } else if status.isSymbolicLink {
-                .symbolicLink
-            } else { .other }
-        size = Int(clamping: status.size)
-        permissions = FilePermissions(rawValue: status.permissions)
-        modificationTime = Date(
-            timeIntervalSince1970: Double(status.modifiedSeconds) + Double(status.modifiedNanoseconds) / 1e9)
-    }
-}
 
 extension FileIO {
     /// What is at a path, or nil if nothing is.
@@ -63,6 +23,24 @@ extension FileIO {
         return try await run { [kernel] _ in
             try kernel.status(of: path, followingLinks: followingLinks).map { FileStatus($0) }
         }
+    }
+
+    /// Whether something is at a path.
+    ///
+    ///     if try await io.exists(settings) { … }
+    ///
+    /// Whoever needs to *rely* on the answer has lost already: something may come or go before the next line. Open the file
+    /// and catch ``FileError/Code/notFound``; claim a name with ``WriteOpening/createNew`` or ``ExistingFile/fail``. Not
+    /// being allowed to look is an error, and not "no".
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Failure: a ``FileError``.
+    ///
+    /// - Parameters:
+    ///   - url: A file URL.
+    ///   - followingLinks: Whether a symbolic link counts as what it points to (then a dangling one is nothing).
+    public func exists(_ url: URL, followingLinks: Bool = true) async throws -> Bool {
+        try await status(of: url, followingLinks: followingLinks) != nil
     }
 
     /// What is at each of many paths, asked in one job.

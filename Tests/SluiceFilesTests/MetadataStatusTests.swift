@@ -1,0 +1,109 @@
+import Foundation
+import SluiceFiles
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `Status of files` {
+    @Test func `each kind is told from the others`() async throws {
+        try await withIO { io, folder in
+            let fifo = folder.appending(path: "fifo")
+            let socket = folder.appending(path: "socket")
+            let block = folder.appending(path: "block")
+            #expect(mkfifo(fifo.path, 0o600) == 0)
+            #expect(mknod(socket.path, mode_t(S_IFSOCK) | 0o600, 0) == 0)
+            var expected: [(URL, FileStatus.Kind)] = [
+                (fifo, .fifo), (socket, .socket), (URL(filePath: "/dev/null"), .characterDevice), (folder, .directory),
+            ]
+            // Root alone may.
+            if mknod(block.path, mode_t(S_IFBLK) | 0o600, 0x700) == 0 { expected.append((block, .blockDevice)) }
+            for (url, kind) in expected {
+                let status = try await io.status(of: url)
+                #expect(status?.kind == kind)
+            }
+        }
+    }
+
+    @Test(arguments: [nil, memoryFolder])
+    func `it says what stat says, to the nanosecond`(parent: URL?) async throws {
+        try await withIO(in: parent) { io, folder in
+            let (file, name) = (folder.appending(path: "file"), folder.appending(path: "name"))
+            let before = FileTime.now
+            try pattern(10_000).write(to: file)
+            #expect(chmod(file.path, 0o4751) == 0 && Glibc.link(file.path, name.path) == 0)
+            var found = stat()
+            #expect(stat(file.path, &found) == 0)
+            let status = try #require(try await io.status(of: file))
+            #expect(status.kind == .file && status.size == 10_000 && status.permissions == 0o4751)
+            #expect(status.allocatedSize == Int(found.st_blocks) * 512 && status.allocatedSize >= 10_000)
+            #expect(status.owner == found.st_uid && status.group == found.st_gid && status.linkCount == 2)
+            #expect(status.identity == FileIdentity(device: UInt64(found.st_dev), inode: UInt64(found.st_ino)))
+            #expect(status.accessTime == time(found.st_atim))
+            #expect(status.modificationTime == time(found.st_mtim))
+            #expect(status.changeTime == time(found.st_ctim))
+            // ext4 and tmpfs know it. Their clock ticks in milliseconds.
+            let created = try #require(status.creationTime)
+            #expect(abs(created.date.timeIntervalSince(before.date)) < 600)
+            #expect(created <= status.changeTime)
+            #expect(try await io.status(of: name)?.identity == status.identity)
+            #expect(try await io.status(of: folder)?.identity != status.identity)
+            #expect(try await io.exists(file))
+        }
+    }
+
+    @Test func `a file with holes takes less than its size`() async throws {
+        try await withIO { io, folder in
+            let file = folder.appending(path: "file")
+            close(creat(file.path, 0o600))
+            #expect(truncate(file.path, 1 << 30) == 0)
+            let status = try #require(try await io.status(of: file))
+            #expect(status.size == 1 << 30 && status.allocatedSize < 1 << 20)
+        }
+    }
+
+    @Test func `existence follows links or not, and a failure to look is no "no"`() async throws {
+        try await withIO { io, folder in
+            let link = folder.appending(path: "link")
+            #expect(symlink("nowhere", link.path) == 0)
+            var exists = try await io.exists(link)
+            #expect(!exists)
+            exists = try await io.exists(link, followingLinks: false)
+            #expect(exists)
+            exists = try await io.exists(folder.appending(path: "a/b/c"))
+            #expect(!exists)
+        }
+        try await withIO(calls: .failing(.status, with: EACCES)) { io, folder in
+            let error = await expectFileError(.permissionDenied) { try await io.exists(folder) }
+            #expect(
+                error?.operation == "look at" && error?.path == String(folder.path(percentEncoded: false).dropLast()))
+        }
+    }
+}
+
+@Suite struct `Times of files` {
+    @Test(
+        arguments: [
+            (0.0, 978_307_200, 0), (0.5, 978_307_200, 500_000_000), (-0.25, 978_307_199, 750_000_000),
+            (-978_307_200, 0, 0), (-978_307_200.5, -1, 500_000_000),
+            (.infinity, .max, 0), (-.infinity, .min, 0), (1e19, .max, 0), (-1e19, .min, 0),
+        ] as [(Double, Int64, Int)])
+    func `a date becomes a time, whatever it is`(interval: Double, seconds: Int64, nanoseconds: Int) {
+        let time = FileTime(Date(timeIntervalSinceReferenceDate: interval))
+        #expect(time == FileTime(seconds: seconds, nanoseconds: nanoseconds))
+    }
+
+    @Test func `a time becomes the nearest date`() {
+        #expect(FileTime(seconds: 1, nanoseconds: 500_000_000).date == Date(timeIntervalSince1970: 1.5))
+        #expect(FileTime(seconds: -1, nanoseconds: 500_000_000).date == Date(timeIntervalSince1970: -0.5))
+        #expect(FileTime(seconds: .min).date < .distantPast)
+        #expect(FileTime(Date(timeIntervalSinceReferenceDate: .nan)).nanoseconds == 0)
+        #expect(abs(FileTime.now.date.timeIntervalSinceNow) < 60)
+    }
+
+    @Test func `times are in order`() {
+        let times = [(-2, 5), (-1, 0), (0, 0), (0, 1), (1, 0)].map { FileTime(seconds: $0, nanoseconds: $1) }
+        #expect(times.shuffled().sorted() == times)
+        #expect(times[2] == .epoch)
+    }
+}
+
+/// What stat(2) says, as a time.
+func time(_ time: timespec) -> FileTime { FileTime(seconds: Int64(time.tv_sec), nanoseconds: time.tv_nsec) }

@@ -1,0 +1,95 @@
+import Dispatch
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `Progress of long work` {
+    @Test func `nobody who does not listen pays for a counter`() {
+        #expect(ProgressCounter(nil) == nil)
+    }
+
+    @Test func `a report comes after some megabytes or entries, and one at the end`() throws {
+        let reports = Mutex<[FileProgress]>([])
+        let listen: ProgressCounter.Report = { progress in reports.withLock { $0.append(progress) } }
+        let counter = try #require(ProgressCounter(listen, totalBytes: 12 << 20))
+        for _ in 0..<12 { counter.add(bytes: 1 << 20) }
+        #expect(reports.withLock { $0.map(\.completedBytes) } == [4 << 20, 8 << 20, 12 << 20])
+        for _ in 0..<130 { counter.add(entries: 1) }
+        #expect(reports.withLock { $0.map(\.completedEntries) } == [0, 0, 0, 128])
+        counter.expect(totalBytes: 13 << 20, totalEntries: 130)
+        counter.finish()
+        let last = FileProgress(
+            completedBytes: 12 << 20, totalBytes: 13 << 20, completedEntries: 130, totalEntries: 130, isFinished: true)
+        #expect(reports.withLock { $0.last } == last)
+        #expect(reports.withLock { $0.map(\.isFinished) } == [false, false, false, false, true])
+    }
+
+    @Test func `reports of many threads come one after the other and never go back`() async throws {
+        let isInside = Atomic(false)
+        let reports = Mutex<[FileProgress]>([])
+        let listen: ProgressCounter.Report = { progress in
+            let isSecond = isInside.exchange(true, ordering: .sequentiallyConsistent)
+            #expect(!isSecond, "two at once")
+            reports.withLock { $0.append(progress) }
+            isInside.store(false, ordering: .sequentiallyConsistent)
+        }
+        let counter = try #require(ProgressCounter(listen))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { for _ in 0..<5000 { counter.add(bytes: 64 << 10, entries: 1) } }
+            }
+        }
+        counter.finish()
+        let all = reports.withLock { $0 }
+        #expect(all.last?.completedBytes == 20_000 * (64 << 10) && all.last?.completedEntries == 20_000)
+        #expect(zip(all, all.dropFirst()).allSatisfy { $0.completedBytes <= $1.completedBytes })
+        #expect(all.count { $0.isFinished } == 1)
+        // 320 steps of 4 MiB, each reported at most once.
+        #expect(all.count <= 321 && all.count > 1)
+    }
+
+    @Test func `what becomes due while another reports is reported by that one`() async throws {
+        let reports = Mutex<[Int]>([])
+        let (isInside, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let listen: ProgressCounter.Report = { progress in
+            let count = reports.withLock {
+                $0.append(progress.completedBytes); return $0.count
+            }
+            if count == 1 {
+                isInside.signal()
+                goOn.wait()
+            }
+        }
+        let counter = try #require(ProgressCounter(listen))
+        let first = Thread {
+            counter.add(bytes: 4 << 20); isInside.signal()
+        }
+        first.start()
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                isInside.wait()
+                counter.add(bytes: 5 << 20)  // does not wait for the closure
+                goOn.signal()
+                isInside.wait()
+                continuation.resume()
+            }
+        }
+        #expect(reports.withLock { $0 } == [4 << 20, 9 << 20])
+    }
+
+    @Test(
+        arguments: [
+            (FileProgress(), nil), (FileProgress(completedBytes: 5, totalBytes: 10), 0.5),
+            (FileProgress(completedBytes: 5, totalBytes: 10, completedEntries: 3, totalEntries: 4), 0.5),
+            (FileProgress(completedBytes: 5, completedEntries: 3, totalEntries: 4), 0.75),
+            (FileProgress(completedBytes: 5, totalBytes: 0), nil), (FileProgress(totalBytes: 0, isFinished: true), 1),
+            (FileProgress(completedBytes: 11, totalBytes: 10), 0.999), (FileProgress(isFinished: true), 1),
+            (FileProgress(completedBytes: 5, totalBytes: 10, isFinished: true), 1),
+        ] as [(FileProgress, Double?)])
+    func `the fraction is that of the bytes, else of the entries, and 1 only at the end`(
+        progress: FileProgress, fraction: Double?
+    ) {
+        #expect(progress.fractionCompleted == fraction)
+    }
+}
