@@ -1,3 +1,79 @@
 #include "internal.h"
 
 // Random access, mapped memory, preallocation.
+
+// MARK: Positions
+
+ssize_t csluice_pread(int descriptor, void *into, size_t count, int64_t offset) {
+    RESULT(pread(descriptor, into, count, (off_t)offset));
+}
+
+ssize_t csluice_pwrite(int descriptor, const void *from, size_t count, int64_t offset) {
+    RESULT(pwrite(descriptor, from, count, (off_t)offset));
+}
+
+int64_t csluice_lseek(int descriptor, int64_t offset, int whence) { RESULT(lseek(descriptor, (off_t)offset, whence)); }
+
+int csluice_set_blocking(int descriptor) {
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0) return -errno;
+    RESULT(fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK));
+}
+
+// MARK: Space
+
+int csluice_preallocate(int descriptor, int64_t offset, int64_t count, bool keeping_size) {
+#if defined(__linux__)
+    // FALLOC_FL_KEEP_SIZE is 1 on every architecture.
+    RESULT(fallocate(descriptor, keeping_size ? 1 : 0, (off_t)offset, (off_t)count));
+#elif defined(__APPLE__)
+    struct stat found;
+    if (fstat(descriptor, &found) < 0) return -errno;
+    int64_t end = offset + count, allocated = (int64_t)found.st_blocks * 512;
+    if (end > allocated) {
+        fstore_t store = {.fst_flags = F_ALLOCATEALL, .fst_posmode = F_PEOFPOSMODE, .fst_length = end - allocated};
+        if (fcntl(descriptor, F_PREALLOCATE, &store) < 0) return -errno;
+    }
+    if (keeping_size || found.st_size >= end) return 0;
+    RESULT(ftruncate(descriptor, (off_t)end));
+#else
+    return -ENOSYS;
+#endif
+}
+
+int csluice_punch_hole(int descriptor, int64_t offset, int64_t count) {
+#if defined(__linux__)
+    // FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE: the kernel wants both.
+    RESULT(fallocate(descriptor, 2 | 1, (off_t)offset, (off_t)count));
+#elif defined(F_PUNCHHOLE)
+    struct fpunchhole hole = {.fp_offset = offset, .fp_length = count};
+    RESULT(fcntl(descriptor, F_PUNCHHOLE, &hole));
+#else
+    return -ENOSYS;
+#endif
+}
+
+// MARK: Advice
+
+int csluice_advise_file(int descriptor, int64_t offset, int64_t count, enum csluice_advice advice) {
+#ifdef __APPLE__
+    switch (advice) {
+    case csluice_advice_needed: {
+        struct radvisory range = {.ra_offset = offset, .ra_count = count > 0 && count < INT_MAX ? (int)count : INT_MAX};
+        RESULT(fcntl(descriptor, F_RDADVISE, &range));
+    }
+    case csluice_advice_random: RESULT(fcntl(descriptor, F_RDAHEAD, 0));
+    case csluice_advice_normal:
+    case csluice_advice_sequential: RESULT(fcntl(descriptor, F_RDAHEAD, 1));
+    default: return 0;
+    }
+#else
+    static const int numbers[] = {
+        [csluice_advice_normal] = POSIX_FADV_NORMAL,       [csluice_advice_sequential] = POSIX_FADV_SEQUENTIAL,
+        [csluice_advice_random] = POSIX_FADV_RANDOM,       [csluice_advice_needed] = POSIX_FADV_WILLNEED,
+        [csluice_advice_not_needed] = POSIX_FADV_DONTNEED,
+    };
+    // It returns the error number and leaves errno alone.
+    return -posix_fadvise(descriptor, (off_t)offset, (off_t)count, numbers[advice]);
+#endif
+}

@@ -1,3 +1,33 @@
 #pragma once
 
 // Random access, mapped memory, preallocation.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// Positions
+ssize_t csluice_pread(int descriptor, void *into, size_t count, int64_t offset);
+ssize_t csluice_pwrite(int descriptor, const void *from, size_t count, int64_t offset);
+int64_t csluice_lseek(int descriptor, int64_t offset, int whence);
+/// Takes O_NONBLOCK away, which an open that must not wait for a FIFO's other end was made with.
+int csluice_set_blocking(int descriptor);
+
+// Space
+/// fallocate(2), and never what glibc does instead, which is to write; F_PREALLOCATE on Apple platforms.
+int csluice_preallocate(int descriptor, int64_t offset, int64_t count, bool keeping_size);
+/// FALLOC_FL_PUNCH_HOLE; F_PUNCHHOLE on Apple platforms, where offset and count are multiples of the block size.
+int csluice_punch_hole(int descriptor, int64_t offset, int64_t count);
+
+/// How bytes will be used, of a file or of memory.
+enum csluice_advice {
+    csluice_advice_normal,
+    csluice_advice_sequential,
+    csluice_advice_random,
+    csluice_advice_needed,
+    csluice_advice_not_needed,
+};
+
+/// posix_fadvise(2); on Apple platforms F_RDADVISE and F_RDAHEAD, and nothing for the rest. A count of 0 is to the end.
+int csluice_advise_file(int descriptor, int64_t offset, int64_t count, enum csluice_advice advice);

@@ -63,6 +63,19 @@ extension Call {
             ]
         // fdopendir(3), readdir(3), getdents(2), and fcntl(2) for the descriptor that it closes
         case .list: [EINTR, EIO, EMFILE, EINVAL, ENOENT, ENOMEM, ENOTDIR]
+        // pread(2), pwrite(2), lseek(2), fcntl(2), fallocate(2), posix_fadvise(2)
+        case .readAt: [EINTR, EINVAL, EIO, EISDIR, ENXIO, EOVERFLOW, ESPIPE, ESTALE, ETIMEDOUT, ENOMEM]
+        case .writeAt:
+            [
+                EDQUOT, EFBIG, EINTR, EINVAL, EIO, ENOSPC, ENXIO, EOVERFLOW, EPERM, ESPIPE, ESTALE, ETIMEDOUT, ENOMEM,
+            ]
+        case .seek: [EINVAL, ENXIO, EOVERFLOW, ESPIPE]
+        case .setBlocking: [EINTR, EINVAL, EPERM]
+        case .preallocate, .punchHole:
+            [
+                EDQUOT, EFBIG, EINTR, EINVAL, EIO, ENODEV, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM, ESPIPE, ETXTBSY,
+            ]
+        case .adviseFile: [EINVAL, ESPIPE]
         // openat2(2), preadv2(2), fstatfs(2)
         case .inlineOpen: Self.open.documentedErrors + [EAGAIN, E2BIG, ENOSYS]
         case .inlineRead: Self.read.documentedErrors + [EOPNOTSUPP, ENOSYS]

@@ -28,6 +28,15 @@ enum Call: String, CaseIterable, Sendable {
     case readinessFlags = "readiness.flags"
     case readinessSetFlags = "readiness.setFlags"
     case readinessReopen = "readiness.reopen"
+
+    // RandomAccessCalls
+    case readAt = "randomAccess.readAt"
+    case writeAt = "randomAccess.writeAt"
+    case seek = "randomAccess.seek"
+    case setBlocking = "randomAccess.setBlocking"
+    case preallocate = "randomAccess.preallocate"
+    case punchHole = "randomAccess.punchHole"
+    case adviseFile = "randomAccess.adviseFile"
     case inlineOpen = "inline.open"
     case inlineRead = "inline.read"
     case inlineIsLocal = "inline.isLocal"
@@ -69,6 +78,13 @@ extension SystemCalls {
         interceptor.wrap(.removeDirectory, &calls.removeDirectory)
         interceptor.wrap(.makeDirectory, &calls.makeDirectory)
         interceptor.wrap(.unlinkAt, &calls.unlinkAt)
+        interceptor.wrap(.readAt, &calls.randomAccess.readAt)
+        interceptor.wrap(.writeAt, &calls.randomAccess.writeAt)
+        interceptor.wrap(.seek, &calls.randomAccess.seek)
+        interceptor.wrap(.setBlocking, &calls.randomAccess.setBlocking)
+        interceptor.wrap(.preallocate, &calls.randomAccess.preallocate)
+        interceptor.wrap(.punchHole, &calls.randomAccess.punchHole)
+        interceptor.wrap(.adviseFile, &calls.randomAccess.adviseFile)
         interceptor.wrap(.inlineOpen, &calls.inline.open)
         interceptor.wrap(.inlineRead, &calls.inline.read)
         interceptor.wrap(.inlineIsLocal, &calls.inline.isLocal)

@@ -2,6 +2,41 @@ internal import CSluiceFiles
 
 /// The calls of random access, mapped memory and preallocation, replaceable one by one like those of ``SystemCalls``.
 package struct RandomAccessCalls: Sendable {
+    // MARK: Positions
+
+    package var readAt: @Sendable (_ descriptor: CInt, _ into: UnsafeMutableRawBufferPointer, _ offset: Int64) -> Int
+    package var writeAt: @Sendable (_ descriptor: CInt, _ from: UnsafeRawBufferPointer, _ offset: Int64) -> Int
+    package var seek: @Sendable (_ descriptor: CInt, _ offset: Int64, _ whence: CInt) -> Int64
+    package var setBlocking: @Sendable (_ descriptor: CInt) -> CInt
+
+    // MARK: Space
+
+    package var preallocate:
+        @Sendable (_ descriptor: CInt, _ offset: Int64, _ count: Int64, _ keepingSize: Bool) -> CInt
+    package var punchHole: @Sendable (_ descriptor: CInt, _ offset: Int64, _ count: Int64) -> CInt
+    package var adviseFile:
+        @Sendable (_ descriptor: CInt, _ offset: Int64, _ count: Int64, _ advice: AccessAdvice) -> CInt
+
     /// The kernel itself.
-    package static let system = RandomAccessCalls()
+    package static let system = RandomAccessCalls(
+        readAt: { csluice_pread($0, $1.baseAddress, $1.count, $2) },
+        writeAt: { csluice_pwrite($0, $1.baseAddress, $1.count, $2) },
+        seek: { csluice_lseek($0, $1, $2) },
+        setBlocking: { csluice_set_blocking($0) },
+        preallocate: { csluice_preallocate($0, $1, $2, $3) },
+        punchHole: { csluice_punch_hole($0, $1, $2) },
+        adviseFile: { csluice_advise_file($0, $1, $2, $3.number) }
+    )
+}
+
+extension AccessAdvice {
+    fileprivate var number: csluice_advice {
+        switch self {
+        case .normal: csluice_advice_normal
+        case .sequential: csluice_advice_sequential
+        case .random: csluice_advice_random
+        case .needed: csluice_advice_needed
+        case .notNeeded: csluice_advice_not_needed
+        }
+    }
 }

@@ -1,0 +1,85 @@
+internal import CSluiceFiles
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+// Every positional read comes through here: the one place that chooses its lane.
+extension FileIO {
+    /// Reads up to `count` bytes at an offset, fewer only at the end.
+    func read(_ file: OpenFile, at offset: Int64, upToCount count: Int) async throws -> Data {
+        try await run { [kernel] cancellation in
+            let bytes = try kernel.read(file.descriptor, at: offset, upToCount: count, file.path, cancellation)
+            return bytes.data()
+        }
+    }
+
+    /// Reads at an offset until the memory is full, less only at the end. Returns the number of bytes.
+    func read(_ file: OpenFile, at offset: Int64, into memory: BorrowedMemory) async throws -> Int {
+        try await run { [kernel] cancellation in
+            try kernel.read(file.descriptor, at: offset, into: memory.bytes, file.path, cancellation)
+        }
+    }
+}
+
+/// Memory that a suspended caller lends for writing.
+struct BorrowedMemory: @unchecked Sendable {
+    // Written by one job while the owner's exclusive borrow lasts.
+    let bytes: UnsafeMutableRawBufferPointer
+}
+
+extension Kernel {
+    /// Up to here a reader's count is believed without a look at the file's size.
+    private static var smallRead: Int { 256 << 10 }
+
+    func read(
+        _ descriptor: CInt, at offset: Int64, upToCount count: Int, _ path: String,
+        _ cancellation: borrowing Cancellation
+    ) throws -> ReadBuffer {
+        // Past the largest offset nothing can be, and a request that reaches beyond it is EINVAL.
+        let count = min(count, Int(clamping: .max - offset))
+        var expected = count
+        if count > Self.smallRead {
+            let size = try status(ofDescriptor: descriptor, path).size
+            expected = max(Self.smallRead, Int(clamping: max(offset, size) - offset) + 1)
+        }
+        var buffer = ReadBuffer(expected: min(count, expected))
+        while buffer.count < count {
+            try cancellation.check()
+            let (wanted, place) = (count - buffer.count, offset + Int64(buffer.count))
+            let read = try buffer.append(atMost: wanted) { (free) throws(FileError) in
+                try self.read(descriptor, at: place, into: free, path)
+            }
+            if read == 0 { break }
+        }
+        return buffer
+    }
+
+    func read(
+        _ descriptor: CInt, at offset: Int64, into memory: UnsafeMutableRawBufferPointer, _ path: String,
+        _ cancellation: borrowing Cancellation
+    ) throws -> Int {
+        let count = min(memory.count, Int(clamping: .max - offset))
+        var done = 0
+        while done < count {
+            try cancellation.check()
+            let free = UnsafeMutableRawBufferPointer(rebasing: memory[done..<count])
+            let read = try read(descriptor, at: offset + Int64(done), into: free, path)
+            if read == 0 { break }
+            done += read
+        }
+        return done
+    }
+
+    /// One read: the bytes that came, 0 only at the end. See pread(2).
+    private func read(
+        _ descriptor: CInt, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, _ path: String
+    ) throws(FileError) -> Int {
+        let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Self.largestTransfer))
+        let result = retrying { calls.randomAccess.readAt(descriptor, piece, offset) }
+        try check(result, "read", path)
+        return result
+    }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import TestSupport
+import Testing
+
+/// Which descriptors are open and in use, as the kernel would see it, and what was done to any other.
+private final class Ledger: Sendable {
+    private struct State {
+        var uses: [CInt: Int] = [:]
+        var violations: [String] = []
+        var closed = 0
+    }
+
+    private let state = Mutex(State())
+
+    var violations: [String] { state.withLock { $0.violations } }
+    var closed: Int { state.withLock { $0.closed } }
+
+    /// The kernel, looked upon; `during` runs inside of each operation on a descriptor.
+    func calls(during: @escaping @Sendable () -> Void = {}) -> SystemCalls {
+        let real = SystemCalls.system
+        var calls = real
+        calls.open = { [self] path, flags, mode in
+            let descriptor = real.open(path, flags, mode)
+            if descriptor >= 0 { state.withLock { $0.uses[descriptor] = 0 } }
+            return descriptor
+        }
+        calls.close = { [self] descriptor in
+            state.withLock {
+                switch $0.uses.removeValue(forKey: descriptor) {
+                case nil: $0.violations.append("closed twice")
+                case 0: $0.closed += 1
+                default: $0.violations.append("closed in use")
+                }
+            }
+            return real.close(descriptor)
+        }
+        @Sendable func use<R>(_ descriptor: CInt, _ body: () -> R) -> R {
+            state.withLock {
+                if $0.uses[descriptor] == nil { $0.violations.append("used after close") }
+                $0.uses[descriptor]? += 1
+            }
+            defer { state.withLock { $0.uses[descriptor]? -= 1 } }
+            during()
+            return body()
+        }
+        calls.randomAccess.readAt = { d, buffer, offset in use(d) { real.randomAccess.readAt(d, buffer, offset) } }
+        calls.randomAccess.writeAt = { d, bytes, offset in use(d) { real.randomAccess.writeAt(d, bytes, offset) } }
+        calls.truncate = { d, size in use(d) { real.truncate(d, size) } }
+        calls.statusOfDescriptor = { d, status in use(d) { real.statusOfDescriptor(d, &status) } }
+        calls.syncData = { d in use(d) { real.syncData(d) } }
+        return calls
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct RandomAccessClose {
+    @Test func `closing waits for what runs and what is queued, and refuses what comes later`() async throws {
+        let gate = ThreadGate()
+        let ledger = Ledger()
+        let isArmed = Mutex(false)
+        try await withIO(threads: 1, calls: ledger.calls { if isArmed.withLock({ $0 }) { gate.pass() } }) {
+            io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(1000).write(to: url)
+            let file = try await url.openForRandomAccess(.readWrite, using: io)
+            isArmed.withLock { $0 = true }
+            let running = Task { try await file.read(at: 0, upToCount: 10) }
+            await gate.waitForThreads(1)
+            let queued = Task { try await file.read(at: 10, upToCount: 10) }
+            while io.metrics.jobsWaiting < 1 { await Task.yield() }
+
+            let log = CallLog()
+            let closes = (0..<3).map { _ in
+                Task {
+                    try await file.close()
+                    log.add("closed")
+                }
+            }
+            // From some moment on nothing begins; until then, a cancelled operation leaves without a trace.
+            while await begins(file) { await Task.yield() }
+            #expect(log.all == [] && ledger.closed == 0)
+
+            gate.open()
+            #expect(same(try await running.value, pattern(1000)[0..<10]))
+            #expect(same(try await queued.value, pattern(1000)[10..<20]))
+            for close in closes { try await close.value }
+            #expect(ledger.closed == 1)
+            #expect(ledger.violations == [])
+            try await file.close()
+
+            // Every operation, each with its verb.
+            let verbs = await [
+                expectFileError(.invalidArgument) { try await file.read(at: 0, upToCount: 1) },
+                expectFileError(.invalidArgument) { try await file.write(pattern(1), at: 0) },
+                expectFileError(.invalidArgument) { try await file.write(Array(pattern(1)).span.bytes, at: 0) },
+                expectFileError(.invalidArgument) { try await file.size },
+                expectFileError(.invalidArgument) { try await file.truncate(to: 0) },
+                expectFileError(.invalidArgument) { try await file.preallocate(0..<1) },
+                expectFileError(.invalidArgument) { try await file.punchHole(0..<1) },
+                expectFileError(.invalidArgument) { try await file.advise(.random) },
+                expectFileError(.invalidArgument) { try await file.sync() },
+                expectFileError(.invalidArgument) {
+                    var memory: [UInt8] = [0]
+                    var span = memory.mutableSpan
+                    var bytes = span.mutableBytes
+                    return try await file.read(at: 0, into: &bytes)
+                },
+            ]
+            #expect(
+                verbs.map { $0?.operation } == [
+                    "read", "write", "write", "look at", "truncate", "preallocate", "punch a hole into", "advise on",
+                    "sync", "read",
+                ])
+            #expect(verbs.allSatisfy { $0?.remedy?.contains("closed") == true && $0?.path == url.path })
+            #expect(same(contents(of: url), pattern(1000)))
+        }
+    }
+
+    /// Whether the file lets an operation begin.
+    private func begins(_ file: RandomAccessFile) async -> Bool {
+        await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            do {
+                _ = try await file.read(at: 0, upToCount: 1)
+                return true
+            } catch {
+                return error is CancellationError
+            }
+        }.value
+    }
+
+    @Test func `no descriptor is used or closed wrongly while many tasks race with a close`() async throws {
+        let ledger = Ledger()
+        try await withIO(threads: 4, calls: ledger.calls(), in: memoryFolder) { io, folder in
+            var ended = 0
+            for round in 0..<100 {
+                let url = folder.appending(path: "\(round)")
+                try pattern(5000).write(to: url)
+                let file = try await url.openForRandomAccess(.readWrite, using: io)
+                ended += try await withThrowingTaskGroup(of: Int.self) { group in
+                    for index in 0..<24 {
+                        group.addTask {
+                            var random = SeededRandom(seed: UInt64(round * 24 + index))
+                            var done = 0
+                            for _ in 0..<Int.random(in: 0..<4, using: &random) { await Task.yield() }
+                            if index % 8 == 0 {
+                                try await file.close()
+                                return 0
+                            }
+                            let cancels = index % 8 == 1
+                            let task = Task {
+                                if cancels { withUnsafeCurrentTask { $0?.cancel() } }
+                                while true {
+                                    switch random.next() % 4 {
+                                    case 0: _ = try await file.read(at: 100, upToCount: 50)
+                                    case 1: try await file.write(pattern(10), at: 4000)
+                                    case 2: _ = try await file.size
+                                    default: try await file.sync(.data)
+                                    }
+                                    done += 1
+                                }
+                                return done
+                            }
+                            switch await task.result {
+                            case .success: Issue.record("it never ends well")
+                            case .failure(let error):
+                                let isExpected =
+                                    error is CancellationError || (error as? FileError)?.systemError == EBADF
+                                #expect(isExpected, "\(error)")
+                            }
+                            return 1
+                        }
+                    }
+                    return try await group.reduce(0, +)
+                }
+            }
+            #expect(ended == 100 * 21)
+            #expect(ledger.violations == [])
+            #expect(ledger.closed == 100)
+        }
+    }
+
+    @Test func `close reports what closing reports, to the first who closes, and closes`() async throws {
+        try await withIO(calls: .failing(.close, with: EDQUOT)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(1).write(to: url)
+            let file = try await url.openForRandomAccess(using: io)
+            let error = await expectFileError(.quotaExceeded) { try await file.close() }
+            #expect(error?.operation == "close" && error?.path == url.path)
+            #expect(io.metrics.openFiles == 0)
+            try await file.close()
+            await expectFileError(.quotaExceeded) { try await url.withRandomAccessFile(using: io) { _ in } }
+        }
+    }
+
+    @Test func `a scope closes also when its body throws, and the body's error wins`() async throws {
+        struct Mine: Error {}
+        try await withIO(calls: .failing(.close, with: EIO)) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(1).write(to: url)
+            await #expect(throws: Mine.self) { try await url.withRandomAccessFile(using: io) { _ in throw Mine() } }
+            #expect(io.metrics.openFiles == 0)
+        }
+    }
+
+    @Test func `closing goes on when the task is cancelled, also while it waits`() async throws {
+        let gate = ThreadGate()
+        let ledger = Ledger()
+        let isArmed = Mutex(false)
+        try await withIO(threads: 1, calls: ledger.calls { if isArmed.withLock({ $0 }) { gate.pass() } }) {
+            io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(1).write(to: url)
+            let file = try await url.openForRandomAccess(using: io)
+            isArmed.withLock { $0 = true }
+            let running = Task { try await file.read(at: 0, upToCount: 1) }
+            await gate.waitForThreads(1)
+            let close = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await file.close()
+            }
+            while await begins(file) { await Task.yield() }
+            gate.open()
+            try await close.value
+            #expect(try await running.value.count == 1)
+            #expect(ledger.closed == 1 && ledger.violations == [])
+        }
+    }
+
+    @Test func `a file that is dropped is closed on a worker`() async throws {
+        let closers = Mutex<[String]>([])
+        var calls = SystemCalls.system
+        calls.close = { descriptor in
+            closers.withLock { $0.append(nameOfThisThread()) }
+            return SystemCalls.system.close(descriptor)
+        }
+        let io = FileIO(configuration: .init(threads: 1), calls: calls)
+        try await FileIO.shared.withTemporaryDirectory { folder in
+            let url = folder.appending(path: "file")
+            do {
+                let file = try await url.openForRandomAccess(.readWrite, creating: .ifMissing, using: io)
+                try await file.write(pattern(3), at: 0)
+            }
+            await io.shutdown()
+            #expect(io.metrics.openFiles == 0)
+            #expect(closers.withLock { $0 } == ["sluice-files"])
+        }
+    }
+
+    @Test func `after a shutdown operations fail, and closing still closes`() async throws {
+        try await withIO { io, folder in
+            let file = try await folder.appending(path: "a").openForRandomAccess(
+                .readWrite, creating: .ifMissing, using: io)
+            await io.shutdown()
+            await expectFileError(.shutDown) { try await file.size }
+            try await file.close()
+            #expect(io.metrics.openFiles == 0)
+        }
+    }
+}
