@@ -4,9 +4,12 @@ import PackageDescription
 // A package of its own, so that the peers stay out of the graph of those who use Sluice. The root is named, because its
 // folder may be called anything.
 
-/// `SLUICE_ONLY=SluiceConcurrency` leaves the rows of that module, and what they need: a minute to build instead of ten.
-/// The root reads it too.
-let onlyConcurrency = Context.environment["SLUICE_ONLY"] == "SluiceConcurrency"
+/// `SLUICE_ONLY=SluiceConcurrency` or `SLUICE_ONLY=SluiceFiles` leaves the rows of that module, and what they need: one or
+/// two minutes to build instead of ten. The root reads it too.
+let only = Context.environment["SLUICE_ONLY"]
+let withConcurrency = only != "SluiceFiles"
+let withFiles = only != "SluiceConcurrency"
+let withAll = only == nil
 
 var settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
@@ -15,14 +18,27 @@ var settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
-if onlyConcurrency { settings.append(.define("ONLY_CONCURRENCY")) }
+if withConcurrency { settings.append(.define("WITH_CONCURRENCY")) }
+if withFiles { settings.append(.define("WITH_FILES")) }
+if withAll { settings.append(.define("WITH_ALL")) }
 
-let upperLayers: [Target.Dependency] = [
+let concurrency: [Target.Dependency] = [
+    .product(name: "SluiceConcurrency", package: "sluice"),
+    .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+    .product(name: "DequeModule", package: "swift-collections"),
+]
+let files: [Target.Dependency] = [
     .product(name: "SluiceFiles", package: "sluice"),
-    .product(name: "SluiceCache", package: "sluice"),
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "_NIOFileSystem", package: "swift-nio"),
 ]
+let upperLayers: [Target.Dependency] = [.product(name: "SluiceCache", package: "sluice")]
+
+let excluded =
+    (withConcurrency ? [] : ["Rows/Broadcast", "Rows/Condition", "Rows/Limiter", "Rows/Queue"])
+    + (withFiles ? [] : ["External", "Rows/Files"])
+    + (withAll ? [] : ["Rows/Cache", "Rows/Downloads"])
+    + (withAll || !withFiles ? [] : ["External/Download.swift", "External/Loopback.swift", "External/Nginx.swift"])
 
 let package = Package(
     name: "sluice-benchmarks",
@@ -30,21 +46,23 @@ let package = Package(
     dependencies: [
         .package(name: "sluice", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        // Peers.
-        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
-    ] + (onlyConcurrency ? [] : [.package(url: "https://github.com/apple/swift-nio", from: "2.101.0")]),
+    ]
+        + (withConcurrency
+            ? [
+                .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+                // Peers.
+                .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
+            ] : []) + (withFiles ? [.package(url: "https://github.com/apple/swift-nio", from: "2.101.0")] : []),
     targets: [
         .executableTarget(
             name: "Benchmarks",
-            dependencies: [
-                .product(name: "SluiceConcurrency", package: "sluice"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
-                .product(name: "DequeModule", package: "swift-collections"),
-            ] + (onlyConcurrency ? [] : upperLayers),
-            exclude: onlyConcurrency ? ["External", "Rows/Files", "Rows/Cache", "Rows/Downloads"] : [],
+            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")]
+                + (withConcurrency ? concurrency : [])
+                + (withFiles ? files + ["RawLoops"] : []) + (withAll ? upperLayers : []),
+            exclude: excluded,
             swiftSettings: settings),
+        // The best that C does with the system calls alone: what reading and writing is measured against.
+        .target(name: "RawLoops"),
         // Beside the executable: the small program that starts children whose memory is measured.
         .executableTarget(name: "ChildUsage"),
     ],

@@ -1,24 +1,40 @@
 /// Every row, in the order of the table. A new group adds its line here, a new row one to its group.
+///
+/// `SLUICE_ONLY` leaves the groups of one module; `Package.swift` of this package says how.
 enum Catalogue {
-    static var rows: [Row] { concurrency + others }
-
-    /// Of SluiceConcurrency; `SLUICE_ONLY=SluiceConcurrency` leaves these alone.
-    private static var concurrency: [Row] {
-        LimiterRows.all + QueueRows.all + ConditionRows.all + BroadcastRows.all
-    }
+    static var rows: [Row] { concurrency + files + upperLayers }
 
     /// Whether a row of this name belongs to a group that is built.
     static func isBuilt(_ name: String) -> Bool {
-        #if ONLY_CONCURRENCY
-        ["limiter/", "queue/", "condition/", "broadcast/"].contains { name.hasPrefix($0) }
-        #else
-        true
-        #endif
+        let group = name.prefix { $0 != "/" }
+        return switch group {
+        case "limiter", "queue", "condition", "broadcast": withConcurrency
+        case "files": withFiles
+        default: withAll
+        }
     }
 
-    #if ONLY_CONCURRENCY
-    private static var others: [Row] { [] }
+    #if WITH_CONCURRENCY
+    private static let withConcurrency = true
+    private static var concurrency: [Row] { LimiterRows.all + QueueRows.all + ConditionRows.all + BroadcastRows.all }
     #else
-    private static var others: [Row] { FileRows.all + CacheRows.all + DownloadRows.all }
+    private static let withConcurrency = false
+    private static var concurrency: [Row] { [] }
+    #endif
+
+    #if WITH_FILES
+    private static let withFiles = true
+    private static var files: [Row] { FileRows.all }
+    #else
+    private static let withFiles = false
+    private static var files: [Row] { [] }
+    #endif
+
+    #if WITH_ALL
+    private static let withAll = true
+    private static var upperLayers: [Row] { CacheRows.all + DownloadRows.all }
+    #else
+    private static let withAll = false
+    private static var upperLayers: [Row] { [] }
     #endif
 }

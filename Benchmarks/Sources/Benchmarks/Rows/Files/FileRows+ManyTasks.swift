@@ -1,46 +1,75 @@
+import Foundation
 import Synchronization
 
-/// Many files, read by 64 tasks at once.
+/// Many files, read by many tasks at once.
 extension FileRows {
     static var manyTasks: [Row] {
         [
             sixteenKibibytes(against: .nio), sixteenKibibytes(against: .foundation),
             tenThousand(against: .nio, .atLeast(5)), tenThousand(against: .foundation, .atLeast(1)),
+            tenThousandInMemory,
         ]
     }
 
-    private static let tasks = 64
+    /// How the cost grows: with the tasks that read 4 KiB each, and with the size of one file.
+    static var growth: [Row] {
+        [1, 10, 100, 1000].map { tasks in
+            row(
+                "files/4 KiB, by \(tasks) tasks", 4 << 10, tasks: tasks, against: .nio,
+                files: { $0.count(2_000, quick: 500) })
+        }
+            + [(16 << 10, "16 KiB"), (256 << 10, "256 KiB"), (16 << 20, "16 MiB"), (1 << 30, "1 GiB")].map {
+                size, text in
+                row(
+                    "files/whole file of \(text), by 1 task", size, tasks: 1, against: .raw, .megabytesPerSecond,
+                    files: { _ in 1 }, passes: { max(1, $0.count(1 << 30, quick: 64 << 20) / size / 8) })
+            }
+    }
 
     private static func sixteenKibibytes(against peer: Reader) -> Row {
-        row("files/64 of 16 KiB, each by its own task", 16 << 10, against: peer, files: { _ in 64 }) {
-            $0.count(40, quick: 10)
-        }
+        row(
+            "files/64 of 16 KiB, each by its own task", 16 << 10, tasks: 64, against: peer, files: { _ in 64 },
+            passes: { $0.count(40, quick: 10) })
     }
 
     /// The design's row; its peer on "as many threads" is Foundation on the threads of the cooperative pool.
     private static func tenThousand(against peer: Reader, _ figure: Figure) -> Row {
         row(
-            "files/10,000 of 4 KiB, by 64 tasks", 4 << 10, against: peer, figure,
-            files: { $0.count(10_000, quick: 2_000) }
-        ) { _ in 1 }
+            "files/10,000 of 4 KiB, by 64 tasks", 4 << 10, tasks: 64, against: peer, figure: figure,
+            files: { $0.count(10_000, quick: 2_000) })
+    }
+
+    /// A file system without reads that wait for nothing: each file is a job of the pool.
+    private static var tenThousandInMemory: Row {
+        row(
+            "files/10,000 of 4 KiB on tmpfs, by 64 tasks", 4 << 10, tasks: 64, against: .nio, onDisk: false,
+            files: { $0.count(10_000, quick: 2_000) })
     }
 
     private static func row(
-        _ name: String, _ size: Int, against peer: Reader, _ figure: Figure? = nil,
-        files count: @escaping (Stage) -> Int,
-        passes: @escaping (Stage) -> Int
+        _ name: String, _ size: Int, tasks: Int, against peer: Reader, _ unit: Unit = .perSecond("files"),
+        figure: Figure? = nil, onDisk: Bool = true, files count: @escaping (Stage) -> Int,
+        passes: @escaping (Stage) -> Int = { _ in 1 }
     ) -> Row {
-        Row(name, .perSecond("files"), against: peer.rawValue, figure: figure) { stage, rounds in
-            try await stage.withFolder { folder in
+        Row(name, unit, against: peer.rawValue, figure: figure) { stage, rounds in
+            func run(_ folder: URL) async throws {
                 let files = try await ReadableFiles(count(stage), of: size, in: folder)
                 let passes = passes(stage)
                 try await rounds(
-                    { try await readAll(files, passes, .sluice) }, { try await readAll(files, passes, peer) })
+                    { try await readAll(files, passes, tasks, .sluice) },
+                    { try await readAll(files, passes, tasks, peer) })
+            }
+            if onDisk {
+                try await stage.withFolderOnDisk(run)
+            } else {
+                try await stage.withFolder(run)
             }
         }
     }
 
-    private static func readAll(_ files: ReadableFiles, _ passes: Int, _ reader: Reader) async throws -> Sample {
+    private static func readAll(_ files: ReadableFiles, _ passes: Int, _ tasks: Int, _ reader: Reader) async throws
+        -> Sample
+    {
         let count = files.urls.count * passes
         return try await timed(count, bytes: count * files.size, expecting: passes * files.summary) {
             let next = NextIndex()

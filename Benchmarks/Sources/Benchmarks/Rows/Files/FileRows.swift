@@ -1,10 +1,11 @@
 import Foundation
 import NIOCore
+import RawLoops
 import SluiceFiles
 import _NIOFileSystem
 
 enum FileRows {
-    static var all: [Row] { serial + manyTasks }
+    static var all: [Row] { serial + manyTasks + growth + writing }
 }
 
 /// Who reads a whole file; the file's bytes are cached by the system.
@@ -13,6 +14,8 @@ enum Reader: String {
     case nio = "NIOFileSystem"
     /// Blocks the thread that it is called on: what Sluice is there to avoid, and the fastest that there is.
     case foundation = "Foundation (blocks its thread)"
+    /// The system calls alone, on the thread that asks.
+    case raw = "a loop in C (blocks its thread)"
 
     /// Reads the file and returns its length and its last byte in one number.
     func read(_ url: URL) async throws -> Int {
@@ -27,6 +30,8 @@ enum Reader: String {
         case .foundation:
             let data = try Data(contentsOf: url)
             return Self.summary(data.count, data.last)
+        case .raw:
+            return Int(raw_read_whole(url.path))
         }
     }
 
