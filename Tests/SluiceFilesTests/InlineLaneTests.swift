@@ -52,7 +52,7 @@ private func calls(
             let url = folder.appending(path: "file")
             try pattern(size).write(to: url)
             for _ in 0..<3 { #expect(same(try await Data(asyncContentsOf: url, using: io), pattern(size))) }
-            let isInline = size > 0 && size < 256 << 10
+            let isInline = size > 0 && size <= 256 << 10
             #expect(io.metrics.completions.inline == (isInline ? 2 : 0))
         }
     }

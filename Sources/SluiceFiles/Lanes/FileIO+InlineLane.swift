@@ -72,7 +72,7 @@ extension FileIO {
 
     private func contentsInline(_ descriptor: CInt, _ status: RawStatus, limit: Int) -> Data? {
         let size = Int(clamping: status.size)
-        guard status.isRegularFile, size < Self.mostInline, size <= limit else { return nil }
+        guard status.isRegularFile, size <= Self.mostInline, size <= limit else { return nil }
         var buffer = ReadBuffer(expected: size + 1)
         // One byte more than there should be. Exactly as many as fstat told: two answers that agree about the end. For no
         // byte at all only one would speak, since a page that is not there is none either.

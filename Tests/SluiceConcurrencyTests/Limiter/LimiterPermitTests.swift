@@ -62,22 +62,29 @@ struct LimiterPermitTests {
     @Test
     func `a permit that a task captures is given back when the task ends, and keeps the limiter alive`() async {
         weak var limiter: ConcurrencyLimiter?
-        let gate = Gate()
-        let task: Task<Void, Never>
+        let (condition, signal) = Condition.makeCondition()
         do {
             let made = ConcurrencyLimiter(concurrency: 1)
             limiter = made
             let permit = made.tryAcquire()!
-            task = Task { [permit] in
-                await gate.pass()
+            _ = executor.spawn { [permit] in
+                await condition.wait()
                 #expect(permit.weight == 1)
             }
         }
+        executor.runUntilIdle()
         #expect(limiter?.running == 1)
-        let waiter = Task { [limiter] in await limiter?.run { limiter?.running } }
-        await gate.open()
-        await task.value
-        #expect(await waiter.value == 1)
+        // On this thread alone: when its work is done, what the tasks held is gone, which other threads do a little later.
+        _ = executor.spawn { [limiter, recorder] in
+            await limiter?.run { recorder.note("\(limiter?.running ?? 0) runs") }
+        }
+        executor.runUntilIdle()
+        #expect(recorder.values == [] && limiter?.waiting == 1)
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["1 runs"])
         #expect(limiter == nil)
     }
 
