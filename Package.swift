@@ -84,7 +84,13 @@ let targets: [Target] = [
     .executableTarget(
         name: "ConcurrencyStress", dependencies: ["SluiceConcurrency", "TestSupport"], path: "Tests/Stress",
         swiftSettings: settings),
-    .testTarget(name: "SluiceFilesTests", dependencies: ["SluiceFiles", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+        name: "SluiceFilesTests", dependencies: ["SluiceFiles", "TestSupport", "FileWorker", "CallDenial"],
+        swiftSettings: settings),
+    // A process that dies in the middle of a write, or has few descriptors, and one that denies system calls to another.
+    .executableTarget(
+        name: "FileWorker", dependencies: ["SluiceFiles"], path: "Tests/FileWorker", swiftSettings: settings),
+    .executableTarget(name: "CallDenial", path: "Tests/CallDenial"),
     .testTarget(name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport"], swiftSettings: settings),
     .testTarget(
         name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport"], swiftSettings: settings),
@@ -150,6 +156,7 @@ let package = Package(
 func closure(of module: String, in targets: [Target]) -> [Target] {
     var wanted: Set = [module, module + "Tests"]
     if module == "SluiceConcurrency" { wanted.insert("ConcurrencyStress") }
+    if module == "SluiceFiles" { wanted.formUnion(["FileWorker", "CallDenial"]) }
     var grown = true
     while grown {
         let needed = targets.filter { wanted.contains($0.name) }.flatMap(\.dependencies).compactMap(targetName)

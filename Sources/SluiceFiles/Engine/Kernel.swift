@@ -10,6 +10,9 @@ final class Kernel: Sendable {
     /// The descriptors that this engine opened and has not closed.
     let openFiles = Atomic(0)
 
+    /// Those among them that come back by themselves.
+    let brief = BriefDescriptors()
+
     /// Names for temporary files: one random number per engine and a counter. O_EXCL settles what remains.
     private let seed = UInt64.random(in: .min ... .max)
     private let counter = Atomic<UInt64>(0)
@@ -42,10 +45,15 @@ final class Kernel: Sendable {
     // MARK: Open and close
 
     /// Opens, never inherited by child processes. See open(2).
+    ///
+    /// - Parameter isBrief: Whether this job closes it before it opens anything else: see ``BriefDescriptors``.
     func open(
-        _ path: String, _ flags: CInt, permissions: UInt32 = 0, for operation: String = "open"
+        _ path: String, _ flags: CInt, permissions: UInt32 = 0, for operation: String = "open", isBrief: Bool = false
     ) throws(FileError) -> CInt {
-        let result = path.withCString { path in retrying { calls.open(path, flags | O_CLOEXEC, permissions) } }
+        let result = path.withCString { path in
+            brief.opening(isBrief: isBrief) { retrying { calls.open(path, flags | O_CLOEXEC, permissions) } }
+        }
+        if result == -EMFILE { throw outOfDescriptors(operation, path) }
         try check(result, operation, path)
         openFiles.add(1, ordering: .relaxed)
         return result
@@ -53,24 +61,35 @@ final class Kernel: Sendable {
 
     /// Opens a folder below another, itself and not what a link points to. Returns minus the error number on failure.
     func openFolder(_ name: UnsafePointer<CChar>, in folder: CInt) -> CInt {
-        let result = retrying {
-            calls.openAt(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let result = brief.opening(isBrief: false) {
+            retrying { calls.openAt(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         }
         if result >= 0 { openFiles.add(1, ordering: .relaxed) }
         return result
     }
 
+    /// Says who has them, where that is this engine.
+    private func outOfDescriptors(_ operation: String, _ path: String) -> FileError {
+        var error = FileError(operation: operation, path: path, systemError: EMFILE)
+        let own = openFiles.load(ordering: .relaxed)
+        if own > 1 {
+            error.remedy =
+                "This FileIO has \(own) files open: close some, open fewer at once, or raise the limit (ulimit -n)."
+        }
+        return error
+    }
+
     /// Closes. Never tried again: after EINTR too the descriptor is gone, and its number may be another file's already.
     /// See close(2), "Dealing with error returns from close()".
     func close(_ descriptor: CInt, _ path: String) throws(FileError) {
-        let result = calls.close(descriptor)
+        let result = brief.closing(descriptor) { calls.close(descriptor) }
         openFiles.subtract(1, ordering: .relaxed)
         if result != -EINTR { try check(result, "close", path) }
     }
 
     /// Closes on the way out of a failure, which has an error of its own to report.
     func closeQuietly(_ descriptor: CInt) {
-        _ = calls.close(descriptor)
+        _ = brief.closing(descriptor) { calls.close(descriptor) }
         openFiles.subtract(1, ordering: .relaxed)
     }
 
@@ -105,7 +124,7 @@ final class Kernel: Sendable {
     /// Makes the names in the folder of `path` durable. A file system that has no such operation (EINVAL) is left alone.
     func syncFolder(of path: String) throws(FileError) {
         let folder = Path.folder(of: path)
-        let descriptor = try open(folder, O_RDONLY | O_DIRECTORY, for: "open to sync")
+        let descriptor = try open(folder, O_RDONLY | O_DIRECTORY, for: "open to sync", isBrief: true)
         let result = retrying { calls.syncFolder(descriptor) }
         closeQuietly(descriptor)
         if result != -EINVAL { try check(result, "sync the folder", folder) }

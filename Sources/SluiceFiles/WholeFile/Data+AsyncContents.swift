@@ -48,11 +48,12 @@ extension Kernel {
     func readFile(
         _ path: String, limit: Int, _ inline: InlineLane, _ cancellation: borrowing Cancellation
     ) throws -> Data {
-        let descriptor = try open(path, O_RDONLY, for: "open")
+        let descriptor = try open(path, O_RDONLY, for: "open", isBrief: true)
         let bytes: ReadBuffer
         do {
             // A hint for the first allocation, no more.
             let status = try status(ofDescriptor: descriptor, path)
+            if !status.isRegularFile { brief.keep(descriptor) }
             inline.learn(path, descriptor, status, self)
             let size = status.size
             bytes = try readToEnd(descriptor, limit: limit, expected: Int(clamping: max(0, size)), path, cancellation)

@@ -91,7 +91,7 @@ extension Kernel {
             do {
                 let descriptor = try open(
                     path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions,
-                    for: "create temporary file")
+                    for: "create temporary file", isBrief: true)
                 return OpenedFile(descriptor: descriptor, path: path, status: RawStatus())
             } catch  where error.code == .exists && attempt < 100 {
                 attempt += 1  // One name of 2^64 is taken: the next.

@@ -1,0 +1,1 @@
+../SluiceFilesTests/Support/Interception+Readiness.swift

@@ -1,0 +1,117 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import TestSupport
+import Testing
+
+/// A kernel with few descriptors, for one test.
+private final class FewDescriptors: Sendable {
+    private let limit: Int
+    private let state = Mutex((open: 0, refused: 0))
+
+    init(_ limit: Int) { self.limit = limit }
+
+    var refused: Int { state.withLock { $0.refused } }
+
+    /// The system's calls, with EMFILE for whoever opens one too many.
+    var calls: SystemCalls {
+        SystemCalls.system.intercepted { call in
+            guard call.opensDescriptor, call != .inlineOpen else { return call == .inlineOpen ? EAGAIN : nil }
+            return self.state.withLock { state in
+                if state.open == self.limit {
+                    state.refused += 1
+                    return EMFILE
+                }
+                state.open += 1
+                return nil
+            }
+        } observing: { call, result in
+            // Counted before the call, so that no two threads take the last one.
+            if call.opensDescriptor && call != .inlineOpen && result < 0 && result != -Int(EMFILE) || call == .close {
+                self.state.withLock { $0.open -= 1 }
+            }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `Few descriptors` {
+    @Test(arguments: [1, 2, 3])
+    func `whole files wait for each other's descriptors, down to the last one`(limit: Int) async throws {
+        let kernel = FewDescriptors(limit)
+        try await withIO(threads: 8, calls: kernel.calls, in: memoryFolder) { io, folder in
+            for index in 0..<8 { try pattern(4096, seed: UInt8(index)).write(to: folder.appending(path: "\(index)")) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<600 {
+                    let url = folder.appending(path: "\(index % 8)")
+                    group.addTask {
+                        if index % 3 == 0 {
+                            let options = FileWriteOptions(durability: index % 2 == 0 ? .none : .fullAndDirectory)
+                            try await pattern(4096, seed: UInt8(index % 8)).asyncWrite(
+                                to: url, options: options, using: io)
+                        } else {
+                            try expectSame(
+                                await Data(asyncContentsOf: url, using: io), pattern(4096, seed: UInt8(index % 8)))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(kernel.refused > 0, "nobody had to wait")
+        }
+    }
+
+    @Test func `a stream that opens waits for a whole file, and not for a stream`() async throws {
+        let kernel = FewDescriptors(2)
+        let gate = ThreadGate()
+        var calls = kernel.calls
+        let read = calls.read
+        calls.read = { descriptor, buffer in
+            gate.pass()
+            return read(descriptor, buffer)
+        }
+        try await withIO(threads: 4, calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(300).write(to: url)
+            let first = try await url.openForReading(using: io)
+            async let whole = Data(asyncContentsOf: url, using: io)
+            await gate.waitForThreads(1)
+            // Now the stream has one, and the whole file, stuck in its read, the other.
+            async let second = url.openForReading(using: io).close()
+            while kernel.refused == 0 { await Task.yield() }
+            gate.open()
+            try expectSame(await whole, pattern(300))
+            try await second
+
+            let third = try await url.openForReading(using: io)
+            let error = await expectFileError(.tooManyOpenFiles) { try await url.openForReading(using: io).close() }
+            #expect(error?.path == url.path)
+            #expect(error?.remedy?.hasPrefix("This FileIO has 2 files open") == true)
+            try await first.close()
+            try await third.close()
+        }
+    }
+
+    @Test func `a FIFO that is being read is not waited for`() async throws {
+        let kernel = FewDescriptors(1)
+        try await withIO(threads: 4, calls: kernel.calls) { io, folder in
+            let (fifo, url) = (folder.appending(path: "fifo"), folder.appending(path: "file"))
+            try pattern(300).write(to: url)
+            #expect(mkfifo(fifo.path, 0o600) == 0)
+            async let read = Data(asyncContentsOf: fifo, using: io)
+            // Returns when the reader has opened it, and holds it open.
+            let writer = await offPool { Foundation.open(fifo.path, O_WRONLY) }
+            await expectFileError(.tooManyOpenFiles) { try await Data(asyncContentsOf: url, using: io) }
+            Foundation.close(writer)
+            #expect(try await read.isEmpty)
+        }
+    }
+
+    @Test func `ten thousand whole files are read at once with 256 descriptors`() async throws {
+        let worker = try #require(Child.program("FileWorker"))
+        try await withIO(in: memoryFolder) { _, folder in
+            for index in 0..<20 { try Data(repeating: 0x6F, count: 5000).write(to: folder.appending(path: "\(index)")) }
+            let end = await Child.run(worker, ["limited", "256", folder.path])
+            #expect(end.status == 0, "\(end)")
+        }
+    }
+}
