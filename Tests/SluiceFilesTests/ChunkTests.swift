@@ -72,6 +72,7 @@ import Testing
 
         func calls(_ before: @escaping @Sendable (Int) -> Int? = { _ in nil }) -> SystemCalls {
             var calls = SystemCalls.system
+            calls.inline = .missing
             calls.read = { [self] descriptor, buffer in
                 let number = count.withLock {
                     $0 += 1; return $0
@@ -107,7 +108,9 @@ import Testing
     }
 
     @Test func `a consumer that keeps up has one job, and others get the thread in between`() async throws {
-        try await withIO(threads: 1) { io, folder in
+        var calls = SystemCalls.system
+        calls.inline = .missing
+        try await withIO(threads: 1, calls: calls) { io, folder in
             let url = folder.appending(path: "file")
             try Data().write(to: url)
             #expect(truncate(url.path, 20 << 20) == 0)
@@ -157,6 +160,67 @@ import Testing
                 await expectFileError(code) { try await iterator.next() }
                 let next = try await iterator.next()
                 #expect(next == nil)
+            }
+        }
+    }
+
+    // MARK: What is in memory
+
+    /// The kernel, with reads that wait for nothing done or not as `result` says: nil for all bytes.
+    private func inline(_ result: @escaping @Sendable () -> Int?) -> SystemCalls {
+        var calls = SystemCalls.system
+        calls.inline.read = { descriptor, buffer, offset in
+            if descriptor < 0 { return -Int(EBADF) }
+            #expect(offset == -1)
+            let count = result() ?? buffer.count
+            if count <= 0 { return count }
+            return SystemCalls.system.read(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)))
+        }
+        return calls
+    }
+
+    @Test func `chunks that are in memory take no job but the first and the last`() async throws {
+        try await withIO(calls: inline { nil }) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10_500).write(to: url)
+            var sizes: [Int] = []
+            for try await chunk in url.chunks(of: 1000, readAhead: 3, using: io) { sizes.append(chunk.count) }
+            #expect(sizes == Array(repeating: 1000, count: 10) + [500])
+            #expect(io.metrics.jobsFinished == 2)
+        }
+    }
+
+    @Test func `the first chunk that is not in memory begins the reading ahead`() async throws {
+        let number = Mutex(0)
+        let calls = inline {
+            number.withLock {
+                $0 += 1
+                return $0 == 3 ? -Int(EAGAIN) : nil
+            }
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(20_000).write(to: url)
+            var iterator = url.chunks(of: 1000, readAhead: 2, using: io).makeAsyncIterator()
+            for _ in 1...3 { _ = try await iterator.next() }
+            #expect(io.metrics.jobsFinished == 1)
+            for _ in 4...10 { _ = try await iterator.next() }
+            #expect(number.withLock { $0 } == 3, "what is read ahead is not read here")
+        }
+    }
+
+    @Test func `a chunk of which a part is in memory is that part and the rest`() async throws {
+        try await withIO(calls: inline { [-Int(EAGAIN), 0, 1, 7, 99, nil, nil, nil].randomElement()! }) { io, folder in
+            let url = folder.appending(path: "file")
+            for count in [99, 100, 101, 1000, 5003] {
+                try pattern(count).write(to: url)
+                for round in 0..<60 {
+                    let stream = try await url.openForReading(using: io)
+                    var chunks: [Data] = []
+                    for try await chunk in stream.chunks(of: 100, readAhead: round % 3) { chunks.append(chunk) }
+                    #expect(chunks.dropLast().allSatisfy { $0.count == 100 })
+                    #expect(same(chunks.reduce(into: Data()) { $0 += $1 }, pattern(count)))
+                }
             }
         }
     }
@@ -220,11 +284,11 @@ import Testing
     }
 
     @Test func `a loop that is left while its job waits for a thread takes it out of the queue`() async throws {
-        let gate = ThreadGate()
-        try await withIO(threads: 1, calls: gate.beforeOpen()) { io, folder in
+        var calls = SystemCalls.system
+        calls.inline = .missing
+        try await withIO(threads: 1, calls: calls) { io, folder in
             let url = folder.appending(path: "file")
             try pattern(10_000).write(to: url)
-            gate.open()
             let stream = try await url.openForReading(using: io)
             // The thread is taken by a FIFO without a writer, so that what is read ahead stays in the queue.
             let fifo = folder.appending(path: "fifo")

@@ -29,6 +29,8 @@ final class ChunkReader: Sendable {
         /// The job that is queued or running.
         var job: ChunkJob?
         var isCancelled = false
+        /// The beginning of the next chunk, which the inline lane read.
+        var begun = Data()
     }
 
     fileprivate let io: FileIO
@@ -57,6 +59,7 @@ final class ChunkReader: Sendable {
             throw error
         }
         if let answer = answer({ $0.take() }) { return try answer.get() }
+        if let chunk = readInline() { return chunk }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 if let answer = answer({ $0.ask(continuation) }) { continuation.resume(with: answer) }
@@ -68,6 +71,29 @@ final class ChunkReader: Sendable {
             }
             if let job { cancel(job) }
         }
+    }
+
+    /// The next chunk, if all of it is in memory: a copy on this thread takes less time than handing it over does. The first
+    /// that is not there begins the reading ahead, and what was read of it is kept for the job.
+    private func readInline() -> Data? {
+        let idle = state.withLock { state -> OpenFile? in
+            guard case .file(let file) = state.source, state.chunks.isIdle else { return nil }
+            return file
+        }
+        guard let file = idle, mayReadInline(file) else { return nil }
+        var buffer = ReadBuffer(expected: size)
+        buffer.append(atMost: size) { io.readInline(file, into: $0) }
+        if buffer.count == size { return buffer.data() }
+        let begun = buffer.data()
+        state.withLock { state in
+            state.begun = begun
+            state.chunks.depth = depth(of: file)
+        }
+        return nil
+    }
+
+    private func mayReadInline(_ file: OpenFile) -> Bool {
+        io.inline.isOpen && file.mayReadInline && size <= FileIO.mostInline
     }
 
     /// Asks, and submits a job if one has to begin.
@@ -120,7 +146,7 @@ final class ChunkReader: Sendable {
                 let bytes = try read(opened, Cancellation(job: job))
                 left -= bytes.count
                 if bytes.count < size { end = .success(()) }
-                if bytes.count > 0 { chunk = bytes.data() }
+                if bytes.count > 0 { chunk = bytes }
             } catch {
                 end = .failure(error)
             }
@@ -135,11 +161,16 @@ final class ChunkReader: Sendable {
         }
     }
 
-    private func read(_ file: OpenFile, _ cancellation: borrowing Cancellation) throws -> ReadBuffer {
+    private func read(_ file: OpenFile, _ cancellation: borrowing Cancellation) throws -> Data {
+        let begun = state.withLock { state in
+            defer { state.begun = Data() }
+            return state.begun
+        }
         // The size at opening is a hint for the first allocation: a small file does not need a chunk's memory.
         let expected = max(64 << 10, Int(clamping: file.status.size))
-        return try io.kernel.read(
-            file.descriptor, upToCount: size, expected: min(size, expected), file.path, cancellation)
+        let rest = try io.kernel.read(
+            file.descriptor, upToCount: size - begun.count, expected: expected, file.path, cancellation)
+        return begun.isEmpty ? rest.data() : begun + rest.data()
     }
 
     private func arrived(
@@ -163,23 +194,23 @@ final class ChunkReader: Sendable {
 
     /// The file, opened by the first job.
     private func opened() throws -> OpenFile {
-        let source = state.withLock { state in
-            if case .file(let file) = state.source { state.chunks.depth = file.mayBeReadAhead ? readAhead : 0 }
-            return state.source
-        }
-        switch source {
-        case .file(let file): return file
+        switch state.withLock({ $0.source }) {
+        case .file(let file):
+            if !mayReadInline(file) { state.withLock { $0.chunks.depth = depth(of: file) } }
+            return file
         case .closed: throw CancellationError()
         case .url(let url):
             let file = OpenFile(try io.kernel.openToRead(try Path.of(url, for: "open")), io)
             state.withLock { state in
                 guard case .url = state.source else { return }  // abandoned meanwhile
                 state.source = .file(file)
-                state.chunks.depth = file.mayBeReadAhead ? readAhead : 0
+                if !mayReadInline(file) { state.chunks.depth = depth(of: file) }
             }
             return file
         }
     }
+
+    private func depth(of file: OpenFile) -> Int { file.mayBeReadAhead ? readAhead : 0 }
 
     /// The job never began.
     fileprivate func refuse(_ error: any Error) {

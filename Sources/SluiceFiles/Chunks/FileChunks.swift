@@ -15,9 +15,13 @@ extension URL {
     /// worker. Each iteration opens it anew.
     ///
     /// While the loop works on a chunk, up to `readAhead` chunks are read and kept for it, no more: the consumer sets the
-    /// pace, and memory is bounded by `readAhead + 2` chunks. A thread is held only while it reads. Only of a regular file that
-    /// states a size is anything read ahead: a FIFO, a terminal and the files of /proc may block for as long as somebody else
-    /// likes, and what was read of them is gone for others.
+    /// pace, and memory is bounded by `readAhead + 2` chunks. A thread is held only while it reads.
+    ///
+    /// - What the system has in memory is copied on the calling thread when it is asked for, in chunks of up to 256 KiB:
+    ///   handing it over from another thread would take longer. The first chunk that is not there begins the reading ahead.
+    ///   See ``FileIO/Lane``.
+    /// - Only of a regular file that states a size is anything read ahead: a FIFO, a terminal and some files of /proc block
+    ///   for as long as somebody else likes, and what was read of them is gone for others.
     ///
     /// Chunks of a FIFO come when they are full or at the end, and a chunk that is awaited holds a thread of `io` meanwhile.
     ///

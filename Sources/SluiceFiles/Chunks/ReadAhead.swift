@@ -32,6 +32,9 @@ package struct ReadAhead<Waiter> {
     /// What lies ready.
     package var count: Int { chunks.count }
 
+    /// Nothing lies ready, nobody reads, and there may be more.
+    package var isIdle: Bool { chunks.isEmpty && !isReading && end == nil }
+
     private var wantsMore: Bool {
         end == nil && (waiter != nil || chunks.count < depth)
     }
