@@ -1,3 +1,128 @@
 #include "internal.h"
 
 // Folders and names relative to them.
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#ifdef __APPLE__
+#include <sys/attr.h>
+#include <sys/vnode.h>
+#endif
+
+#if defined(__linux__) && !defined(RENAME_NOREPLACE)
+#define RENAME_NOREPLACE 1
+#endif
+
+#define IS_DOTS(name) ((name)[0] == '.' && ((name)[1] == 0 || ((name)[1] == '.' && (name)[2] == 0)))
+
+// MARK: Entries
+
+#ifdef __linux__
+
+// The kernel's own record: glibc's readdir keeps a buffer beside the descriptor, and with it a place that is not the
+// descriptor's.
+struct record {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+int csluice_read_entries(int folder, csluice_entry_function each, void *context) {
+    _Alignas(struct record) char buffer[32 << 10];
+    int count = 0;
+    // More than once only when all that came were "." and "..".
+    while (count == 0) {
+        long filled = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
+        if (filled < 0) return -errno;
+        if (filled == 0) return 0;
+        for (long place = 0; place < filled;) {
+            struct record *record = (struct record *)(buffer + place);
+            place += record->length;
+            if (IS_DOTS(record->name)) continue;
+            each(context, record->name, strlen(record->name), (uint32_t)record->type << 12);
+            count += 1;
+        }
+    }
+    return count;
+}
+
+#elif defined(__APPLE__)
+
+// readdir would keep a buffer, and with it a place that is not the descriptor's. See getattrlistbulk(2).
+int csluice_read_entries(int folder, csluice_entry_function each, void *context) {
+    struct attrlist wanted = {
+        .bitmapcount = ATTR_BIT_MAP_COUNT,
+        .commonattr = ATTR_CMN_RETURNED_ATTRS | ATTR_CMN_NAME | ATTR_CMN_OBJTYPE,
+    };
+    _Alignas(8) char buffer[32 << 10];
+    int count = getattrlistbulk(folder, &wanted, buffer, sizeof buffer, 0);
+    if (count < 0) return -errno;
+    char *record = buffer;
+    for (int index = 0; index < count; index++) {
+        uint32_t length;
+        memcpy(&length, record, sizeof length);
+        char *field = record + sizeof length;
+        attribute_set_t returned;
+        memcpy(&returned, field, sizeof returned);
+        field += sizeof returned;
+        const char *name = "";
+        if (returned.commonattr & ATTR_CMN_NAME) {
+            attrreference_t reference;
+            memcpy(&reference, field, sizeof reference);
+            name = field + reference.attr_dataoffset;
+            field += sizeof reference;
+        }
+        uint32_t mode = 0;
+        if (returned.commonattr & ATTR_CMN_OBJTYPE) {
+            fsobj_type_t type;
+            memcpy(&type, field, sizeof type);
+            switch (type) {
+            case VREG: mode = S_IFREG; break;
+            case VDIR: mode = S_IFDIR; break;
+            case VLNK: mode = S_IFLNK; break;
+            case VBLK: mode = S_IFBLK; break;
+            case VCHR: mode = S_IFCHR; break;
+            case VSOCK: mode = S_IFSOCK; break;
+            case VFIFO: mode = S_IFIFO; break;
+            default: break;
+            }
+        }
+        if (*name) each(context, name, strlen(name), mode);
+        record += length;
+    }
+    return count;
+}
+
+#else
+
+int csluice_read_entries(int folder, csluice_entry_function each, void *context) {
+    (void)folder, (void)each, (void)context;
+    return -ENOSYS;
+}
+
+#endif
+
+// MARK: Names relative to a folder
+
+int csluice_renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    RESULT(renameat(from_folder, from, to_folder, to));
+}
+
+int csluice_renameat_noreplace(int from_folder, const char *from, int to_folder, const char *to) {
+#if defined(__APPLE__)
+    RESULT(renameatx_np(from_folder, from, to_folder, to, RENAME_EXCL));
+#elif defined(SYS_renameat2)
+    RESULT((int)syscall(SYS_renameat2, from_folder, from, to_folder, to, RENAME_NOREPLACE));
+#else
+    (void)from_folder, (void)from, (void)to_folder, (void)to;
+    return -ENOSYS;
+#endif
+}
+
+int csluice_linkat(int from_folder, const char *from, int to_folder, const char *to) {
+    RESULT(linkat(from_folder, from, to_folder, to, 0));
+}

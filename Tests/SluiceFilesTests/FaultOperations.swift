@@ -3,7 +3,8 @@ import SluiceFiles
 
 // The table of operations, by topic. An operation that is new gets an entry, or `reach every call of the seam` fails.
 extension FaultedOperation {
-    static let all = wholeFiles + streams + publishing + naming + trees + checkpoints + descriptors + randomAccess
+    static let all =
+        wholeFiles + streams + publishing + naming + trees + checkpoints + descriptors + randomAccess + folders
 
     static func old(_ name: String = "file") -> @Sendable (URL) throws -> Void {
         { try pattern(300).write(to: $0.appending(path: name)) }

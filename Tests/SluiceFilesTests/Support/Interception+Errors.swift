@@ -33,14 +33,14 @@ extension Call {
         case .lock: [EINTR, EINVAL, ENOLCK, EWOULDBLOCK, EOPNOTSUPP, ENOSYS, EIO]
         // fstat(2), stat(2)
         case .statusOfDescriptor: [EIO, ENOMEM, EOVERFLOW, ESTALE]
-        case .status: [EACCES, EINTR, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, EOVERFLOW, ESTALE]
+        case .status, .statusAt: [EACCES, EINTR, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, EOVERFLOW, ESTALE]
         // fsync(2), fdatasync(2)
         case .sync, .syncData, .syncFolder: [EINTR, EIO, EROFS, EINVAL, ENOSPC, EDQUOT]
         // rename(2), renameat2(2)
-        case .rename: Self.renameErrors
-        case .renameWithoutReplacing: Self.renameErrors + [ENOSYS]
+        case .rename, .renameAt: Self.renameErrors
+        case .renameWithoutReplacing, .renameAtWithoutReplacing: Self.renameErrors + [ENOSYS]
         // link(2)
-        case .link:
+        case .link, .linkAt:
             [
                 EACCES, EDQUOT, EEXIST, EINTR, EIO, ELOOP, EMLINK, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR, EPERM,
                 EROFS, EXDEV, EOPNOTSUPP,
@@ -80,6 +80,8 @@ extension Call {
         case .inlineOpen: Self.open.documentedErrors + [EAGAIN, E2BIG, ENOSYS]
         case .inlineRead: Self.read.documentedErrors + [EOPNOTSUPP, ENOSYS]
         case .inlineIsLocal: [EINTR, EIO, ENOMEM, ENOSYS, EOVERFLOW]
+        // getdents64(2)
+        case .readEntries: [EINTR, EIO, EINVAL, ENOENT, ENOTDIR, ESTALE, EACCES, ENOMEM]
         // pthread_create(3)
         case .startThread: [EAGAIN, EINVAL, EPERM, ENOMEM]
         // epoll_create1(2); EPERM and ENOSYS are what sandboxes say

@@ -119,7 +119,9 @@ extension FaultedOperation {
         // A file system that has no such operation: see `Kernel.syncFolder`.
         case (.syncFolder, EINVAL): true
         // link(2) and unlink(2) in its place.
-        case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS): true
+        case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS),
+            (.renameAtWithoutReplacing, EINVAL), (.renameAtWithoutReplacing, ENOSYS):
+            true
         // A file system without locks.
         case (.lock, EOPNOTSUPP), (.lock, ENOLCK), (.lock, EINVAL), (.lock, ENOSYS): true
         default: false

@@ -40,6 +40,13 @@ enum Call: String, CaseIterable, Sendable {
     case inlineOpen = "inline.open"
     case inlineRead = "inline.read"
     case inlineIsLocal = "inline.isLocal"
+
+    // FolderCalls
+    case readEntries = "folders.readEntries"
+    case statusAt = "folders.statusAt"
+    case renameAt = "folders.renameAt"
+    case renameAtWithoutReplacing = "folders.renameAtWithoutReplacing"
+    case linkAt = "folders.linkAt"
 }
 
 extension SystemCalls {
@@ -88,6 +95,9 @@ extension SystemCalls {
         interceptor.wrap(.inlineOpen, &calls.inline.open)
         interceptor.wrap(.inlineRead, &calls.inline.read)
         interceptor.wrap(.inlineIsLocal, &calls.inline.isLocal)
+        interceptor.wrap(.renameAt, &calls.folders.renameAt)
+        interceptor.wrap(.renameAtWithoutReplacing, &calls.folders.renameAtWithoutReplacing)
+        interceptor.wrap(.linkAt, &calls.folders.linkAt)
         // A pack of parameters has no place for `inout`, nor for a closure that escapes.
         calls.statusOfDescriptor = { descriptor, status in
             interceptor.run(.statusOfDescriptor) { real.statusOfDescriptor(descriptor, &status) }
@@ -97,6 +107,12 @@ extension SystemCalls {
         }
         calls.list = { folder, limit, entries in
             interceptor.run(.list) { real.list(folder, limit, &entries) }
+        }
+        calls.folders.readEntries = { folder, entries in
+            interceptor.run(.readEntries) { real.folders.readEntries(folder, &entries) }
+        }
+        calls.folders.statusAt = { folder, name, following, status in
+            interceptor.run(.statusAt) { real.folders.statusAt(folder, name, following, &status) }
         }
         calls.startThread = { stackSize, body in
             interceptor.run(.startThread) { real.startThread(stackSize, body) }

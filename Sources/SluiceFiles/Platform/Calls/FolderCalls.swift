@@ -2,6 +2,52 @@ internal import CSluiceFiles
 
 /// The calls that list folders and work relative to them, replaceable one by one like those of ``SystemCalls``.
 package struct FolderCalls: Sendable {
+    package typealias Path = SystemCalls.Path
+
+    /// Appends the next entries of a folder, from where the last call on this descriptor stopped. Returns their number, 0 at
+    /// the end.
+    package var readEntries: @Sendable (_ folder: CInt, _ entries: inout [RawFolderEntry]) -> CInt
+    package var statusAt:
+        @Sendable (_ folder: CInt, _ name: Path, _ followingLinks: Bool, _ status: inout RawStatus) -> CInt
+    package var renameAt: @Sendable (_ folder: CInt, _ name: Path, _ toFolder: CInt, _ to: Path) -> CInt
+    package var renameAtWithoutReplacing: @Sendable (_ folder: CInt, _ name: Path, _ toFolder: CInt, _ to: Path) -> CInt
+    package var linkAt: @Sendable (_ folder: CInt, _ name: Path, _ toFolder: CInt, _ to: Path) -> CInt
+
     /// The kernel itself.
-    package static let system = FolderCalls()
+    package static let system = FolderCalls(
+        readEntries: readEntries,
+        statusAt: { folder, name, followingLinks, status in
+            var found = csluice_status()
+            let result = csluice_status_at(folder, name, followingLinks, &found)
+            if result == 0 { status = RawStatus(found) }
+            return result
+        },
+        renameAt: { csluice_renameat($0, $1, $2, $3) },
+        renameAtWithoutReplacing: { csluice_renameat_noreplace($0, $1, $2, $3) },
+        linkAt: { csluice_linkat($0, $1, $2, $3) }
+    )
+
+    private static func readEntries(_ folder: CInt, _ entries: inout [RawFolderEntry]) -> CInt {
+        withUnsafeMutablePointer(to: &entries) { entries in
+            csluice_read_entries(
+                folder,
+                { context, name, length, mode in
+                    let bytes = UnsafeRawBufferPointer(start: name, count: length)
+                    context!.assumingMemoryBound(to: [RawFolderEntry].self).pointee.append(
+                        RawFolderEntry(name: FileName(bytes: bytes), mode: mode))
+                }, entries)
+        }
+    }
+}
+
+/// What a folder says about an entry without looking at it.
+package struct RawFolderEntry: Sendable, Hashable {
+    package var name: FileName
+    /// The bits of the kind alone; 0 where the folder's file system does not say.
+    package var mode: UInt32
+
+    package init(name: FileName, mode: UInt32) {
+        self.name = name
+        self.mode = mode
+    }
 }

@@ -1,0 +1,94 @@
+internal import CSluiceFiles
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension DirectoryEntry {
+    /// What is under the name now, or nil if nothing is.
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Failure: a ``FileError``. See fstatat(2).
+    ///
+    /// - Parameter followingLinks: Whether a symbolic link counts as what it points to, wherever that is.
+    public func status(followingLinks: Bool = false) async throws -> FileStatus? {
+        try await folder.io.run { [self] _ in
+            try kernel.status(of: rawName, in: folder, followingLinks: followingLinks).map { FileStatus($0) }
+        }
+    }
+
+    /// Opens the file for reading.
+    ///
+    /// Regular files alone: a FIFO or device met on a walk is ``FileError/Code/notRegularFile`` and neither waited for nor
+    /// opened. To read one, open its URL.
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, a stream that was opened is returned.
+    /// - Failure: a ``FileError``; a folder is ``FileError/Code/isDirectory``, a symbolic link that is not to be followed
+    ///   ``FileError/Code/tooManyLinks``.
+    ///
+    /// - Parameter followingLinks: Whether a symbolic link is followed, wherever it leads.
+    public func openForReading(followingLinks: Bool = false) async throws -> AsyncFileStream<ReadMode> {
+        let file = try await folder.io.run { [self] _ in
+            OpenFile(try kernel.openRegularFile(self, O_RDONLY, followingLinks: followingLinks), folder.io)
+        }
+        return AsyncFileStream(file)
+    }
+
+    /// Opens the file for writing; one that is no longer there is not created.
+    ///
+    /// A symbolic link is not followed, and like anything else that is no regular file refused (see
+    /// ``openForReading(followingLinks:)``).
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, a stream that was opened is returned.
+    /// - Failure: a ``FileError``. The file is cut off only once it is known to be a regular one.
+    ///
+    /// - Parameter appending: Whether each write goes to the end; else the file is cut off.
+    public func openForWriting(appending: Bool = false) async throws -> AsyncFileStream<WriteMode> {
+        let file = try await folder.io.run { [self] _ in
+            OpenFile(try kernel.openToWrite(self, appending: appending), folder.io)
+        }
+        return AsyncFileStream(file)
+    }
+
+    /// Gives the file or folder another name in its folder, atomically.
+    ///
+    ///     try await entry.rename(to: "song.mp3")
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Failure: a ``FileError``, ``FileError/Code/exists`` among them unless `existing` is `.replace`; both names are as they
+    ///   were. See renameat2(2).
+    ///
+    /// - Returns: The entry under its new name.
+    @discardableResult
+    public func rename(to name: FileName, existing: ExistingFile = .fail) async throws -> DirectoryEntry {
+        try await folder.io.run { [self] _ in
+            try kernel.rename(self, to: name, existing: existing)
+            return DirectoryEntry(RawFolderEntry(name: name, mode: kind?.mode ?? 0), in: folder)
+        }
+    }
+
+    /// Removes the file, symbolic link (not what it points to) or empty folder.
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if nothing is there, ``FileError/Code/notEmpty`` for a folder
+    ///   with entries. See unlinkat(2).
+    public func remove() async throws {
+        try await folder.io.run { [self] _ in try kernel.remove(self) }
+    }
+
+    var kernel: Kernel { folder.io.kernel }
+}
+
+extension FileStatus.Kind {
+    /// The bits of the kind, 0 for those that a kind does not tell apart.
+    fileprivate var mode: UInt32 {
+        switch self {
+        case .file: UInt32(S_IFREG)
+        case .directory: UInt32(S_IFDIR)
+        case .symbolicLink: UInt32(S_IFLNK)
+        default: 0
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// Where a folder lies below the one that somebody named: a list of names upwards, put together only when it is shown.
+///
+/// Paths kept as text would take the square of the depth.
+final class FolderPlace: @unchecked Sendable {
+    // `above` is changed by `deinit` alone, for which the last reference is gone; all else is immutable.
+    private var above: FolderPlace?
+    private let name: FileName
+
+    /// The number of folders between this one and the named one; 0 for that itself.
+    let depth: Int
+
+    /// The folder that was named, by its path.
+    init(path: String) {
+        name = FileName(path)
+        depth = 0
+    }
+
+    /// A folder in another.
+    init(_ name: FileName, in above: FolderPlace) {
+        self.above = above
+        self.name = name
+        depth = above.depth + 1
+    }
+
+    deinit {
+        // Not by recursion: a chain of 20,000 would overflow the stack.
+        var next = above.take()
+        while isKnownUniquelyReferenced(&next) { next = next?.above.take() }
+    }
+
+    /// The last names of the path of a name in this folder, with slashes between.
+    func relativePath(of name: FileName, names count: Int) -> [UInt8] {
+        var names = [name]
+        var place: FolderPlace? = self
+        while names.count < count, let current = place {
+            names.append(current.name)
+            place = current.above
+        }
+        return Array(names.reversed().map(\.bytes).joined(separator: [0x2F]))
+    }
+
+    /// The path of the folder, or of a name in it, as raw bytes.
+    func path(of name: FileName? = nil) -> [UInt8] {
+        var names = name.map { [$0] } ?? []
+        var place: FolderPlace? = self
+        while let current = place {
+            names.append(current.name)
+            place = current.above
+        }
+        let isRoot = names.last?.bytes.last == 0x2F
+        let bytes = names.reversed().map(\.bytes).joined(separator: [0x2F])
+        return isRoot && names.count > 1 ? Array(bytes.dropFirst()) : Array(bytes)
+    }
+
+    /// The path for an error: bytes that are not UTF-8 appear as U+FFFD.
+    func shownPath(of name: FileName? = nil) -> String { String(decoding: path(of: name), as: UTF8.self) }
+}

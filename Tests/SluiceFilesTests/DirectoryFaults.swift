@@ -1,0 +1,63 @@
+import Foundation
+import SluiceFiles
+
+extension FaultedOperation {
+    /// Folders and their entries, for the table in FaultOperations.
+    static let folders: [Self] = [
+        Self("list a folder", old()) { io, folder in
+            if try await io.entries(of: folder).map(\.name) != ["file"] { throw WrongResult("other entries") }
+        }.onlyReading(),
+        Self("list a folder entry by entry", old()) { io, folder in
+            var count = 0
+            for try await _ in io.listing(of: folder) { count += 1 }
+            if count != 1 { throw WrongResult("\(count) entries") }
+        }.onlyReading(),
+        Self("walk a tree", deepTree) { io, folder in
+            var options = WalkOptions()
+            options.leavingFolders = true
+            for try await _ in io.walk(folder, options: options) {}
+        }.onlyReading(),
+        Self("walk a tree and follow links", deepTree) { io, folder in
+            var options = WalkOptions()
+            options.followingLinks = true
+            for try await _ in io.walk(folder, options: options) {}
+        }.onlyReading(),
+        Self("use an entry", old()) { io, folder in
+            for entry in try await io.entries(of: folder) {
+                if try await entry.status()?.size != 300 { throw WrongResult("another size") }
+                let renamed = try await entry.rename(to: "new").rename(to: "newer", existing: .replace)
+                let input = try await renamed.openForReading()
+                try await input.close()
+                let output = try await renamed.openForWriting()
+                try await output.close()
+                try await renamed.remove()
+            }
+        }.onlyReading().checking { folder, outcome in
+            !outcome.isSuccess || outcome.fault.call == .readEntries || names(in: folder).isEmpty ? nil : "is there"
+        }.believing(.statusAt, ENOENT, ENOTDIR).believing(.unlinkAt, EISDIR, EPERM),
+        Self("rename an entry where renameat2 is missing", old()) { io, folder in
+            for entry in try await io.entries(of: folder) { try await entry.rename(to: "new") }
+        }.denying([.renameAtWithoutReplacing: ENOSYS]).onlyReading().checking { folder, outcome in
+            // The name that was to go cannot, and neither can the new one then.
+            if outcome.fault.call == .unlinkAt && outcome.fault.isLasting { return nil }
+            return names(in: folder).count == 1 ? nil : "has \(names(in: folder))"
+        },
+    ]
+
+    /// Deeper than the folders that are open at once, and a link below.
+    private static let deepTree: @Sendable (URL) throws -> Void = { folder in
+        var level = folder
+        for _ in 0..<18 {
+            level = level.appending(path: "n")
+            try FileManager.default.createDirectory(at: level, withIntermediateDirectories: false)
+        }
+        try pattern(3).write(to: level.appending(path: "file"))
+        try FileManager.default.createSymbolicLink(
+            atPath: level.appending(path: "link").path, withDestinationPath: folder.path + "/n/n")
+    }
+
+    /// Folders are closed without a word, and what is in them may go at any time.
+    private func onlyReading() -> Self {
+        ignoring(.close).believing(.readEntries, ENOENT).believing(.openAt, ENOENT, ENOTDIR, ELOOP)
+    }
+}
