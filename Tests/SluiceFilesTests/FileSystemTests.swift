@@ -1,0 +1,341 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import TestSupport
+import Testing
+
+/// A folder on some kind of file system.
+struct FileSystem: Sendable, CustomTestStringConvertible {
+    var name: String
+    var folder: URL
+
+    var testDescription: String { name }
+
+    /// Where temporary files go, memory, and what Scripts/test-file-systems.sh has mounted:
+    /// `SLUICE_FILE_SYSTEMS=overlay=/mnt/a:ext4=/mnt/b`.
+    static let all: [FileSystem] = {
+        var all = [FileSystem(name: "temporary files", folder: FileManager.default.temporaryDirectory)]
+        if let memoryFolder { all.append(FileSystem(name: "tmpfs", folder: memoryFolder)) }
+        return all + mounted("SLUICE_FILE_SYSTEMS")
+    }()
+
+    /// File systems of at most 16 MiB, from `SLUICE_SMALL_FILE_SYSTEMS`.
+    static let small: [FileSystem] = mounted("SLUICE_SMALL_FILE_SYSTEMS")
+
+    private static func mounted(_ variable: String) -> [FileSystem] {
+        (ProcessInfo.processInfo.environment[variable] ?? "").split(separator: ":").map { entry in
+            let parts = entry.split(separator: "=", maxSplits: 1).map(String.init)
+            return FileSystem(name: parts[0], folder: URL(filePath: parts[1], directoryHint: .isDirectory))
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `Every file system` {
+    @Test(arguments: FileSystem.all)
+    func `what is written is read back, at each durability and by each way`(system: FileSystem) async throws {
+        try await withIO(in: system.folder) { io, folder in
+            let file = folder.appending(path: "file")
+            for (index, durability) in [Durability.none, .data, .full, .fullAndDirectory].enumerated() {
+                for name in [nil, "file.part"] {
+                    let data = pattern(100_000 + index, seed: UInt8(index))
+                    try await data.asyncWrite(
+                        to: file, options: .init(durability: durability, temporaryName: name), using: io)
+                    // Twice: the second may be read inline.
+                    for _ in 0..<2 { try expectSame(await Data(asyncContentsOf: file, using: io), data) }
+                    try expectSame(contents(of: file), data)
+                }
+            }
+            try await Data().asyncWrite(to: file, using: io)
+            for _ in 0..<2 { #expect(try await Data(asyncContentsOf: file, using: io).isEmpty) }
+            #expect(names(in: folder) == ["file"])
+        }
+    }
+
+    @Test(arguments: FileSystem.all)
+    func `streams append, cut off, sync, and are read in pieces`(system: FileSystem) async throws {
+        try await withIO(in: system.folder) { io, folder in
+            let file = folder.appending(path: "file")
+            try await file.withFileForWriting(.createNew, permissions: 0o640, lock: .exclusive, using: io) { stream in
+                try await stream.write([pattern(50_000), pattern(3), pattern(70_000, seed: 1)])
+                try await stream.sync(.fullAndDirectory)
+                try await stream.truncate(to: 60_000)
+            }
+            #expect(mode(of: file) == 0o640)
+            try await file.withFileForWriting(.append, using: io) { try await $0.write(pattern(10)) }
+            let wanted = pattern(50_000) + pattern(3) + pattern(70_000, seed: 1).prefix(9997) + pattern(10)
+            var chunks = Data()
+            for try await chunk in file.chunks(of: 4096, using: io) { chunks += chunk }
+            try expectSame(chunks, wanted)
+            try await file.withFileForReading(using: io) { stream in
+                try expectSame(await stream.read(upToCount: 7000), wanted.prefix(7000))
+                try expectSame(await stream.readToEnd(), wanted.dropFirst(7000))
+            }
+            await expectFileError(.exists) { try await file.withFileForWriting(.createNew, using: io) { _ in } }
+        }
+    }
+
+    @Test(arguments: FileSystem.all)
+    func `names are claimed by one, replaced at once, and removed with all below them`(system: FileSystem) async throws
+    {
+        try await withIO(in: system.folder) { io, folder in
+            let file = folder.appending(path: "file")
+            let winners = try await withThrowingTaskGroup(of: Int.self) { group in
+                for index in 0..<8 {
+                    group.addTask {
+                        let own = folder.appending(path: "own-\(index)")
+                        try await pattern(10, seed: UInt8(index)).asyncWrite(
+                            to: own, options: .init(durability: .none), using: io)
+                        do {
+                            try await io.rename(own, to: file, existing: .fail)
+                            return 1
+                        } catch let error as FileError where error.code == .exists {
+                            try await io.remove(own)
+                            return 0
+                        }
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(winners == 1)
+            #expect(names(in: folder) == ["file"])
+
+            let tree = folder.appending(path: "tree")
+            try await io.makeDirectory(at: tree.appending(path: "a/b/c"))
+            let long = String(repeating: "n", count: 255)
+            for name in ["-leading", "line\nbreak", "ü", long] {
+                try await pattern(5).asyncWrite(
+                    to: tree.appending(path: "a/b").appending(path: name), options: .init(durability: .none), using: io)
+            }
+            await expectFileError(.nameTooLong) {
+                try await pattern(5).asyncWrite(to: tree.appending(path: long + "n"), using: io)
+            }
+            #expect(symlink(file.path, tree.appending(path: "link").path) == 0)
+            #expect(try await io.status(of: tree.appending(path: "a/b"))?.kind == .directory)
+            await expectFileError(.notEmpty) { try await io.remove(tree) }
+            try await io.removeTree(tree)
+            #expect(names(in: folder) == ["file"])
+        }
+    }
+
+    @Test(arguments: FileSystem.all)
+    func `a lock keeps the second out, and a file is published once`(system: FileSystem) async throws {
+        try await withIO(in: system.folder) { io, folder in
+            let (part, whole) = (folder.appending(path: "part"), folder.appending(path: "whole"))
+            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            try await stream.write(pattern(9000))
+            await expectFileError(.locked) { try await part.openForWriting(lock: .exclusive, using: io).close() }
+            try await stream.publish(as: whole, existing: .fail, durability: .fullAndDirectory)
+            try expectSame(contents(of: whole), pattern(9000))
+            await expectFileError(.exists) {
+                let second = try await part.openForWriting(lock: .exclusive, using: io)
+                try await second.publish(as: whole, existing: .fail, removingOnFailure: true)
+            }
+            #expect(names(in: folder) == ["whole"])
+        }
+    }
+
+    @Test(arguments: FileSystem.all)
+    func `a hundred tasks read, replace and remove at once`(system: FileSystem) async throws {
+        try await withIO(in: system.folder) { io, folder in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<100 {
+                    group.addTask {
+                        let file = folder.appending(path: "\(index % 5)")
+                        let data = pattern(5000, seed: UInt8(index % 5))
+                        do {
+                            switch index % 4 {
+                            case 0, 1: try await data.asyncWrite(to: file, options: .init(durability: .none), using: io)
+                            case 2: try expectSame(await Data(asyncContentsOf: file, using: io), data)
+                            default: try await io.remove(file)
+                            }
+                        } catch let error as FileError where error.code == .notFound {
+                            // Not there yet, or no longer.
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(names(in: folder).allSatisfy { Int($0) != nil })
+        }
+    }
+}
+
+/// One after the other: each fills it up.
+@Suite(
+    .serialized, .timeLimit(.minutes(5)),
+    .enabled(if: !FileSystem.small.isEmpty, "skipped: no small file systems; see Scripts/test-file-systems.sh"))
+struct `A full file system` {
+    /// More than any of them holds.
+    static let much = Data(repeating: 0x6D, count: 32 << 20)
+
+    @Test(arguments: FileSystem.small, [nil, "file.part"])
+    func `leaves the destination untouched and nothing beside it`(system: FileSystem, name: String?) async throws {
+        try await withIO(in: system.folder) { io, folder in
+            let file = folder.appending(path: "file")
+            try await pattern(3000).asyncWrite(to: file, using: io)
+            let error = await expectFileError(.noSpace) {
+                try await Self.much.asyncWrite(to: file, options: .init(temporaryName: name), using: io)
+            }
+            #expect(error?.remedy != nil)
+            #expect(error.map { $0.bytesWritten > 0 && $0.bytesWritten < Self.much.count } == true)
+            try expectSame(contents(of: file), pattern(3000))
+            #expect(names(in: folder) == ["file"])
+            // The room is there again.
+            try await pattern(200_000).asyncWrite(to: file, options: .init(temporaryName: name), using: io)
+            try expectSame(contents(of: file), pattern(200_000))
+        }
+    }
+
+    @Test(arguments: FileSystem.small)
+    func `says how many bytes a stream put out, and they are there`(system: FileSystem) async throws {
+        try await withIO(in: system.folder) { io, folder in
+            let file = folder.appending(path: "file")
+            let stream = try await file.openForWriting(using: io)
+            try await stream.write(pattern(1000))
+            let error = await expectFileError(.noSpace) { try await stream.write(Self.much) }
+            try? await stream.close()
+            let size = try await io.status(of: file)?.size
+            #expect(error.map { 1000 + Int64($0.bytesWritten) } == size.map { Int64($0) })
+            #expect(contents(of: file).starts(with: pattern(1000)))
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `Files that lie` {
+    @Test(.enabled(if: access("/dev/full", W_OK) == 0))
+    func `a device that is always full says so at the first byte`() async throws {
+        try await withIO { io, _ in
+            let full = URL(filePath: "/dev/full")
+            let error = await expectFileError(.noSpace) {
+                try await full.withFileForWriting(.append, using: io) { try await $0.write(pattern(10)) }
+            }
+            #expect(error?.bytesWritten == 0)
+        }
+    }
+
+    /// Of size 0 in /proc, of 4096 in /sys, and longer than one read gives.
+    @Test(arguments: [
+        "/proc/kallsyms", "/proc/self/maps", "/proc/self/status", "/proc/cpuinfo", "/proc/modules",
+        "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/notes", "/sys/devices/system/cpu/online",
+    ])
+    func `files of the kernel are read whole by every way of reading`(path: String) async throws {
+        guard access(path, R_OK) == 0 else { return }
+        try await withIO { io, _ in
+            let url = URL(filePath: path)
+            let size = Self.size(of: path)
+            var chunks = Data()
+            for try await chunk in url.chunks(of: 1000, using: io) { chunks += chunk }
+            let stream = try await url.withFileForReading(using: io) {
+                try await $0.read(upToCount: 100) + $0.readToEnd()
+            }
+            for _ in 0..<2 {
+                let whole = try await Data(asyncContentsOf: url, using: io)
+                for read in [whole, chunks, stream] {
+                    #expect(!read.isEmpty)
+                    // Others are about this process, or change.
+                    if path.hasPrefix("/sys/") || path == "/proc/kallsyms" { #expect(read.count == size) }
+                }
+            }
+        }
+    }
+
+    /// Read by hand: Foundation gives 4071 bytes of the five million of /proc/kallsyms.
+    private static func size(of path: String) -> Int {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        var (size, buffer) = (0, [UInt8](repeating: 0, count: 1 << 16))
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count <= 0 { return size }
+            size += count
+        }
+    }
+
+    /// Somebody appends before each of the first reads, or cuts the file off.
+    @Test(arguments: [true, false])
+    func `a file that grows or shrinks while it is read ends where it ends`(isGrowing: Bool) async throws {
+        let target = Mutex<(path: String, left: Int)>(("", 0))
+        let calls = SystemCalls.system.intercepted { call in
+            guard [.read, .inlineRead].contains(call) else { return nil }
+            let path = target.withLock { target -> String? in
+                if target.left == 0 { return nil }
+                target.left -= 1
+                return target.path
+            }
+            guard let path else { return nil }
+            if isGrowing {
+                let writer = FileHandle(forWritingAtPath: path)
+                writer?.seekToEndOfFile()
+                writer?.write(pattern(5000))
+                try? writer?.close()
+            } else {
+                truncate(path, 1000)
+            }
+            return nil
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "log")
+            func begin() throws {
+                try pattern(300_000).write(to: url)
+                target.withLock { $0 = (url.path, 3) }
+            }
+            // As much as it had, at most, and with the bytes that it had.
+            func check(_ data: Data) {
+                if isGrowing {
+                    #expect(data.starts(with: pattern(300_000)) && data.count <= 315_000)
+                } else {
+                    #expect(pattern(300_000).starts(with: data))
+                }
+            }
+            try begin()
+            check(try await Data(asyncContentsOf: url, using: io))
+            if isGrowing { #expect(contents(of: url).count == 315_000) }
+            try begin()
+            check(try await Data(asyncContentsOf: url, using: io))
+            try begin()
+            check(try await url.withFileForReading(using: io) { try await $0.readToEnd() })
+            try begin()
+            var chunks = Data()
+            for try await chunk in url.chunks(of: 10_000, using: io) { chunks += chunk }
+            check(chunks)
+        }
+    }
+
+    enum Reading: CaseIterable { case whole, stream, pieces, chunks, descriptor }
+
+    @Test(arguments: Reading.allCases)
+    func `a FIFO written in five pieces gives all of them by every way of reading`(reading: Reading) async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "fifo")
+            #expect(mkfifo(url.path, 0o600) == 0)
+            let expected = (0..<5).reduce(into: Data()) { $0 += pattern(1000, seed: UInt8($1)) }
+            async let written: Void = url.withFileForWriting(using: io) { stream in
+                for piece in 0..<5 { try await stream.write(pattern(1000, seed: UInt8(piece))) }
+            }
+            let read: Data
+            switch reading {
+            case .whole: read = try await Data(asyncContentsOf: url, using: io)
+            case .stream: read = try await url.withFileForReading(using: io) { try await $0.readToEnd() }
+            case .pieces:
+                read = try await url.withFileForReading(using: io) { stream in
+                    var all = Data()
+                    while true {
+                        let piece = try await stream.read(upToCount: 700)
+                        all += piece
+                        if piece.count < 700 { return all }
+                    }
+                }
+            case .chunks:
+                var all = Data()
+                for try await chunk in url.chunks(of: 700, using: io) { all += chunk }
+                read = all
+            case .descriptor:
+                let descriptor = await offPool { open(url.path, O_RDONLY | O_CLOEXEC) }
+                read = try await io.readToEnd(descriptor: descriptor, name: "fifo")
+                close(descriptor)
+            }
+            try await written
+            try expectSame(read, expected)
+        }
+    }
+}
