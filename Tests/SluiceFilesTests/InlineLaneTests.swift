@@ -234,6 +234,35 @@ private func calls(
         }
     }
 
+    @Test(arguments: [0, 1, 999, -EAGAIN, -EOPNOTSUPP, 4096])
+    func `blocks of a shared file are read on the calling thread as far as they are in memory`(answer: CInt)
+        async throws
+    {
+        let calls = calls { descriptor, buffer, offset in
+            if answer <= 0 { return Int(answer) }
+            return fromMemory(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(answer))), offset)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(20_000).write(to: url)
+            try await url.withRandomAccessFile(using: io) { file async throws in
+                let jobs = io.metrics.completions.pool
+                for offset in [0, 5000, 12_345] {
+                    let read = try await file.read(at: offset, upToCount: 4096)
+                    #expect(read == pattern(20_000)[offset..<(offset + 4096)])
+                    var memory = [UInt8](repeating: 0, count: 4096)
+                    var span = memory.mutableSpan
+                    var bytes = span.mutableBytes
+                    #expect(try await file.read(at: offset, into: &bytes) == 4096)
+                    #expect(Data(memory) == read)
+                }
+                #expect(io.metrics.completions.pool - jobs == (answer == 4096 ? 0 : 6))
+                #expect(try await file.read(at: 19_000, upToCount: 4096).count == 1000)
+                #expect(try await file.read(at: 20_000, upToCount: 4096).isEmpty)
+            }
+        }
+    }
+
     // MARK: Which lanes there are
 
     @Test func `an engine without the lane never asks the kernel for it`() async throws {

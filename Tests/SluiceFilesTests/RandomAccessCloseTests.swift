@@ -45,6 +45,7 @@ private final class Ledger: Sendable {
             during()
             return body()
         }
+        calls.inline = .missing
         calls.randomAccess.readAt = { d, buffer, offset in use(d) { real.randomAccess.readAt(d, buffer, offset) } }
         calls.randomAccess.writeAt = { d, bytes, offset in use(d) { real.randomAccess.writeAt(d, bytes, offset) } }
         calls.truncate = { d, size in use(d) { real.truncate(d, size) } }

@@ -15,11 +15,18 @@ import Testing
 
     static let cases: [Case] = [
         Case(
-            name: "pread", operation: "read", fail: { calls, n in calls.randomAccess.readAt = { _, _, _ in -Int(n) } },
+            name: "pread", operation: "read",
+            fail: { calls, n in
+                calls.inline = .missing
+                calls.randomAccess.readAt = { _, _, _ in -Int(n) }
+            },
             run: { _ = try await $0.read(at: 0, upToCount: 10) }),
         Case(
             name: "pread into memory", operation: "read",
-            fail: { calls, n in calls.randomAccess.readAt = { _, _, _ in -Int(n) } },
+            fail: { calls, n in
+                calls.inline = .missing
+                calls.randomAccess.readAt = { _, _, _ in -Int(n) }
+            },
             run: {
                 var memory: [UInt8] = [1, 2]
                 var span = memory.mutableSpan
@@ -203,6 +210,7 @@ import Testing
     @Test func `a cancelled task begins nothing`() async throws {
         let touched = Mutex(0)
         var calls = SystemCalls.system
+        calls.inline = .missing
         calls.randomAccess.readAt = { _, _, _ in
             touched.withLock { $0 += 1 }
             return 0
@@ -245,6 +253,7 @@ import Testing
             return min(count, 10)
         }
         var calls = SystemCalls.system
+        calls.inline = .missing
         calls.randomAccess.readAt = { _, buffer, _ in transfer(buffer.count) }
         calls.randomAccess.writeAt = { _, bytes, _ in transfer(bytes.count) }
         var result: Result<Int, any Error> = .success(-1)

@@ -45,6 +45,7 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
     }
     let real = SystemCalls.system
     var calls = real
+    calls.inline = .missing
     calls.randomAccess.readAt = { descriptor, buffer, offset in
         guard let part = part(of: buffer.count) else { return -Int(EINTR) }
         return real.randomAccess.readAt(

@@ -189,6 +189,7 @@ import Testing
     @Test func `what shrinks between two reads of one operation ends there`() async throws {
         let url = Mutex<URL?>(nil)
         var calls = SystemCalls.system
+        calls.inline = .missing
         calls.randomAccess.readAt = { descriptor, buffer, offset in
             // 100 bytes at a time; after the first, the file is cut off at 150.
             let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(100))

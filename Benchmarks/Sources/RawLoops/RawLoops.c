@@ -37,16 +37,3 @@ int64_t raw_read_whole(const char *path) {
     free(memory);
     return summary;
 }
-
-int raw_forget_pages(const char *path) {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return -1;
-    int result = -1;
-#ifdef POSIX_FADV_DONTNEED
-    // Only clean pages are dropped.
-    fsync(descriptor);
-    result = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) == 0 ? 0 : -1;
-#endif
-    close(descriptor);
-    return result;
-}

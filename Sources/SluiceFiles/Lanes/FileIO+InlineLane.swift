@@ -22,7 +22,7 @@ extension FileIO {
     ///
     /// - Returns: The bytes read. Fewer than there is room for say nothing about the end: another lane has to go on.
     func readInline(_ file: OpenFile, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64 = -1) -> Int {
-        guard inline.isOpen, file.mayReadInline, !buffer.isEmpty else { return 0 }
+        guard inline.isOpen, file.mayReadInline, !buffer.isEmpty, buffer.count <= Self.mostInline else { return 0 }
         let result = kernel.retrying { kernel.calls.inline.read(file.descriptor, buffer, offset) }
         if result == buffer.count {
             inline.completed.add(1, ordering: .relaxed)
@@ -33,6 +33,14 @@ extension FileIO {
         // without the call, a failing disk.
         if result < 0, result != -Int(EAGAIN) { file.refuseInline() }
         return max(0, result)
+    }
+
+    /// Reads what is in memory of the next `count` bytes: all of them, some, or none.
+    func readInline(_ file: OpenFile, upToCount count: Int, at offset: Int64 = -1) -> Data {
+        guard inline.isOpen, file.mayReadInline, count > 0, count <= Self.mostInline else { return Data() }
+        var buffer = ReadBuffer(expected: count)
+        buffer.append(atMost: count) { readInline(file, into: $0, at: offset) }
+        return buffer.data()
     }
 
     // MARK: Whole files

@@ -10,17 +10,27 @@ internal import Foundation
 extension FileIO {
     /// Reads up to `count` bytes at an offset, fewer only at the end.
     func read(_ file: OpenFile, at offset: Int64, upToCount count: Int) async throws -> Data {
-        try await run { [kernel] cancellation in
-            let bytes = try kernel.read(file.descriptor, at: offset, upToCount: count, file.path, cancellation)
+        try Task.checkCancellation()
+        let start = readInline(file, upToCount: count, at: offset)
+        if start.count == count { return start }
+        let (place, rest) = (offset + Int64(start.count), count - start.count)
+        let end = try await run { [kernel] cancellation in
+            let bytes = try kernel.read(file.descriptor, at: place, upToCount: rest, file.path, cancellation)
             return bytes.data()
         }
+        return start.isEmpty ? end : start + end
     }
 
     /// Reads at an offset until the memory is full, less only at the end. Returns the number of bytes.
     func read(_ file: OpenFile, at offset: Int64, into memory: BorrowedMemory) async throws -> Int {
-        try await run { [kernel] cancellation in
-            try kernel.read(file.descriptor, at: offset, into: memory.bytes, file.path, cancellation)
-        }
+        try Task.checkCancellation()
+        let start = readInline(file, into: memory.bytes, at: offset)
+        if start == memory.bytes.count { return start }
+        return start
+            + (try await run { [kernel] cancellation in
+                let free = UnsafeMutableRawBufferPointer(rebasing: memory.bytes[start...])
+                return try kernel.read(file.descriptor, at: offset + Int64(start), into: free, file.path, cancellation)
+            })
     }
 }
 

@@ -16,7 +16,7 @@ extension AsyncFileStream where Mode == ReadMode {
     public borrowing func read(upToCount count: Int) async throws -> Data {
         precondition(count >= 0, "A count is not negative.")
         try Task.checkCancellation()
-        let start = file.readInline(upToCount: count)
+        let start = file.io.readInline(file, upToCount: count)
         if start.count == count { return start }
         let rest = try await file.io.run { [file, count = count - start.count] cancellation in
             let bytes = try file.io.kernel.read(
@@ -41,14 +41,6 @@ extension AsyncFileStream where Mode == ReadMode {
 }
 
 extension OpenFile {
-    /// What the inline lane reads of the next bytes: all of them, some, or none.
-    fileprivate func readInline(upToCount count: Int) -> Data {
-        guard mayReadInline, count > 0, count <= FileIO.mostInline else { return Data() }
-        var buffer = ReadBuffer(expected: count)
-        buffer.append(atMost: count) { io.readInline(self, into: $0) }
-        return buffer.data()
-    }
-
     /// A hint for the first allocation: the size at opening, and something reasonable for files without one.
     fileprivate var expectedSize: Int { max(64 << 10, Int(clamping: status.size)) }
 }

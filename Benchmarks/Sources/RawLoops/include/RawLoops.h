@@ -7,6 +7,3 @@
 ///
 /// Returns the length times 256 plus the last byte, or -1.
 int64_t raw_read_whole(const char *path);
-
-/// Asks the system to drop a file's pages from memory, so that the next read is cold. Returns 0, or -1.
-int raw_forget_pages(const char *path);

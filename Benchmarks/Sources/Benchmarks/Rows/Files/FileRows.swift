@@ -5,7 +5,7 @@ import SluiceFiles
 import _NIOFileSystem
 
 enum FileRows {
-    static var all: [Row] { serial + manyTasks + growth + writing }
+    static var all: [Row] { serial + random + manyTasks + growth + writing + heartbeat }
 }
 
 /// Who reads a whole file; the file's bytes are cached by the system.
