@@ -8,50 +8,28 @@
 and articles of one module, against a build that was made with it.
 
 1. Tests/RefusedSnippets/<module>/*.swift must be refused, each for the reason that its first line names
-   (`// refused: <part of the diagnostic>`), or compile (`// accepted`).
+   (`// refused: <part of the diagnostic>`), or compile (`// accepted`). Those of SluiceFiles: check-refusals.py.
 2. Each Swift sample of the documents in SAMPLES must compile. A comment before a sample declares what the sample takes
    for granted:
 
        <!-- given: struct Song { … } -->
-
-Everything is compiled as far as SIL: ownership ("used after consume") is checked after the types are.
 """
-import argparse, glob, os, pathlib, re, subprocess, sys, tempfile
+import argparse, os, re, sys
+from snippets import ROOT, compile_snippet
 
-ROOT = pathlib.Path(__file__).parents[1]
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--scratch", default=".build", metavar="FOLDER", help="the folder that was built into")
 SCRATCH = ROOT / parser.parse_args().scratch
 PRODUCTS = SCRATCH / "debug"
 # The one module that was built, or none if all were.
 ONLY = os.environ.get("SLUICE_ONLY")
-# All articles of SluiceConcurrency that have a sample, and those of other modules that are named.
-ARTICLES = sorted((ROOT / "Sources/SluiceConcurrency/SluiceConcurrency.docc").glob("*.md"))
+# All articles of SluiceConcurrency and SluiceFiles that have a sample, and those of other modules that are named.
+ARTICLES = [path for module in ("SluiceConcurrency", "SluiceFiles")
+            for path in sorted((ROOT / f"Sources/{module}/{module}.docc").glob("*.md"))]
 SAMPLES = ["README.md", *(str(path.relative_to(ROOT)) for path in ARTICLES if "```swift" in path.read_text()),
            "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/SluiceDownloads.md",
            "Sources/SluiceDownloads/SluiceDownloads.docc/TheQueue.md"]
-OPTIONS = ["-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault"]
-
-
-def compile_snippet(code: str) -> str | None:
-    """The compiler's output if it refuses the code, or None."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder) / "snippet.swift"
-        source.write_text(code)
-        maps = [f"-fmodule-map-file={path}" for path in glob.glob(f"{PRODUCTS}/*.build/module.modulemap")]
-        # C modules of packages that bring their own map; their Swift modules name them.
-        checkouts = glob.glob(f"{SCRATCH}/checkouts/*/Sources/*/include")
-        maps += [f"-fmodule-map-file={path}/module.modulemap" for path in checkouts
-                 if pathlib.Path(path, "module.modulemap").exists()]
-        # System libraries.
-        systems = glob.glob(f"{SCRATCH}/checkouts/*/Sources/*/module.modulemap")
-        maps += [f"-fmodule-map-file={path}" for path in systems]
-        clang = [word for option in maps for word in ("-Xcc", option)]
-        command = ["swiftc", "-emit-sil", "-o", "/dev/null", "-parse-as-library", *OPTIONS,
-                   "-I", str(PRODUCTS / "Modules"), *clang, str(source)]
-        result = subprocess.run(command, capture_output=True, text=True)
-        return None if result.returncode == 0 else result.stdout + result.stderr
 
 
 def check_refused() -> list[str]:
@@ -59,7 +37,7 @@ def check_refused() -> list[str]:
     for path in sorted((ROOT / "Tests/RefusedSnippets").glob(f"{ONLY or '*'}/*.swift")):
         first, _, code = path.read_text().partition("\n")
         wanted = first.removeprefix("// refused: ") if first.startswith("// refused: ") else None
-        output = compile_snippet(f"import FoundationEssentials\nimport {path.parent.name}\n{code}")
+        output = compile_snippet(f"import FoundationEssentials\nimport {path.parent.name}\n{code}", SCRATCH)
         errors = "\n".join(line for line in (output or "").splitlines() if "error:" in line)
         name = path.relative_to(ROOT)
         if wanted is None and output:
@@ -79,7 +57,7 @@ def check_samples(document: str) -> list[str]:
     imports = "".join(f"import {module}\n" for module in ["FoundationEssentials", *([ONLY] if ONLY else modules)])
     for given, sample in samples:
         code = re.sub(r"^import .*\n", "", sample, flags=re.MULTILINE)
-        output = compile_snippet(f"{imports}{given}\nfunc sample() async throws {{\n{code}\n}}\n")
+        output = compile_snippet(f"{imports}{given}\nfunc sample() async throws {{\n{code}\n}}\n", SCRATCH)
         if output:
             problems.append(f"{document}: this sample does not compile:\n{sample}\n{output}")
     if not samples:

@@ -28,21 +28,26 @@ extension Kernel {
     /// link is not followed (O_NOFOLLOW), and a FIFO does not keep the thread until its reader comes (O_NONBLOCK, which
     /// means nothing for a regular file). See open(2).
     ///
-    /// Where the file system has no locks, the file is opened without one.
+    /// Where the file system has no locks, the file is opened without one, or that is an error if `isRequired`.
     func openLocked(
-        _ path: String, flags: CInt, permissions: UInt32, truncating: Bool, for operation: String
+        _ path: String, _ kind: FileLockKind = .exclusive, isRequired: Bool = false, flags: CInt, permissions: UInt32,
+        truncating: Bool, for operation: String
     ) throws(FileError) -> OpenedFile {
         for _ in 0..<Self.mostLockAttempts {
             let descriptor = try openToLock(path, flags, permissions: permissions, for: operation)
             do throws(FileError) {
-                let locked = retrying { calls.lock(descriptor, LOCK_EX | LOCK_NB) }
+                let locked = retrying { calls.lock(descriptor, kind.operation | LOCK_NB) }
                 let opened = try status(ofDescriptor: descriptor, path)
                 // Before the lock's result: of a FIFO that another holds, it matters that it is a FIFO.
                 guard opened.isRegularFile else {
                     throw FileError(
                         code: .notRegularFile, operation: "lock", path: path, remedy: Self.onlyRegularFiles)
                 }
-                if !Self.hasNoLocks(locked) { try check(locked, "lock", path) }
+                if Self.hasNoLocks(locked) {
+                    if isRequired { throw Self.noLocks(path, locked) }
+                } else {
+                    try check(locked, "lock", path)
+                }
                 if let found = try status(of: path, followingLinks: false),
                     found.isSameFile(as: opened)
                 {
@@ -87,10 +92,25 @@ extension Kernel {
 
     private static var onlyRegularFiles: String { "Only a regular file is locked and emptied: choose another path." }
 
+    private static func noLocks(_ path: String, _ result: CInt) -> FileError {
+        FileError(
+            code: .unsupported, operation: "lock", path: path, systemError: -result,
+            remedy: "This file system has no locks: put the file to be locked on a local one.")
+    }
+
     /// Whether a result of flock(2) says that this file system has no locks: FUSE, SMB and NFS mounts answer with one or
     /// another of these. ENOLCK, which may also mean that the server has no more, is among them since NFS without a lock
     /// daemon says just that.
     private static func hasNoLocks(_ result: CInt) -> Bool {
         [-EOPNOTSUPP, -ENOTSUP, -ENOLCK, -EINVAL, -ENOSYS].contains(result)
+    }
+}
+
+extension FileLockKind {
+    fileprivate var operation: CInt {
+        switch self {
+        case .shared: LOCK_SH
+        case .exclusive: LOCK_EX
+        }
     }
 }

@@ -1,6 +1,6 @@
-// refused: 'stream' consumed more than once
+// error: 'stream' consumed more than once
 func use(_ url: URL) async throws {
     let stream = try await url.openForReading()
     try await stream.close()
-    try await stream.close()
+    try await stream.close()  // refused
 }

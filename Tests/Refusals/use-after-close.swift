@@ -1,7 +1,7 @@
-// refused: 'stream' used after consume
+// error: 'stream' used after consume
 func use(_ url: URL) async throws {
     let stream = try await url.openForReading()
-    let copy = stream
     _ = try await stream.read(upToCount: 512)
-    try await copy.close()
+    try await stream.close()
+    _ = try await stream.read(upToCount: 512)  // refused
 }

@@ -1,6 +1,0 @@
-// refused: requires the types 'WriteMode' and 'ReadMode' be equivalent
-func use(_ url: URL) async throws {
-    let stream = try await url.openForWriting()
-    _ = try await stream.read(upToCount: 512)
-    try await stream.close()
-}

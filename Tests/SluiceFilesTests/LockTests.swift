@@ -1,0 +1,362 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct Locks {
+    /// Lets a test see each pause of a waiting task, and end it.
+    private final class Pauses: Sendable {
+        private let begun = AsyncStream.makeStream(of: Duration.self)
+        private let ended = AsyncStream.makeStream(of: Void.self)
+
+        func pause(_ duration: Duration) async throws {
+            begun.continuation.yield(duration)
+            for await _ in ended.stream { return }
+            throw CancellationError()
+        }
+
+        func next() async -> Duration? {
+            for await duration in begun.stream { return duration }
+            return nil
+        }
+
+        func end() { ended.continuation.yield() }
+    }
+
+    // MARK: Who is kept out
+
+    @Test func `those who share come together, and each other combination is kept out`() async throws {
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            for (held, wanted, together) in [
+                (FileLockKind.shared, FileLockKind.shared, true), (.shared, .exclusive, false),
+                (.exclusive, .shared, false), (.exclusive, .exclusive, false),
+            ] {
+                try await lock.withFileLock(held, using: io) {
+                    if together {
+                        let result = try await lock.withFileLock(wanted, waiting: .notAtAll, using: io) { 7 }
+                        #expect(result == 7)
+                    } else {
+                        let error = await expectFileError(.locked) {
+                            try await lock.withFileLock(wanted, waiting: .notAtAll, using: io) {}
+                        }
+                        #expect(error?.operation == "lock" && error?.path == lock.path)
+                        #expect(error?.systemError == EWOULDBLOCK)
+                    }
+                }
+                try await lock.withFileLock(.exclusive, waiting: .notAtAll, using: io) {}
+            }
+            #expect(names(in: folder) == ["lock"], "created, and left")
+        }
+    }
+
+    @Test func `an open with a lock and a scope with a lock keep each other out`() async throws {
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            let stream = try await lock.openForWriting(lock: .exclusive, using: io)
+            await expectFileError(.locked) { try await lock.withFileLock(.shared, waiting: .notAtAll, using: io) {} }
+            try await stream.close()
+            try await lock.withFileLock(.shared, using: io) {
+                _ = await expectFileError(.locked) {
+                    try await lock.withFileForWriting(lock: .exclusive, using: io) { _ in }
+                }
+            }
+        }
+    }
+
+    @Test func `what a file holds and its mode stay`() async throws {
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            try pattern(10).write(to: lock)
+            #expect(chmod(lock.path, 0o640) == 0)
+            for kind in [FileLockKind.shared, .exclusive] { try await lock.withFileLock(kind, using: io) {} }
+            #expect(same(contents(of: lock), pattern(10)))
+            #expect(mode(of: lock) == 0o640)
+            let new = folder.appending(path: "new")
+            try await new.withFileLock(.shared, permissions: 0o600, using: io) { #expect(mode(of: new) == 0o600) }
+        }
+    }
+
+    @Test func `the lock is given back when the body throws, and when it is cancelled`() async throws {
+        struct Mine: Error {}
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            await #expect(throws: Mine.self) { try await lock.withFileLock(using: io) { throw Mine() } }
+            #expect(io.metrics.openFiles == 0)
+            let task = Task {
+                try await lock.withFileLock(using: io) {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    try Task.checkCancellation()
+                }
+            }
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(io.metrics.openFiles == 0)
+            try await lock.withFileLock(waiting: .notAtAll, using: io) {}
+        }
+    }
+
+    @MainActor @Test func `the body runs where its caller runs`() async throws {
+        try await withIO { io, folder in
+            try await folder.appending(path: "lock").withFileLock(using: io) { MainActor.assertIsolated() }
+        }
+    }
+
+    // MARK: Waiting
+
+    @Test func `who waits holds neither thread nor descriptor, pauses longer each time, and comes in when it is free`()
+        async throws
+    {
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            let pauses = Pauses()
+            let waiting = Mutex<Task<Int, any Error>?>(nil)
+            try await lock.withFileLock(using: io) {
+                let task = Task {
+                    try await lock.withFileLock(using: io, pausing: { try await pauses.pause($0) }) { 7 }
+                }
+                waiting.withLock { $0 = task }
+                var longest = Duration.milliseconds(1)
+                for _ in 0..<10 {
+                    let pause = try #require(await pauses.next())
+                    #expect(pause <= longest && pause >= longest * 0.5)
+                    #expect(io.metrics.openFiles == 1)
+                    #expect(io.metrics.jobsRunning + io.metrics.jobsWaiting == 0)
+                    longest = min(longest * 2, .milliseconds(100))
+                    pauses.end()
+                }
+                #expect(await pauses.next() != nil)
+            }
+            pauses.end()
+            #expect(try await waiting.withLock { $0 }?.value == 7)
+        }
+    }
+
+    @Test func `a wait that is cancelled ends, and one with a bound ends with it`() async throws {
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            try await lock.withFileLock(using: io) {
+                let pauses = Pauses()
+                let task = Task { try await lock.withFileLock(using: io, pausing: { try await pauses.pause($0) }) {} }
+                _ = await pauses.next()
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+
+                var sum = Duration.zero
+                await expectFileError(.locked) {
+                    try await lock.withFileLock(
+                        .shared, waiting: .atMost(.milliseconds(500)), using: io, pausing: { sum += $0 }, {})
+                }
+                #expect(sum == .milliseconds(500))
+            }
+        }
+    }
+
+    @Test func `tasks of one process that count in a file miss none`() async throws {
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            let counter = folder.appending(path: "counter")
+            try Data("0".utf8).write(to: counter)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<8 { group.addTask { try await count(in: counter, under: lock, times: 10, using: io) } }
+                try await group.waitForAll()
+            }
+            #expect(number(in: counter) == 80)
+        }
+    }
+
+    // MARK: Between processes
+
+    #if os(Linux)
+    @Test func `processes and tasks that count in a file miss none`() async throws {
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            let counter = folder.appending(path: "counter")
+            try Data("0".utf8).write(to: counter)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        let status = try await shell(
+                            "for i in 1 2 3 4 5 6 7 8 9 10; do flock lock sh -c 'n=$(cat counter); echo $((n + 1)) > counter'; done",
+                            in: folder)
+                        #expect(status == 0)
+                    }
+                }
+                for _ in 0..<2 { group.addTask { try await count(in: counter, under: lock, times: 10, using: io) } }
+                try await group.waitForAll()
+            }
+            #expect(number(in: counter) == 40)
+        }
+    }
+
+    @Test func `other processes are kept out of what this one holds, as far as it says`() async throws {
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            try await lock.withFileLock(using: io) {
+                try await expectStatus(1, of: "flock --shared --nonblock lock true", in: folder)
+                try await expectStatus(1, of: "flock --nonblock lock true", in: folder)
+            }
+            try await lock.withFileLock(.shared, using: io) {
+                try await expectStatus(0, of: "flock --shared --nonblock lock true", in: folder)
+                try await expectStatus(1, of: "flock --nonblock lock true", in: folder)
+            }
+            try await expectStatus(0, of: "flock --nonblock lock true", in: folder)
+        }
+    }
+
+    @Test(arguments: [
+        "touch held; while [ ! -e done ]; do sleep 0.01; done",
+        "touch held; while [ ! -e done ]; do sleep 0.01; done; kill -KILL $$",
+    ])
+    func `what another process holds is waited for, until it is done or killed`(holding: String) async throws {
+        try await withIO { io, folder in
+            let lock = folder.appending(path: "lock")
+            async let other = shell("flock --no-fork lock sh -c '\(holding)'", in: folder)
+            while !names(in: folder).contains("held") { await Task.yield() }
+            await expectFileError(.locked) { try await lock.withFileLock(.shared, waiting: .notAtAll, using: io) {} }
+            let waiting = Task {
+                try await lock.withFileLock(using: io) { #expect(names(in: folder).contains("done")) }
+            }
+            try Data().write(to: folder.appending(path: "done"))
+            try await waiting.value
+            _ = try await other
+        }
+    }
+    #endif
+
+    // MARK: What cannot be locked
+
+    @Test(arguments: [EOPNOTSUPP, ENOLCK, EINVAL, ENOSYS])
+    func `where the file system has no locks, nothing runs as if it had`(number: CInt) async throws {
+        try await withIO(calls: .failing(.lock, with: number)) { io, folder in
+            let error = await expectFileError(.unsupported) {
+                try await folder.appending(path: "lock").withFileLock(using: io) { Issue.record("ran") }
+            }
+            #expect(error?.systemError == number && error?.remedy != nil)
+        }
+    }
+
+    @Test func `an interrupted lock is tried again, and another error is thrown as it is`() async throws {
+        let interruptions = Mutex(3)
+        var calls = SystemCalls.system
+        calls.lock = { descriptor, operation in
+            let left = interruptions.withLock {
+                $0 -= 1; return $0
+            }
+            return left >= 0 ? -EINTR : SystemCalls.system.lock(descriptor, operation)
+        }
+        try await withIO(calls: calls) { io, folder in
+            try await folder.appending(path: "lock").withFileLock(using: io) {}
+        }
+        try await withIO(calls: .failing(.lock, with: EIO)) { io, folder in
+            await expectFileError(.inputOutput) {
+                try await folder.appending(path: "lock").withFileLock(using: io) { Issue.record("ran") }
+            }
+        }
+    }
+
+    @Test func `links, folders, FIFOs and missing folders are refused and not waited for`() async throws {
+        try await withIO { io, folder in
+            let target = folder.appending(path: "target")
+            let link = folder.appending(path: "link")
+            #expect(symlink(target.path, link.path) == 0)
+            let fifo = folder.appending(path: "fifo")
+            #expect(mkfifo(fifo.path, 0o600) == 0)
+            for kind in [FileLockKind.shared, .exclusive] {
+                for (url, code) in [
+                    (link, FileError.Code.tooManyLinks), (folder, .notRegularFile), (fifo, .notRegularFile),
+                    (folder.appending(path: "none/lock"), .notFound), (URL(string: "http://a/b")!, .invalidPath),
+                ] {
+                    await expectFileError(code) { try await url.withFileLock(kind, using: io) { Issue.record("ran") } }
+                }
+            }
+            #expect(names(in: folder) == ["fifo", "link"])
+        }
+    }
+
+    @Test func `a lock file that is replaced while it is locked is opened anew`() async throws {
+        let replacements = Mutex(2)
+        let log = CallLog()
+        var calls = SystemCalls.recorded(in: log)
+        calls.lock = { [real = calls.lock] descriptor, operation in
+            let result = real(descriptor, operation)
+            let replaces =
+                operation != LOCK_UN
+                && replacements.withLock { left in
+                    left -= 1
+                    return left >= 0
+                }
+            if replaces,
+                let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+            {
+                unlink(path)
+            }
+            return result
+        }
+        try await withIO(calls: calls) { io, folder in
+            let lock = folder.appending(path: "lock")
+            try await lock.withFileLock(using: io) {
+                #expect(names(in: folder) == ["lock"])
+                #expect(log.count("create") == 3)
+                let again = open(lock.path, O_RDWR)
+                #expect(flock(again, LOCK_EX | LOCK_NB) == -1, "what is there is what is locked")
+                close(again)
+            }
+        }
+    }
+
+    @Test func `the lock is given back before the file is closed`() async throws {
+        // A child between fork and exec holds a copy of the descriptor.
+        let copies = Mutex<[CInt]>([])
+        var calls = SystemCalls.system
+        calls.lock = { descriptor, operation in
+            if operation != LOCK_UN { copies.withLock { $0.append(dup(descriptor)) } }
+            return SystemCalls.system.lock(descriptor, operation)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let lock = folder.appending(path: "lock")
+            try await lock.withFileLock(using: io) {}
+            try await lock.withFileLock(waiting: .notAtAll, using: io) {}
+        }
+        for copy in copies.withLock({ $0 }) { close(copy) }
+    }
+}
+
+private func number(in file: URL) -> Int? {
+    Int(String(decoding: contents(of: file), as: UTF8.self).trimmingCharacters(in: .newlines))
+}
+
+/// Adds one, many times, to the number in a file.
+private func count(in counter: URL, under lock: URL, times: Int, using io: FileIO) async throws {
+    for _ in 0..<times {
+        try await lock.withFileLock(using: io) {
+            let number = number(in: counter) ?? -1000
+            await Task.yield()
+            try Data("\(number + 1)".utf8).write(to: counter)
+        }
+    }
+}
+
+#if os(Linux)
+private func expectStatus(
+    _ status: Int32, of script: String, in folder: URL, sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+    let found = try await shell(script, in: folder)
+    #expect(found == status, "\(script)", sourceLocation: sourceLocation)
+}
+
+/// Runs a script in a folder and gives what it exits with. No thread waits for it: flock(1) may wait for this process.
+private func shell(_ script: String, in folder: URL) async throws -> Int32 {
+    try await withCheckedThrowingContinuation { continuation in
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", script]
+        process.currentDirectoryURL = folder
+        process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+        do {
+            try process.run()
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+}
+#endif
