@@ -1,5 +1,8 @@
 #include "internal.h"
 
+#include <stdio.h>
+#include <sys/xattr.h>
+
 #ifdef __linux__
 #include <stdatomic.h>
 #include <sys/sysmacros.h>
@@ -98,3 +101,118 @@ int csluice_status_at(int folder, const char *name, bool following_links, struct
 
 int csluice_stat(const char *path, struct csluice_status *into) { return csluice_status_at(AT_FDCWD, path, true, into); }
 int csluice_lstat(const char *path, struct csluice_status *into) { return csluice_status_at(AT_FDCWD, path, false, into); }
+
+// MARK: Times, modes, owners
+
+static void copy_time(const struct csluice_time *from, struct timespec *into) {
+    *into = from ? (struct timespec){.tv_sec = (time_t)from->seconds, .tv_nsec = (long)from->nanoseconds}
+                 : (struct timespec){.tv_nsec = UTIME_OMIT};
+}
+
+int csluice_set_times(
+    const char *path, const struct csluice_time *modified, const struct csluice_time *accessed, bool following_links) {
+    struct timespec times[2];
+    copy_time(accessed, &times[0]);
+    copy_time(modified, &times[1]);
+    RESULT(utimensat(AT_FDCWD, path, times, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
+}
+
+int csluice_fset_times(int descriptor, const struct csluice_time *modified, const struct csluice_time *accessed) {
+    struct timespec times[2];
+    copy_time(accessed, &times[0]);
+    copy_time(modified, &times[1]);
+    RESULT(futimens(descriptor, times));
+}
+
+int csluice_chmod(const char *path, mode_t mode) { RESULT(chmod(path, mode)); }
+
+int csluice_chown(const char *path, uint32_t user, uint32_t group, bool following_links) {
+    RESULT(fchownat(AT_FDCWD, path, (uid_t)user, (gid_t)group, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
+}
+
+int csluice_fchown(int descriptor, uint32_t user, uint32_t group) {
+    RESULT(fchown(descriptor, (uid_t)user, (gid_t)group));
+}
+
+// MARK: Links
+
+int csluice_symlink(const char *target, const char *path) { RESULT(symlink(target, path)); }
+
+int csluice_link_as(const char *source, const char *destination, bool following_links) {
+    RESULT(linkat(AT_FDCWD, source, AT_FDCWD, destination, following_links ? AT_SYMLINK_FOLLOW : 0));
+}
+
+ssize_t csluice_readlink(const char *path, char *into, size_t capacity) { RESULT(readlink(path, into, capacity)); }
+
+ssize_t csluice_realpath(const char *path, char *into, size_t capacity) {
+    // With a buffer of the caller's, realpath would write past one that is shorter than PATH_MAX.
+    char *found = realpath(path, NULL);
+    if (!found) return -errno;
+    size_t count = strlen(found);
+    ssize_t result = -ERANGE;
+    if (count <= capacity) {
+        memcpy(into, found, count);
+        result = (ssize_t)count;
+    }
+    free(found);
+    return result;
+}
+
+// MARK: Extended attributes
+
+const int csluice_xattr_create = XATTR_CREATE;
+const int csluice_xattr_replace = XATTR_REPLACE;
+
+#ifdef __APPLE__
+static int error_number(void) { return errno == ENOATTR ? ENODATA : errno; }
+#define XATTR_RESULT(call) __typeof__(call) result = (call); return result < 0 ? -error_number() : result
+#define FOLLOWING(following_links) ((following_links) ? 0 : XATTR_NOFOLLOW)
+#else
+#define XATTR_RESULT(call) RESULT(call)
+#endif
+
+ssize_t csluice_xattr_list(int descriptor, const char *path, bool following_links, char *into, size_t capacity) {
+#ifdef __APPLE__
+    XATTR_RESULT(path ? listxattr(path, into, capacity, FOLLOWING(following_links))
+                      : flistxattr(descriptor, into, capacity, 0));
+#else
+    XATTR_RESULT(!path             ? flistxattr(descriptor, into, capacity)
+                 : following_links ? listxattr(path, into, capacity)
+                                   : llistxattr(path, into, capacity));
+#endif
+}
+
+ssize_t csluice_xattr_get(
+    int descriptor, const char *path, bool following_links, const char *name, void *into, size_t capacity) {
+#ifdef __APPLE__
+    XATTR_RESULT(path ? getxattr(path, name, into, capacity, 0, FOLLOWING(following_links))
+                      : fgetxattr(descriptor, name, into, capacity, 0, 0));
+#else
+    XATTR_RESULT(!path             ? fgetxattr(descriptor, name, into, capacity)
+                 : following_links ? getxattr(path, name, into, capacity)
+                                   : lgetxattr(path, name, into, capacity));
+#endif
+}
+
+int csluice_xattr_set(
+    int descriptor, const char *path, bool following_links, const char *name, const void *from, size_t count,
+    int flags) {
+#ifdef __APPLE__
+    XATTR_RESULT(path ? setxattr(path, name, from, count, 0, flags | FOLLOWING(following_links))
+                      : fsetxattr(descriptor, name, from, count, 0, flags));
+#else
+    XATTR_RESULT(!path             ? fsetxattr(descriptor, name, from, count, flags)
+                 : following_links ? setxattr(path, name, from, count, flags)
+                                   : lsetxattr(path, name, from, count, flags));
+#endif
+}
+
+int csluice_xattr_remove(int descriptor, const char *path, bool following_links, const char *name) {
+#ifdef __APPLE__
+    XATTR_RESULT(path ? removexattr(path, name, FOLLOWING(following_links)) : fremovexattr(descriptor, name, 0));
+#else
+    XATTR_RESULT(!path             ? fremovexattr(descriptor, name)
+                 : following_links ? removexattr(path, name)
+                                   : lremovexattr(path, name));
+#endif
+}

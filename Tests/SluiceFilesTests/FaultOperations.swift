@@ -5,6 +5,7 @@ import SluiceFiles
 extension FaultedOperation {
     static let all =
         wholeFiles + streams + publishing + naming + trees + checkpoints + descriptors + randomAccess + folders
+        + copies + metadata
 
     static func old(_ name: String = "file") -> @Sendable (URL) throws -> Void {
         { try pattern(300).write(to: $0.appending(path: name)) }

@@ -36,3 +36,34 @@ int csluice_stat(const char *path, struct csluice_status *status);
 int csluice_lstat(const char *path, struct csluice_status *status);
 /// Of a name in an open folder, or below it.
 int csluice_status_at(int folder, const char *name, bool following_links, struct csluice_status *status);
+
+/// utimensat(2), futimens(2). A time that is null is left as it is.
+int csluice_set_times(
+    const char *path, const struct csluice_time *modified, const struct csluice_time *accessed, bool following_links);
+int csluice_fset_times(int descriptor, const struct csluice_time *modified, const struct csluice_time *accessed);
+int csluice_chmod(const char *path, mode_t mode);
+/// A number of all ones leaves that owner as it is.
+int csluice_chown(const char *path, uint32_t user, uint32_t group, bool following_links);
+int csluice_fchown(int descriptor, uint32_t user, uint32_t group);
+
+// Links
+int csluice_symlink(const char *target, const char *path);
+/// linkat(2). POSIX leaves to link(2) whether it follows a symbolic link; this says which.
+int csluice_link_as(const char *source, const char *destination, bool following_links);
+ssize_t csluice_readlink(const char *path, char *into, size_t capacity);
+/// realpath(3). Returns the length of the path, or -ERANGE where it needs more than `capacity` bytes.
+ssize_t csluice_realpath(const char *path, char *into, size_t capacity);
+
+// Extended attributes
+//
+// Of `descriptor`, or of `path` if that is not null. A missing attribute is ENODATA on every platform.
+ssize_t csluice_xattr_list(int descriptor, const char *path, bool following_links, char *into, size_t capacity);
+ssize_t csluice_xattr_get(
+    int descriptor, const char *path, bool following_links, const char *name, void *into, size_t capacity);
+int csluice_xattr_set(
+    int descriptor, const char *path, bool following_links, const char *name, const void *from, size_t count,
+    int flags);
+int csluice_xattr_remove(int descriptor, const char *path, bool following_links, const char *name);
+/// For csluice_xattr_set: fail with EEXIST if it is there, with ENODATA if it is not.
+extern const int csluice_xattr_create;
+extern const int csluice_xattr_replace;

@@ -31,6 +31,8 @@ extension FileError.Code {
     public static let invalidPath = Self("the URL does not name a file")
     /// Source and destination are on different file systems.
     public static let differentFileSystems = Self("source and destination are on different file systems")
+    /// Source and destination are one file, under whatever names.
+    public static let sameFile = Self("source and destination are the same file")
     /// A device, FIFO or socket is where a regular file was expected; for an open with a lock, a folder too.
     public static let notRegularFile = Self("it is not a regular file")
     /// The file has no extended attribute of that name.

@@ -84,7 +84,7 @@ extension Kernel {
     }
 
     /// A new hidden file with a unique name.
-    private func createTemporary(in folder: String, permissions: UInt32) throws(FileError) -> OpenedFile {
+    func createTemporary(in folder: String, permissions: UInt32) throws(FileError) -> OpenedFile {
         var attempt = 1
         while true {
             let path = Path.join(folder, uniqueName(prefix: ".sluice-"))

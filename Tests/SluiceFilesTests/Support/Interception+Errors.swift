@@ -106,6 +106,8 @@ extension Call {
         case .readinessFlags, .readinessSetFlags: [EBADF, EPERM]
         // open(2) of /proc/self/fd; ENOTSUP where it cannot be, ENOENT without /proc
         case .readinessReopen: [EACCES, EMFILE, ENFILE, ENOENT, ENOTSUP, ENXIO]
+        case _ where rawValue.hasPrefix("copying.") || rawValue.hasPrefix("metadata."): documentedErrorsOfMetadata
+        default: []
         }
     }
 

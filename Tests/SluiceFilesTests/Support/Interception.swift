@@ -47,6 +47,27 @@ enum Call: String, CaseIterable, Sendable {
     case renameAt = "folders.renameAt"
     case renameAtWithoutReplacing = "folders.renameAtWithoutReplacing"
     case linkAt = "folders.linkAt"
+
+    // CopyCalls
+    case copyingClone = "copying.clone"
+    case copyingCopyRange = "copying.copyRange"
+    case copyingNextData = "copying.nextData"
+    case copyingNextHole = "copying.nextHole"
+
+    // MetadataCalls
+    case metadataSetTimes = "metadata.setTimes"
+    case metadataSetTimesOfDescriptor = "metadata.setTimesOfDescriptor"
+    case metadataChangeMode = "metadata.changeMode"
+    case metadataChangeOwner = "metadata.changeOwner"
+    case metadataChangeOwnerOfDescriptor = "metadata.changeOwnerOfDescriptor"
+    case metadataSymbolicLink = "metadata.symbolicLink"
+    case metadataLink = "metadata.link"
+    case metadataReadLink = "metadata.readLink"
+    case metadataResolve = "metadata.resolve"
+    case metadataListAttributes = "metadata.listAttributes"
+    case metadataAttribute = "metadata.attribute"
+    case metadataSetAttribute = "metadata.setAttribute"
+    case metadataRemoveAttribute = "metadata.removeAttribute"
 }
 
 extension SystemCalls {
@@ -118,6 +139,8 @@ extension SystemCalls {
             interceptor.run(.startThread) { real.startThread(stackSize, body) }
         }
         interceptor.wrap(&calls.readiness)
+        interceptor.wrap(&calls.copying)
+        interceptor.wrap(&calls.metadata)
         return calls
     }
 

@@ -1,0 +1,116 @@
+internal import CSluiceFiles
+
+extension Kernel {
+    /// Gives an open file or folder what another has beside its contents. The contents are written before.
+    ///
+    /// In this order, since each undoes some of those after it: owner (clears set-user-ID), extended attributes (need the
+    /// right to write; access control lists change the mode), mode, times.
+    ///
+    /// - Parameters:
+    ///   - kept: What to take over.
+    ///   - source: Open for reading, with the status from its opening: reading changes the time of access.
+    ///   - destination: Open. Its status is not looked at.
+    func copyAttributes(
+        _ kept: FileCopyOptions.Attributes, of source: OpenedFile, to destination: OpenedFile
+    ) throws(FileError) {
+        if kept.contains(.owner) { try copyOwner(of: source, to: destination) }
+        if kept.contains(.extendedAttributes) {
+            try copyExtendedAttributes(
+                of: .descriptor(source.descriptor), source.path, to: .descriptor(destination.descriptor),
+                destination.path)
+        }
+        if kept.contains(.permissions) { try copyMode(of: source, to: destination) }
+        if kept.contains(.times) {
+            let result = retrying {
+                calls.metadata.setTimesOfDescriptor(
+                    destination.descriptor, source.status.modified, source.status.accessed)
+            }
+            try check(result, "set the times of", destination.path)
+        }
+    }
+
+    private func copyOwner(of source: OpenedFile, to destination: OpenedFile) throws(FileError) {
+        let (user, group) = (source.status.user, source.status.group)
+        let now = try status(ofDescriptor: destination.descriptor, destination.path)
+        if now.user == user, now.group == group { return }
+        let result = retrying { calls.metadata.changeOwnerOfDescriptor(destination.descriptor, user, group) }
+        try check(result, "set the owner of", destination.path)
+    }
+
+    /// Only where it differs, and where the file system has modes: FAT and SMB have one for all, and refuse to set any. Nobody
+    /// else refuses it to the owner of the file, who made it a moment ago.
+    private func copyMode(of source: OpenedFile, to destination: OpenedFile) throws(FileError) {
+        let now = try status(ofDescriptor: destination.descriptor, destination.path)
+        var mode = source.status.permissions
+        // With another owner, a program that runs as its owner would run as somebody else.
+        if now.user != source.status.user { mode &= ~UInt32(S_ISUID) }
+        if now.group != source.status.group { mode &= ~UInt32(S_ISGID) }
+        if now.permissions == mode { return }
+        let result = retrying { calls.changeMode(destination.descriptor, mode) }
+        if [-EPERM, -EOPNOTSUPP, -ENOTSUP].contains(result) { return }
+        try check(result, "set the mode of", destination.path)
+    }
+
+    /// Gives a symbolic link what another has. It has no mode of its own.
+    func copyAttributes(
+        _ kept: FileCopyOptions.Attributes, ofLink source: String, _ status: RawStatus, to destination: String
+    ) throws(FileError) {
+        if kept.contains(.owner) {
+            let result = destination.withCString { path in
+                retrying { calls.metadata.changeOwner(path, status.user, status.group, false) }
+            }
+            try check(result, "set the owner of", destination)
+        }
+        if kept.contains(.extendedAttributes) {
+            let (from, to) = (Array(source.utf8CString), Array(destination.utf8CString))
+            try from.withUnsafeBufferPointer { from throws(FileError) in
+                try to.withUnsafeBufferPointer { to throws(FileError) in
+                    try copyExtendedAttributes(
+                        of: .path(from.baseAddress!, followingLinks: false), source,
+                        to: .path(to.baseAddress!, followingLinks: false), destination)
+                }
+            }
+        }
+        if kept.contains(.times) {
+            let result = destination.withCString { path in
+                retrying { calls.metadata.setTimes(path, status.modified, status.accessed, false) }
+            }
+            try check(result, "set the times of", destination)
+        }
+    }
+
+    /// Copies extended attributes: those of users all, others where they may be read and set.
+    func copyExtendedAttributes(
+        of source: MetadataCalls.Target, _ sourcePath: String, to destination: MetadataCalls.Target,
+        _ destinationPath: String
+    ) throws(FileError) {
+        let names: [[CChar]]
+        do throws(FileError) {
+            names = try attributeNames(of: source, sourcePath)
+        } catch  where error.code == .unsupported {
+            return  // A file system without attributes.
+        }
+        for name in names {
+            do throws(FileError) {
+                // Nil: removed since they were listed.
+                guard let value = try attribute(name, of: source, sourcePath) else { continue }
+                try setAttribute(name, of: destination, to: value, .createOrReplace, destinationPath)
+            } catch  where !Self.belongsToUser(name) && Self.isRefusal(error.systemError) {
+                continue
+            }
+        }
+    }
+
+    /// Whether an attribute is one that users set, and not one by which the system says who may do what.
+    private static func belongsToUser(_ name: [CChar]) -> Bool {
+        #if os(Linux)
+        name.starts(with: "user.".utf8.map { CChar(bitPattern: $0) })
+        #else
+        true
+        #endif
+    }
+
+    private static func isRefusal(_ number: CInt) -> Bool {
+        [EPERM, EACCES, EOPNOTSUPP, ENOTSUP, EINVAL, ENOSYS].contains(number)
+    }
+}

@@ -1,0 +1,132 @@
+internal import CSluiceFiles
+
+// The copy of one name to another. The order is that of the atomic replacement: see Kernel+Replace.
+extension Kernel {
+    func copyFile(
+        _ source: String, to destination: String, _ options: FileCopyOptions, _ report: ProgressCounter.Report?,
+        _ cancellation: borrowing Cancellation
+    ) throws -> FileCopyResult {
+        let result: FileCopyResult
+        let progress: ProgressCounter?
+        // Nothing there: opening it says why.
+        let found = try status(of: source, followingLinks: options.followingLinks)
+        if let found, found.isSymbolicLink {
+            progress = ProgressCounter(report)
+            result = try copyLink(source, found, to: destination, options)
+        } else {
+            // Before the opening, which rewinds a tape and waits for a FIFO's writer.
+            if let found { try checkCanBeCopied(found, source) }
+            let file = try openToCopy(source, options)
+            defer { closeQuietly(file.descriptor) }
+            let size = Int(clamping: file.status.size)
+            progress = ProgressCounter(report, totalBytes: size > 0 ? size : nil)
+            result = try copyFile(file, to: destination, options, progress, cancellation)
+        }
+        if options.durability == .fullAndDirectory { try syncFolder(of: destination) }
+        progress?.add(entries: 1)
+        progress?.finish()
+        return result
+    }
+
+    // MARK: Files
+
+    /// Somebody may have put another file there since it was looked at: a FIFO would keep the thread, hence O_NONBLOCK,
+    /// which means nothing for a regular file.
+    private func openToCopy(_ source: String, _ options: FileCopyOptions) throws(FileError) -> OpenedFile {
+        let flags = O_RDONLY | O_NONBLOCK | (options.followingLinks ? 0 : O_NOFOLLOW)
+        let descriptor = try open(source, flags, for: "open to copy")
+        do throws(FileError) {
+            let status = try status(ofDescriptor: descriptor, source)
+            try checkCanBeCopied(status, source)
+            return OpenedFile(descriptor: descriptor, path: source, status: status)
+        } catch {
+            closeQuietly(descriptor)
+            throw error
+        }
+    }
+
+    private func checkCanBeCopied(_ status: RawStatus, _ path: String) throws(FileError) {
+        if status.isDirectory { throw FileError(operation: "copy", path: path, systemError: EISDIR) }
+        guard status.isRegularFile else {
+            throw FileError(
+                code: .notRegularFile, operation: "copy", path: path,
+                remedy: "Read it in chunks instead: a device, FIFO or socket has no end and is not copied.")
+        }
+    }
+
+    private func copyFile(
+        _ source: OpenedFile, to destination: String, _ options: FileCopyOptions, _ progress: ProgressCounter?,
+        _ cancellation: borrowing Cancellation
+    ) throws -> FileCopyResult {
+        // Also under another name, and through a link at the destination.
+        try checkIsOther(source.status, try status(of: destination), source.path, destination)
+        let replaced = try statusOfReplaced(destination, options.existing, for: "copy to")
+        let keepsMode = options.keeping.contains(.permissions)
+        // For nobody else until the mode is set, which is not before the contents are there.
+        let isNew = !keepsMode && replaced == nil
+        let temporary = try createTemporary(
+            in: Path.folder(of: destination), permissions: isNew ? FilePermissions.newFile.rawValue : 0o600)
+        var descriptor: CInt? = temporary.descriptor
+        do {
+            let result = try copyContents(of: source, to: temporary, progress: progress, cancellation)
+            try copyAttributes(options.keeping, of: source, to: temporary)
+            if !keepsMode, let mode = replaced?.permissions {
+                try check(
+                    retrying { calls.changeMode(temporary.descriptor, mode) }, "set the mode of", temporary.path)
+            }
+            try cancellation.check()
+            try sync(temporary.descriptor, options.durability, temporary.path)
+            descriptor = nil
+            try close(temporary.descriptor, temporary.path)
+            // The sync may have taken long.
+            try cancellation.check()
+            try rename(temporary.path, to: destination, existing: options.existing)
+            return result
+        } catch {
+            unlinkQuietly(temporary.path)
+            if let descriptor { closeQuietly(descriptor) }
+            throw error
+        }
+    }
+
+    private func checkIsOther(
+        _ source: RawStatus, _ destination: RawStatus?, _ sourcePath: String, _ destinationPath: String
+    ) throws(FileError) {
+        guard destination?.isSameFile(as: source) == true else { return }
+        throw FileError(
+            code: .sameFile, operation: "copy '\(sourcePath)' to", path: destinationPath,
+            remedy: "Both names lead to one file: choose another destination.")
+    }
+
+    // MARK: Links
+
+    private func copyLink(
+        _ source: String, _ found: RawStatus, to destination: String, _ options: FileCopyOptions
+    ) throws(FileError) -> FileCopyResult {
+        try checkIsOther(found, try status(of: destination, followingLinks: false), source, destination)
+        _ = try statusOfReplaced(destination, options.existing, for: "copy to")
+        let target = try linkTarget(of: source)
+        let temporary = try makeTemporaryLink(to: target, in: Path.folder(of: destination))
+        do throws(FileError) {
+            try copyAttributes(options.keeping, ofLink: source, found, to: temporary)
+            try rename(temporary, to: destination, existing: options.existing)
+        } catch {
+            unlinkQuietly(temporary)
+            throw error
+        }
+        return FileCopyResult(bytes: 0, method: .symbolicLink)
+    }
+
+    private func makeTemporaryLink(to target: [CChar], in folder: String) throws(FileError) -> String {
+        var attempt = 1
+        while true {
+            let path = Path.join(folder, uniqueName(prefix: ".sluice-"))
+            do throws(FileError) {
+                try makeSymbolicLink(to: target, at: path)
+                return path
+            } catch  where error.code == .exists && attempt < 100 {
+                attempt += 1
+            }
+        }
+    }
+}

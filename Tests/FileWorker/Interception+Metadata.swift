@@ -1,0 +1,1 @@
+../SluiceFilesTests/Support/Interception+Metadata.swift

@@ -1,0 +1,120 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct Links {
+    @Test func `a symbolic link keeps its destination as it is written`() async throws {
+        try await withIO { io, folder in
+            for (index, target) in ["nowhere", "../a/./b//c", "/", "a\nb", "-rf", " ", "é", "file://x"].enumerated() {
+                let link = folder.appending(path: "\(index)")
+                try await io.makeSymbolicLink(at: link, to: target)
+                #expect(try await io.destination(ofSymbolicLink: link) == target)
+                #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == target)
+            }
+            let error = await expectFileError(.exists) {
+                try await io.makeSymbolicLink(at: folder.appending(path: "0"), to: "other")
+            }
+            #expect(error?.path == folder.appending(path: "0").path)
+            await expectFileError(.notFound) { try await io.makeSymbolicLink(at: folder.appending(path: "x"), to: "") }
+            await expectFileError(.invalidPath) {
+                try await io.makeSymbolicLink(at: folder.appending(path: "x"), to: "a\0b")
+            }
+            await expectFileError(.nameTooLong) {
+                try await io.makeSymbolicLink(
+                    at: folder.appending(path: "x"), to: String(repeating: "x", count: 5000))
+            }
+        }
+    }
+
+    @Test(arguments: [1, 255, 256, 257, 1023, 1024, 1025, 4095])
+    func `a destination of any length is read whole`(length: Int) async throws {
+        try await withIO(in: memoryFolder) { io, folder in
+            let link = folder.appending(path: "link")
+            let target = String((0..<length).map { index in Character(UnicodeScalar(UInt8(97 + index % 26))) })
+            #expect(symlink(target, link.path) == 0)
+            let read = try await io.destination(ofSymbolicLink: link)
+            #expect(read == target)
+        }
+    }
+
+    @Test func `what is no link, or leads to no text, is told`() async throws {
+        try await withIO { io, folder in
+            let odd = folder.appending(path: "odd")
+            #expect(symlink([0x61, -1, 0], odd.path) == 0)
+            var error = await expectFileError(.invalidArgument) { try await io.destination(ofSymbolicLink: folder) }
+            #expect(error?.remedy?.contains("symbolic link") == true)
+            error = await expectFileError(.invalidPath) { try await io.destination(ofSymbolicLink: odd) }
+            #expect(error?.path == odd.path && error?.remedy != nil)
+            await expectFileError(.notFound) {
+                try await io.destination(ofSymbolicLink: folder.appending(path: "none"))
+            }
+        }
+    }
+
+    @Test func `a link that never ends ends with an error`() async throws {
+        var calls = SystemCalls.system
+        calls.metadata.readLink = { _, buffer in buffer.count }
+        calls.metadata.resolve = { _, _ in -Int(ERANGE) }
+        try await withIO(calls: calls) { io, folder in
+            await expectFileError(.invalidArgument) { try await io.destination(ofSymbolicLink: folder) }
+            await expectFileError(.invalidArgument) { try await io.resolve(folder) }
+        }
+    }
+
+    @Test func `a second name is the same file, and takes no name that is taken`() async throws {
+        try await withIO { io, folder in
+            let (a, b, c) = (folder.appending(path: "a"), folder.appending(path: "b"), folder.appending(path: "c"))
+            let link = folder.appending(path: "link")
+            try pattern(5).write(to: a)
+            try await io.makeLink(at: b, to: a)
+            #expect(try await io.status(of: b)?.identity == io.status(of: a)?.identity)
+            let error = await expectFileError(.exists) { try await io.makeLink(at: b, to: a) }
+            #expect(error?.path == b.path)
+            #expect(error?.operation == "make link to '\(a.path)'")
+            try await io.makeSymbolicLink(at: link, to: "a")
+            try await io.makeLink(at: c, to: link)
+            #expect(try await io.status(of: c, followingLinks: false)?.kind == .file)
+            try await io.remove(c)
+            try await io.makeLink(at: c, to: link, followingLinks: false)
+            #expect(try await io.status(of: c, followingLinks: false)?.kind == .symbolicLink)
+            await expectFileError(.permissionDenied) {
+                try await io.makeLink(at: folder.appending(path: "d"), to: folder)
+            }
+            if let memoryFolder {
+                try await FileIO.shared.withTemporaryDirectory(in: memoryFolder) { other in
+                    _ = await expectFileError(.differentFileSystems) {
+                        try await io.makeLink(at: other.appending(path: "a"), to: a)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a path is resolved to one without links and dots`() async throws {
+        try await withIO { io, folder in
+            let deep = folder.appending(path: "a/b", directoryHint: .isDirectory)
+            try await io.makeDirectory(at: deep)
+            try await io.makeSymbolicLink(at: folder.appending(path: "link"), to: "a/b/..")
+            let base = try await io.resolve(folder).path
+            let found = try await io.resolve(URL(filePath: folder.path + "/./link/b"))
+            #expect(found.path == base + "/a/b")
+            #expect(try await io.resolve(deep).hasDirectoryPath)
+            let error = await expectFileError(.notFound) { try await io.resolve(folder.appending(path: "none")) }
+            #expect(error?.operation == "resolve")
+            try await io.makeSymbolicLink(at: folder.appending(path: "loop"), to: "loop")
+            await expectFileError(.tooManyLinks) { try await io.resolve(folder.appending(path: "loop")) }
+
+            // Longer than the first attempts have room for.
+            var long = folder
+            for _ in 0..<12 { long.append(path: String(repeating: "x", count: 200)) }
+            try await io.makeDirectory(at: long)
+            #expect(try await io.resolve(long).path.utf8.count > 2400)
+
+            // A folder whose name is no text.
+            #expect(mkdir(Array(folder.path.utf8CString.dropLast()) + [0x2F, -1, 0], 0o700) == 0)
+            #expect(symlink([-1, 0], folder.appending(path: "odd").path) == 0)
+            await expectFileError(.invalidPath) { try await io.resolve(folder.appending(path: "odd")) }
+        }
+    }
+}
