@@ -101,7 +101,7 @@ run() {
 
 if [[ -z $only || $only == suite ]]; then
     echo "file systems: temporary files, tmpfs ${mounted[*]%%=*} ${small[*]%%=*}"
-    run 'every file system' 'Every file system|A full file system|Files that lie'
+    run 'every file system' 'Every file system|A full file system|Files that lie|Copies on every file system'
 fi
 
 if [[ -z $only || $only == whole ]]; then
