@@ -284,18 +284,23 @@ import Testing
     }
 
     @Test func `a loop that is left while its job waits for a thread takes it out of the queue`() async throws {
+        let gate = ThreadGate()
         var calls = SystemCalls.system
         calls.inline = .missing
+        calls.open = { path, flags, mode in
+            if String(cString: path).hasSuffix("/stuck") { gate.pass() }
+            return SystemCalls.system.open(path, flags, mode)
+        }
         try await withIO(threads: 1, calls: calls) { io, folder in
             let url = folder.appending(path: "file")
             try pattern(10_000).write(to: url)
             let stream = try await url.openForReading(using: io)
-            // The thread is taken by a FIFO without a writer, so that what is read ahead stays in the queue.
-            let fifo = folder.appending(path: "fifo")
-            #expect(mkfifo(fifo.path, 0o600) == 0)
+            // The thread is taken by another file, so that what is read ahead stays in the queue.
+            let stuck = folder.appending(path: "stuck")
+            try Data().write(to: stuck)
             var iterator: FileChunks.Iterator? = stream.chunks(of: 1000, readAhead: 0).makeAsyncIterator()
             #expect(try await iterator?.next()?.count == 1000)
-            let blocking = Task { try await Data(asyncContentsOf: fifo, using: io) }
+            let blocking = Task { try await Data(asyncContentsOf: stuck, using: io) }
             while io.metrics.jobsRunning == 0 { await Task.yield() }
             let waiting = Task { [iterator] in
                 var iterator = iterator
@@ -306,8 +311,7 @@ import Testing
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
             #expect(io.metrics.jobsWithdrawn == 1)
-            let descriptor = open(fifo.path, O_WRONLY)
-            close(descriptor)
+            gate.open()
             #expect(try await blocking.value.isEmpty)
         }
     }

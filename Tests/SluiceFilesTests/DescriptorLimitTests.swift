@@ -92,7 +92,8 @@ private final class FewDescriptors: Sendable {
     }
 
     @Test func `a FIFO that is being read is not waited for`() async throws {
-        let kernel = FewDescriptors(1)
+        // One for the FIFO, two for the lane that waits for it.
+        let kernel = FewDescriptors(3)
         try await withIO(threads: 4, calls: kernel.calls) { io, folder in
             let (fifo, url) = (folder.appending(path: "fifo"), folder.appending(path: "file"))
             try pattern(300).write(to: url)
@@ -100,6 +101,7 @@ private final class FewDescriptors: Sendable {
             async let read = Data(asyncContentsOf: fifo, using: io)
             // Returns when the reader has opened it, and holds it open.
             let writer = await offPool { Foundation.open(fifo.path, O_WRONLY) }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
             await expectFileError(.tooManyOpenFiles) { try await Data(asyncContentsOf: url, using: io) }
             Foundation.close(writer)
             #expect(try await read.isEmpty)

@@ -112,18 +112,27 @@ extension FaultedOperation {
             defer { Foundation.close(descriptor) }
             try expectSame(await io.readToEnd(descriptor: descriptor, name: url.path), pattern(300))
         },
-        Self("wait for a pipe that is full, and for one that is empty") { io, folder in
+        Self("write to a pipe that has room, and read it") { io, folder in
             var ends: [CInt] = [0, 0]
             _ = pipe(&ends)
             let (reader, writer) = (ends[0], ends[1])
-            _ = fcntl(reader, F_SETFL, O_NONBLOCK)
-            _ = fcntl(writer, F_SETFL, O_NONBLOCK)
             defer { Foundation.close(reader) }
             do {
                 defer { Foundation.close(writer) }
                 try await io.write(pattern(900), toDescriptor: writer, name: folder.path + "/pipe")
             }
             try expectSame(await io.readToEnd(descriptor: reader, name: folder.path + "/pipe"), pattern(900))
+        },
+        Self("write to a file that is not ready, and read it") { io, folder in
+            let path = folder.path + "/file"
+            let writer = open(path, O_WRONLY | O_CREAT, 0o600)
+            let reader = open(path, O_RDONLY)
+            defer {
+                Foundation.close(reader)
+                Foundation.close(writer)
+            }
+            try await io.write(pattern(900), toDescriptor: writer, name: path)
+            try expectSame(await io.readToEnd(descriptor: reader, name: path), pattern(900))
         }.denyingOnce([.write: EAGAIN, .read: EAGAIN]),
     ]
 }

@@ -152,6 +152,20 @@ final class TestPipe: Sendable {
         }
     }
 
+    @Test func `those who wait for a number that became a regular file's are told`() async throws {
+        try await withIO { io, folder in
+            let old = TestPipe()
+            let number = old.reading
+            let stale = Task { try await io.waitUntilReady(number, .reading, "old", watching: true) }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            let file = open(folder.appending(path: "file").path, O_RDWR | O_CREAT, 0o600)
+            #expect(dup2(file, number) == number)
+            close(file)
+            let error = await expectFileError(.invalidArgument) { try await stale.value }
+            #expect(error?.systemError == EBADF)
+        }
+    }
+
     @Test(arguments: Poller.allCases) func `a number that is not open is an error at once`(poller: Poller) async throws
     {
         try await withIO(calls: poller.calls) { io, _ in

@@ -37,6 +37,8 @@ final class ChunkReader: Sendable {
     private let size: Int
     private let readAhead: Int
     private let state: Mutex<State>
+    /// The file, if the readiness lane reads it: chunk by chunk as they are asked for, without a job.
+    private let waitedFor: Mutex<OpenFile?>
 
     /// A job that has read as much lets others have the thread, and goes to the end of the queue.
     private static var mostPerJob: Int { 4 << 20 }
@@ -45,6 +47,7 @@ final class ChunkReader: Sendable {
         self.io = io
         self.size = size
         self.readAhead = readAhead
+        if case .file(let file) = source, file.isWaitedFor { waitedFor = Mutex(file) } else { waitedFor = Mutex(nil) }
         // What may be read ahead is known once the file is open.
         state = Mutex(State(chunks: ReadAhead(depth: 0), source: source))
     }
@@ -58,9 +61,35 @@ final class ChunkReader: Sendable {
             abandon()
             throw error
         }
+        if let file = waitedFor.withLock({ $0 }) { return try await nextOnceReady(file) }
         if let answer = answer({ $0.take() }) { return try answer.get() }
         if let chunk = readInline() { return chunk }
-        return try await withTaskCancellationHandler {
+        do {
+            return try await nextFromJob(isolation: isolation)
+        } catch let opened as OpenedToWaitFor {
+            waitedFor.withLock { $0 = opened.file }
+            return try await nextOnceReady(opened.file)
+        }
+    }
+
+    /// A chunk of a FIFO or its like, which takes no job.
+    private func nextOnceReady(_ file: OpenFile) async throws -> Data? {
+        do {
+            let chunk = try await file.readWhenReady(upToCount: size)
+            if chunk.count < size {
+                waitedFor.withLock { $0 = nil }
+                try? await file.close()
+            }
+            return chunk.isEmpty ? nil : chunk
+        } catch {
+            waitedFor.withLock { $0 = nil }
+            try? await file.close()
+            throw error
+        }
+    }
+
+    private func nextFromJob(isolation: isolated (any Actor)?) async throws -> Data? {
+        try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 if let answer = answer({ $0.ask(continuation) }) { continuation.resume(with: answer) }
             }
@@ -114,9 +143,10 @@ final class ChunkReader: Sendable {
             defer { state.source = .closed }
             return (state.job, (state.source, state.chunks.abandon()))
         }
+        let droppedFile = waitedFor.withLock { $0.take() }
         if let job { cancel(job) }
         // The file closes itself, on a lane, when a job that is running has let go of it as well.
-        withExtendedLifetime(dropped) {}
+        withExtendedLifetime((dropped, droppedFile)) {}
     }
 
     private func cancel(_ job: ChunkJob) {
@@ -201,6 +231,7 @@ final class ChunkReader: Sendable {
         case .closed: throw CancellationError()
         case .url(let url):
             let file = OpenFile(try io.kernel.openToRead(try Path.of(url, for: "open")), io)
+            if file.isWaitedFor { throw OpenedToWaitFor(file: file) }
             state.withLock { state in
                 guard case .url = state.source else { return }  // abandoned meanwhile
                 state.source = .file(file)
@@ -216,6 +247,11 @@ final class ChunkReader: Sendable {
     fileprivate func refuse(_ error: any Error) {
         arrived(nil, .failure(error), mayGoOn: false).rest.finish()
     }
+}
+
+/// What the first job says of a FIFO or its like: no job reads it.
+private struct OpenedToWaitFor: Error {
+    let file: OpenFile
 }
 
 extension OpenFile {

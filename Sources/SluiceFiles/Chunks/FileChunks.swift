@@ -23,7 +23,7 @@ extension URL {
     /// - Only of a regular file that states a size is anything read ahead: a FIFO, a terminal and some files of /proc block
     ///   for as long as somebody else likes, and what was read of them is gone for others.
     ///
-    /// Chunks of a FIFO come when they are full or at the end, and a chunk that is awaited holds a thread of `io` meanwhile.
+    /// Chunks of a FIFO come when they are full or at the end; one that is awaited holds no thread.
     ///
     /// - Cancellation: the next chunk throws `CancellationError`, and the file is closed. A chunk that is being read when the
     ///   task is cancelled may still come. An iteration that was cancelled is over.

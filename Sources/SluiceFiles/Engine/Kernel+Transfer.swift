@@ -50,12 +50,14 @@ extension Kernel {
         let most = limit == .max ? limit : limit + 1
         let buffer = try read(
             descriptor, upToCount: most, expected: expected == .max ? expected : expected + 1, path, cancellation)
-        if buffer.count > limit {
-            throw FileError(
-                code: .limitExceeded, operation: "read", path: path,
-                remedy: "It holds more than the \(limit) bytes allowed: raise `limit`, or read it in chunks.")
-        }
+        if buffer.count > limit { throw Self.excess(over: limit, path) }
         return buffer
+    }
+
+    static func excess(over limit: Int, _ path: String) -> FileError {
+        FileError(
+            code: .limitExceeded, operation: "read", path: path,
+            remedy: "It holds more than the \(limit) bytes allowed: raise `limit`, or read it in chunks.")
     }
 
     // MARK: Writing

@@ -68,6 +68,8 @@ extension FileError.Code {
 
     /// The device or the network failed to read or write.
     public static let inputOutput = Self("the device failed")
+    /// The task was cancelled when a part of the bytes had been written already; `bytesWritten` says how many.
+    public static let cancelled = Self("it was cancelled")
     /// The reader of the pipe has gone.
     public static let brokenPipe = Self("the reader has gone")
     /// The file system has no such operation.

@@ -6,7 +6,8 @@
 ///         print(error)   // could not write '/data/song.mp3': No space left on device (ENOSPC). Free some space …
 ///     }
 ///
-/// A cancelled operation throws `CancellationError`, never a `FileError`.
+/// A cancelled operation throws `CancellationError`, but for one: a write to a pipe or its like that had put out a part of its
+/// bytes says how many, with ``Code/cancelled``.
 public struct FileError: Error, Sendable, Hashable {
     /// What kind of failure it is, for programs.
     public var code: Code

@@ -82,7 +82,7 @@ final class ReadinessStorage: Sendable {
         guard case .set(let entry, let isNew) = change, let poller = state.poller else { return [] }
         let result = poller.set(entry, isNew: isNew)
         if result == 0 { return [] }
-        if isNew || (result != -ENOENT && result != -EBADF) {
+        if isNew || !Self.isAnotherFile(result) {
             return [Woken(waiters: state.machine.refused(entry.descriptor), outcome: .refused(-result))]
         }
         // The number was closed while others waited for it, and is another file's now, or nobody's.
@@ -90,6 +90,12 @@ final class ReadinessStorage: Sendable {
         let told = Woken(waiters: stale, outcome: .refused(EBADF))
         guard let next else { return [told] }
         return [told] + apply(next, of: newcomer, &state)
+    }
+
+    /// Whether arming a registration anew failed since its number is closed, or another file's: one that has no registration, or
+    /// cannot have one.
+    private static func isAnotherFile(_ result: CInt) -> Bool {
+        [-ENOENT, -EBADF, -EPERM].contains(result)
     }
 
     /// Arms for those who still wait, or lets go of what nobody waits for. Returns who is to be told that this failed.
@@ -100,7 +106,7 @@ final class ReadinessStorage: Sendable {
         case .set(let entry, let isNew):
             let result = state.poller?.set(entry, isNew: isNew) ?? 0
             if result < 0 {
-                let error = result == -ENOENT ? EBADF : -result
+                let error = !isNew && Self.isAnotherFile(result) ? EBADF : -result
                 return Woken(waiters: state.machine.refused(entry.descriptor), outcome: .refused(error))
             }
         }

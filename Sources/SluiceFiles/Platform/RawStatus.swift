@@ -41,6 +41,7 @@ package struct RawStatus: Sendable, Hashable {
 
     package var isDirectory: Bool { kind == UInt32(S_IFDIR) }
     package var isRegularFile: Bool { kind == UInt32(S_IFREG) }
+    package var isFIFO: Bool { kind == UInt32(S_IFIFO) }
     package var isSymbolicLink: Bool { kind == UInt32(S_IFLNK) }
     package var permissions: UInt32 { mode & 0o7777 }
 

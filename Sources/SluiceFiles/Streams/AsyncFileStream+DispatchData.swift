@@ -11,6 +11,7 @@ extension AsyncFileStream where Mode == WriteMode {
         // The regions stay where they are for as long as the data lives, and that is until the job has ended or will
         // never begin.
         defer { withExtendedLifetime(data) {} }
+        if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(BorrowedBytes(pieces: pieces))]) }
         try await file.io.run { [file, borrowed = BorrowedBytes(pieces: pieces)] _ in
             try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
         }

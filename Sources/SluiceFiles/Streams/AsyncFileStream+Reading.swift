@@ -7,15 +7,17 @@ public import Foundation
 extension AsyncFileStream where Mode == ReadMode {
     /// Reads the next bytes: `count` of them, fewer only at the end of the file, and none once that is reached.
     ///
-    /// A FIFO or terminal is waited for until the bytes are there or its writers are gone, and holds a thread meanwhile.
-    /// Memory is bounded by what arrives, not by `count`. See read(2).
+    /// A FIFO or terminal is waited for until the bytes are there or its writers are gone, without a thread; a FIFO without a
+    /// writer, until the first one has come. Memory is bounded by what arrives, not by `count`. See read(2).
     ///
     /// - Cancellation: leaves the queue at once, or stops between two system calls, with `CancellationError`; in the second
-    ///   case the bytes read until then are lost to the stream.
+    ///   case the bytes read until then are lost to the stream. A FIFO or terminal is left at once, and nothing is lost: the
+    ///   next read begins with what this one had taken.
     /// - Failure: a ``FileError``.
     public borrowing func read(upToCount count: Int) async throws -> Data {
         precondition(count >= 0, "A count is not negative.")
         try Task.checkCancellation()
+        if file.isWaitedFor { return try await file.readWhenReady(upToCount: count) }
         let start = file.io.readInline(file, upToCount: count)
         if start.count == count { return start }
         let rest = try await file.io.run { [file, count = count - start.count] cancellation in
@@ -32,6 +34,9 @@ extension AsyncFileStream where Mode == ReadMode {
     /// - Failure: a ``FileError``, among them ``FileError/Code/limitExceeded`` when more than `limit` bytes are left.
     public borrowing func readToEnd(limit: Int = FileIO.defaultReadLimit) async throws -> Data {
         precondition(limit >= 0, "A limit is not negative.")
+        if file.isWaitedFor {
+            return try await file.readWhenReady { try await $0.readToEnd(limit: limit, after: &$1) }
+        }
         return try await file.io.run { [file] cancellation in
             let bytes = try file.io.kernel.readToEnd(
                 file.descriptor, limit: limit, expected: file.expectedSize, file.path, cancellation)

@@ -10,9 +10,11 @@ extension AsyncFileStream where Mode == WriteMode {
     ///     try await stream.write(data)
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`, and no byte was written. Once begun, it goes on to
-    ///   the last byte or the first failure.
+    ///   the last byte or the first failure. A FIFO or terminal, which may have no room for as long as others like, is left at
+    ///   once: with `CancellationError` if no byte was written, else with a ``FileError`` of ``FileError/Code/cancelled``.
     /// - Failure: a ``FileError`` whose `bytesWritten` says how many bytes of this call were put out. See write(2).
     public borrowing func write(_ data: Data) async throws {
+        if file.isWaitedFor { return try await file.writeWhenReady([.data(data)]) }
         try await file.io.run { [file] _ in
             try data.withUnsafeBytes { try file.io.kernel.write(file.descriptor, $0, file.path) }
         }
@@ -24,6 +26,7 @@ extension AsyncFileStream where Mode == WriteMode {
     ///
     /// Cancellation and failure as in `write(_:)` with one `Data`; `bytesWritten` counts over all chunks.
     public borrowing func write(_ chunks: [Data]) async throws {
+        if file.isWaitedFor { return try await file.writeWhenReady(chunks.piecesToWrite) }
         try await file.io.run { [file] _ in
             try chunks.withGatheredBytes { try file.io.kernel.write(file.descriptor, pieces: $0, file.path) }
         }
@@ -36,6 +39,7 @@ extension AsyncFileStream where Mode == WriteMode {
         // The span borrows its owner until this function returns, and this function returns only once the job has ended
         // or will never begin.
         let borrowed = bytes.withUnsafeBytes { BorrowedBytes(pieces: [$0]) }
+        if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(borrowed)]) }
         try await file.io.run { [file] _ in
             try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
         }

@@ -1,5 +1,3 @@
-internal import CSluiceFiles
-
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
@@ -72,7 +70,7 @@ extension URL {
     ///     let data = try await stream.readToEnd()
     ///     try await stream.close()
     ///
-    /// A FIFO waits for its writer, and holds a thread of `io` meanwhile. See open(2).
+    /// A FIFO is opened at once, and read once its first writer has come; neither holds a thread. See open(2), fifo(7).
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun it is awaited, and a stream that was
     ///   opened is returned.
@@ -96,11 +94,11 @@ extension URL {
     /// A lock is for regular files alone. A FIFO, device, socket or folder at the path is ``FileError/Code/notRegularFile``,
     /// a symbolic link is not followed and is ``FileError/Code/tooManyLinks``; neither is waited for or changed.
     ///
-    /// Without a lock a FIFO can be opened too; it waits for its reader, and holds a thread of `io` meanwhile. See open(2),
-    /// flock(2).
+    /// Without a lock a FIFO can be opened too. It waits for its reader, without a thread: the system has no way to be told of a
+    /// reader, so the FIFO is tried again and again, up to 20 times in a second. See open(2), flock(2), fifo(7).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun it is awaited, and a stream that was
-    ///   opened is returned.
+    /// - Cancellation: leaves the queue, or the wait for a FIFO's reader, at once with `CancellationError`. Once begun it is
+    ///   awaited, and a stream that was opened is returned.
     /// - Failure: a ``FileError``.
     ///
     /// - Parameters:
@@ -113,43 +111,14 @@ extension URL {
         using io: FileIO = .shared
     ) async throws -> AsyncFileStream<WriteMode> {
         let path = try Path.of(self, for: "open")
-        let file = try await io.run { _ in
-            OpenFile(try io.kernel.openToWrite(path, opening, permissions.rawValue, lock), io)
-        }
-        return AsyncFileStream(file)
-    }
-}
-
-extension Kernel {
-    func openToRead(_ path: String) throws(FileError) -> OpenedFile {
-        let opened = try withStatus(try open(path, O_RDONLY), path)
-        if opened.status.isDirectory {
-            closeQuietly(opened.descriptor)
-            throw FileError(operation: "open", path: path, systemError: EISDIR)
-        }
-        return opened
-    }
-
-    fileprivate func openToWrite(
-        _ path: String, _ opening: WriteOpening, _ permissions: UInt32, _ lock: FileLock?
-    ) throws(FileError) -> OpenedFile {
-        var flags = O_WRONLY | O_CREAT
-        switch opening {
-        case .truncate: flags |= lock == nil ? O_TRUNC : 0
-        case .append: flags |= O_APPEND
-        case .createNew: flags |= O_EXCL
-        }
-        guard lock != nil else { return try withStatus(try open(path, flags, permissions: permissions), path) }
-        return try openLocked(
-            path, flags: flags, permissions: permissions, truncating: opening == .truncate, for: "open")
-    }
-
-    private func withStatus(_ descriptor: CInt, _ path: String) throws(FileError) -> OpenedFile {
-        do {
-            return OpenedFile(descriptor: descriptor, path: path, status: try status(ofDescriptor: descriptor, path))
-        } catch {
-            closeQuietly(descriptor)
-            throw error
+        var pause = 1
+        while true {
+            let file = try await io.run { _ in
+                try io.kernel.openToWrite(path, opening, permissions.rawValue, lock).map { OpenFile($0, io) }
+            }
+            if let file { return AsyncFileStream(file) }
+            try await Task.sleep(for: .milliseconds(pause))
+            pause = min(2 * pause, 50)
         }
     }
 }

@@ -18,9 +18,10 @@ extension Data {
     ///
     /// Reads until the end, whatever size the file claims: files in /proc and /sys, files that grow while they are read and
     /// FIFOs are read whole. Memory is bounded by what arrives. Opening, reading and closing are one job on a thread of
-    /// `io`; the calling thread is never blocked. See open(2), read(2).
+    /// `io`; the calling thread is never blocked. A FIFO or terminal takes that thread only to be opened: it is waited for
+    /// without one, until its first writer has come and its last has gone. See open(2), read(2), fifo(7).
     ///
-    /// - Cancellation: leaves the queue at once, or stops between two reads, with `CancellationError`.
+    /// - Cancellation: leaves the queue or the wait at once, or stops between two reads, with `CancellationError`.
     /// - Failure: a ``FileError``, among them ``FileError/Code/limitExceeded`` when there is more than `limit`.
     ///
     /// - Parameters:
@@ -37,31 +38,51 @@ extension Data {
             self = data
             return
         }
-        self = try await io.run { [kernel = io.kernel, inline = io.inline] cancellation in
-            try kernel.readFile(path, limit: limit, inline, cancellation)
+        let contents = try await io.run { [io] cancellation in
+            try io.kernel.readFile(path, limit: limit, io, cancellation)
+        }
+        switch contents {
+        case .whole(let data): self = data
+        case .waitedFor(let file):
+            do {
+                self = try await file.readWhenReady { try await $0.readToEnd(limit: limit, after: &$1) }
+            } catch {
+                try? await file.close()
+                throw error
+            }
+            try await file.close()
         }
     }
 }
 
+/// What the job that opened a file gives back.
+enum FileContents: Sendable {
+    case whole(Data)
+    /// A FIFO or its like, open and not read yet.
+    case waitedFor(OpenFile)
+}
+
 extension Kernel {
-    /// Opens, reads to the end and closes. Tells the inline lane if the next file in this folder may be one for it.
+    /// Opens, reads to the end and closes, unless it is to be waited for. Tells the inline lane if the next file in this folder may
+    /// be one for it.
     func readFile(
-        _ path: String, limit: Int, _ inline: InlineLane, _ cancellation: borrowing Cancellation
-    ) throws -> Data {
-        let descriptor = try open(path, O_RDONLY, for: "open", isBrief: true)
+        _ path: String, limit: Int, _ io: FileIO, _ cancellation: borrowing Cancellation
+    ) throws -> FileContents {
+        let opened = try openWithoutWaiting(path, O_RDONLY, isBrief: true)
+        let descriptor = opened.descriptor
+        if !opened.status.isRegularFile { brief.keep(descriptor) }
+        if opened.isWaitedFor { return .waitedFor(OpenFile(opened, io)) }
         let bytes: ReadBuffer
         do {
+            io.inline.learn(path, descriptor, opened.status, self)
             // A hint for the first allocation, no more.
-            let status = try status(ofDescriptor: descriptor, path)
-            if !status.isRegularFile { brief.keep(descriptor) }
-            inline.learn(path, descriptor, status, self)
-            let size = status.size
+            let size = opened.status.size
             bytes = try readToEnd(descriptor, limit: limit, expected: Int(clamping: max(0, size)), path, cancellation)
         } catch {
             closeQuietly(descriptor)
             throw error
         }
         try close(descriptor, path)
-        return bytes.data()
+        return .whole(bytes.data())
     }
 }

@@ -116,6 +116,11 @@ extension FaultedOperation {
         case (_, EINTR), (.read, EAGAIN), (.write, EAGAIN), (.writeVector, EAGAIN): true
         // The inline lane reports nothing: another lane begins anew.
         case (.inlineOpen, _), (.inlineRead, _), (.inlineIsLocal, _): true
+        // The readiness lane waits and tries again; without calls that do not wait, it opens the file once more.
+        case (.readinessRead, EAGAIN), (.readinessWrite, EAGAIN): true
+        case (.readinessRead, EOPNOTSUPP), (.readinessWrite, EOPNOTSUPP): true
+        // Nothing depends on the flag that it takes away.
+        case (.readinessSetFlags, _): true
         // A file system that has no such operation: see `Kernel.syncFolder`.
         case (.syncFolder, EINVAL): true
         // link(2) and unlink(2) in its place.
@@ -218,7 +223,9 @@ extension FaultedOperation {
             return
         }
         var outcome = Outcome(fault: fault, error: nil, calls: calls)
-        let isBelieved = believed[fault.call]?.contains(fault.error) == true
+        // A lease on a file: what exists is opened once more, to wait for its end.
+        let isLease = fault.call == .open && fault.error == EWOULDBLOCK
+        let isBelieved = believed[fault.call]?.contains(fault.error) == true || isLease
         let isIgnored = ignored[fault.call].map { $0?.contains(fault.ordinal) ?? true } == true
         switch result {
         case .success:
@@ -273,7 +280,9 @@ private final class Ledger: Sendable {
 
 extension Call {
     /// Whether its result is a new descriptor.
-    var opensDescriptor: Bool { [.open, .openAt, .inlineOpen].contains(self) }
+    var opensDescriptor: Bool {
+        [.open, .openAt, .inlineOpen, .readinessMakeQueue, .readinessMakeWakeup, .readinessReopen].contains(self)
+    }
 }
 
 extension FileError {

@@ -1,0 +1,418 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import TestSupport
+import Testing
+
+/// Makes a FIFO in a folder.
+func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
+    let url = folder.appending(path: name)
+    precondition(mkfifo(url.path, 0o600) == 0)
+    return url
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `FIFOs` {
+    // MARK: Reading
+
+    @Test func `a FIFO is opened at once, and read once its first writer has come`() async throws {
+        try await withIO(threads: 1) { io, folder in
+            let url = makeFIFO(folder)
+            let stream = try await url.openForReading(using: io)
+            #expect(io.metrics.jobsFinished == 1)
+            let read = Task { [box = Mutex<AsyncFileStream<ReadMode>?>(stream)] in
+                let stream = box.withLock { $0.take() }!
+                let data = try await stream.readToEnd()
+                try await stream.close()
+                return data
+            }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            let writer = open(url.path, O_WRONLY | O_NONBLOCK)
+            #expect(writer >= 0)
+            #expect(write(writer, "hello", 5) == 5)
+            close(writer)
+            #expect(try await read.value == Data("hello".utf8))
+            #expect(io.metrics.jobsFinished == 1, "nothing but the opening ran on the pool")
+            #expect(io.metrics.completions.readiness == 1)
+            #expect(io.metrics.readinessWaits == 0)
+        }
+    }
+
+    @Test func `a writer that comes and goes without a byte is the end`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let read = Task { try await Data(asyncContentsOf: url, using: io) }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            let writer = open(url.path, O_WRONLY | O_NONBLOCK)
+            close(writer)
+            let data = try await read.value
+            #expect(data.isEmpty)
+        }
+    }
+
+    @Test func `a writer that comes and goes between a read and the look after it loses no byte`() async throws {
+        let path = Mutex("")
+        var calls = SystemCalls.system
+        calls.readiness.read = { descriptor, buffer, manner in
+            let result = SystemCalls.system.readiness.read(descriptor, buffer, manner)
+            let path = path.withLock { path in
+                defer { path = "" }
+                return path
+            }
+            if !path.isEmpty {
+                #expect(result == 0)
+                let writer = open(path, O_WRONLY | O_NONBLOCK)
+                #expect(Foundation.write(writer, "late", 4) == 4)
+                close(writer)
+            }
+            return result
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = makeFIFO(folder)
+            path.withLock { $0 = url.path }
+            let data = try await Data(asyncContentsOf: url, using: io)
+            #expect(data == Data("late".utf8))
+        }
+    }
+
+    @Test func `after the end, the next writer can be read too`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let stream = try await url.openForReading(using: io)
+            for text in ["one", "two"] {
+                let writer = open(url.path, O_WRONLY | O_NONBLOCK)
+                #expect(write(writer, text, 3) == 3)
+                close(writer)
+                #expect(try await stream.readToEnd() == Data(text.utf8))
+                #expect(try await stream.read(upToCount: 5).isEmpty)
+            }
+            try await stream.close()
+        }
+    }
+
+    @Test func `a read waits for as many bytes as it asks for, and gives fewer only at the end`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            try await url.withFileForReading(using: io) { stream in
+                let writer = open(url.path, O_WRONLY | O_NONBLOCK)
+                #expect(write(writer, "abc", 3) == 3)
+                let start = try await stream.read(upToCount: 2)
+                #expect(start == Data("ab".utf8))
+                let more = Task {
+                    while io.metrics.readinessWaits < 1 { await Task.yield() }
+                    #expect(Foundation.write(writer, "d", 1) == 1)
+                    while io.metrics.readinessWaits < 1 { await Task.yield() }
+                    close(writer)
+                }
+                #expect(try await stream.read(upToCount: 4) == Data("cd".utf8))
+                await more.value
+                #expect(try await stream.read(upToCount: 4).isEmpty)
+                #expect(try await stream.read(upToCount: 0).isEmpty)
+            }
+        }
+    }
+
+    @Test func `a limit is kept, and what was read until then is not lost to the stream`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let stream = try await url.openForReading(using: io)
+            let writer = open(url.path, O_WRONLY | O_NONBLOCK)
+            #expect(write(writer, "0123456789", 10) == 10)
+            let error = await expectFileError(.limitExceeded) { try await stream.readToEnd(limit: 4) }
+            #expect(error?.path == url.path)
+            close(writer)
+            #expect(try await stream.read(upToCount: 3) == Data("012".utf8))
+            #expect(try await stream.read(upToCount: 1) == Data("3".utf8))
+            #expect(try await stream.readToEnd() == Data("456789".utf8))
+            try await stream.close()
+        }
+    }
+
+    // MARK: Writing
+
+    @Test func `an open for writing waits for the reader without a thread`() async throws {
+        try await withIO(threads: 1) { io, folder in
+            let url = makeFIFO(folder)
+            let file = folder.appending(path: "file")
+            try pattern(10).write(to: file)
+            let opened = Task { try await url.withFileForWriting(using: io) { try await $0.write(pattern(3)) } }
+            // The one thread is free between two looks: others use it.
+            for _ in 0..<20 {
+                let read = try await Data(asyncContentsOf: file, using: io)
+                #expect(read == pattern(10))
+            }
+            #expect(try await Data(asyncContentsOf: url, using: io) == pattern(3))
+            try await opened.value
+        }
+    }
+
+    @Test func `a cancelled open for writing ends, and leaves nothing open`() async throws {
+        let refused = AsyncStream.makeStream(of: Void.self)
+        var calls = SystemCalls.system
+        calls.open = { path, flags, mode in
+            let result = SystemCalls.system.open(path, flags, mode)
+            if result == -ENXIO { refused.continuation.yield() }
+            return result
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = makeFIFO(folder)
+            let open = Task { try await url.withFileForWriting(using: io) { _ in } }
+            var refusals = refused.stream.makeAsyncIterator()
+            await refusals.next()
+            await refusals.next()
+            open.cancel()
+            await #expect(throws: CancellationError.self) { try await open.value }
+            #expect(io.metrics.openFiles == 0)
+        }
+    }
+
+    @Test func `ENXIO of what is no FIFO is an error`() async throws {
+        try await withIO(calls: .failing(.open, with: ENXIO)) { io, folder in
+            let url = folder.appending(path: "file")
+            await expectFileError(.notRegularFile) { try await url.openForWriting(using: io).close() }
+            try Data().write(to: url)
+            await expectFileError(.notRegularFile) { try await url.openForWriting(using: io).close() }
+        }
+    }
+
+    @Test func `more than the FIFO holds is written as its reader makes room, in all forms of writing`() async throws {
+        try await withIO(threads: 1) { io, folder in
+            let url = makeFIFO(folder)
+            async let read = Data(asyncContentsOf: url, using: io)
+            try await url.withFileForWriting(using: io) { stream in
+                try await stream.write(pattern(300_000))
+                try await stream.write((0..<300).map { pattern(700, seed: UInt8($0 % 250)) } + [pattern(100_000)])
+                let bytes = [UInt8](pattern(200_000))
+                try await stream.write(bytes.span.bytes)
+                try await stream.write(bytes.withUnsafeBytes { DispatchData(bytes: $0) })
+                try await stream.write(Data())
+                try await stream.write([])
+            }
+            var expected = pattern(300_000)
+            for index in 0..<300 { expected += pattern(700, seed: UInt8(index % 250)) }
+            expected += pattern(100_000) + pattern(200_000) + pattern(200_000)
+            #expect(same(try await read, expected))
+            #expect(io.metrics.completions.readiness == 7)
+        }
+    }
+
+    @Test func `a reader that goes is a broken pipe, with the bytes that were put out, and no signal`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let reader = open(url.path, O_RDONLY | O_NONBLOCK)
+            let stream = try await url.openForWriting(using: io)
+            let write = Task { [box = Mutex<AsyncFileStream<WriteMode>?>(stream)] in
+                let stream = box.withLock { $0.take() }!
+                do {
+                    try await stream.write(pattern(100_000))
+                    Issue.record("nothing was thrown")
+                } catch let error as FileError {
+                    #expect(error.code == .brokenPipe && error.path == url.path)
+                    #expect(error.bytesWritten == 65_536)
+                }
+                // At once, on the thread of this task.
+                let error = await expectFileError(.brokenPipe) { try await stream.write(pattern(1)) }
+                #expect(error?.bytesWritten == 0)
+                try await stream.close()
+            }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            close(reader)
+            try await write.value
+        }
+    }
+
+    // MARK: Cancellation
+
+    @Test func `a cancelled read ends at once and loses no byte`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let stream = try await url.openForReading(using: io)
+            let writer = open(url.path, O_WRONLY | O_NONBLOCK)
+            #expect(write(writer, "abc", 3) == 3)
+            let shared = Shared(stream)
+            let read = Task { try await shared.read(upToCount: 10) }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            read.cancel()
+            await #expect(throws: CancellationError.self) { try await read.value }
+            #expect(io.metrics.readinessWaits == 0)
+            #expect(write(writer, "def", 3) == 3)
+            close(writer)
+            #expect(try await shared.read(upToCount: 10) == Data("abcdef".utf8))
+            try await shared.close()
+        }
+    }
+
+    @Test func `a cancelled write says how many bytes it put out`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let reader = open(url.path, O_RDONLY | O_NONBLOCK)
+            let stream = try await url.openForWriting(using: io)
+            let write = Task { [box = Mutex<AsyncFileStream<WriteMode>?>(stream)] in
+                let stream = box.withLock { $0.take() }!
+                var written = 0
+                do {
+                    try await stream.write([pattern(50_000), pattern(50_000, seed: 1)])
+                    Issue.record("nothing was thrown")
+                } catch let error as FileError {
+                    #expect(error.code == .cancelled && error.path == url.path, "\(error)")
+                    written = error.bytesWritten
+                }
+                // Of this one nothing was put out.
+                await #expect(throws: CancellationError.self) { try await stream.write(pattern(1)) }
+                try await stream.close()
+                return written
+            }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            write.cancel()
+            let written = try await write.value
+            #expect(written > 50_000 && written <= 65_536)
+            var bytes = [UInt8](repeating: 0, count: 100_000)
+            #expect(Foundation.read(reader, &bytes, 100_000) == written)
+            let all = pattern(50_000) + pattern(50_000, seed: 1)
+            #expect(same(Data(bytes.prefix(written)), all.prefix(written)))
+            close(reader)
+        }
+    }
+
+    @Test func `a cancelled whole read leaves nothing open`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let read = Task { try await Data(asyncContentsOf: url, using: io) }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            read.cancel()
+            await #expect(throws: CancellationError.self) { try await read.value }
+            // The lane has an epoll and a wake-up.
+            #expect(io.metrics.openFiles == 2)
+        }
+    }
+
+    @Test func `a shutdown ends the wait for a FIFO`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let read = Task { try await Data(asyncContentsOf: url, using: io) }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            await io.shutdown()
+            await expectFileError(.shutDown) { try await read.value }
+        }
+    }
+
+    // MARK: Chunks
+
+    @Test func `chunks of a FIFO come full, and take no job but the opening`() async throws {
+        try await withIO(threads: 1) { io, folder in
+            let url = makeFIFO(folder)
+            async let written: Void = url.withFileForWriting(using: io) { try await $0.write(pattern(200_000)) }
+            var chunks: [Data] = []
+            for try await chunk in url.chunks(of: 4096, using: io) { chunks.append(chunk) }
+            try await written
+            #expect(chunks.dropLast().allSatisfy { $0.count == 4096 } && chunks.count == 49)
+            #expect(same(Data(chunks.joined()), pattern(200_000)))
+            #expect(io.metrics.completions.readiness == 50)
+        }
+    }
+
+    @Test func `chunks of an open FIFO come too, and a cancelled loop closes it`() async throws {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let stream = try await url.openForReading(using: io)
+            let writer = open(url.path, O_WRONLY | O_NONBLOCK)
+            #expect(write(writer, "abcd", 4) == 4)
+            let chunks = stream.chunks(of: 3)
+            let loop = Task {
+                var seen: [Data] = []
+                for try await chunk in chunks { seen.append(chunk) }
+                return seen
+            }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            loop.cancel()
+            await #expect(throws: CancellationError.self) { try await loop.value }
+            // Nobody reads it any more.
+            while SystemCalls.system.readiness.readiness(writer) & CInt(Readiness.failed.rawValue) == 0 {
+                await Task.yield()
+            }
+            close(writer)
+        }
+    }
+
+    // MARK: Opening
+
+    @Test func `a regular file is opened without waiting for anybody, and keeps no flag of that`() async throws {
+        let opened = Mutex<CInt>(-1)
+        var calls = SystemCalls.system
+        calls.open = { path, flags, mode in
+            #expect(flags & O_NONBLOCK != 0)
+            let result = SystemCalls.system.open(path, flags, mode)
+            opened.withLock { $0 = result }
+            return result
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            for opening in [WriteOpening.truncate, .append] {
+                try await url.withFileForWriting(opening, using: io) { _ in
+                    let flags = fcntl(opened.withLock { $0 }, F_GETFL)
+                    #expect(flags & O_NONBLOCK == 0)
+                    #expect((flags & O_APPEND != 0) == (opening == .append))
+                }
+            }
+            try await url.withFileForReading(using: io) { _ in
+                #expect(fcntl(opened.withLock { $0 }, F_GETFL) & O_NONBLOCK == 0)
+            }
+        }
+    }
+
+    @Test func `a file that another process has a lease on is waited for as before`() async throws {
+        let flagsSeen = Mutex<[CInt]>([])
+        var calls = SystemCalls.system
+        calls.open = { path, flags, mode in
+            flagsSeen.withLock { $0.append(flags & O_NONBLOCK) }
+            return flags & O_NONBLOCK != 0 ? -EWOULDBLOCK : SystemCalls.system.open(path, flags, mode)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10).write(to: url)
+            #expect(try await Data(asyncContentsOf: url, using: io) == pattern(10))
+            #expect(flagsSeen.withLock { $0 } == [O_NONBLOCK, 0])
+            await expectFileError(.locked) { try await makeFIFO(folder).openForReading(using: io).close() }
+        }
+    }
+
+    @Test(arguments: ["/dev/null", "/dev/zero"]) func `a device that cannot be waited for is read on the pool`(
+        path: String
+    ) async throws {
+        try await withIO { io, _ in
+            try await URL(filePath: path).withFileForReading(using: io) { stream in
+                let count = try await stream.read(upToCount: 10).count
+                #expect(count == (path == "/dev/null" ? 0 : 10))
+            }
+            #expect(io.metrics.completions.readiness == 0)
+        }
+    }
+}
+
+/// A stream that several tasks read, one after the other.
+final class Shared: Sendable {
+    private let stream: Mutex<AsyncFileStream<ReadMode>?>
+
+    init(_ stream: consuming AsyncFileStream<ReadMode>) { self.stream = Mutex(stream) }
+
+    func read(upToCount count: Int) async throws -> Data {
+        let stream = self.stream.withLock { $0.take() }!
+        let result: Result<Data, any Error>
+        do {
+            result = .success(try await stream.read(upToCount: count))
+        } catch {
+            result = .failure(error)
+        }
+        putBack(stream)
+        return try result.get()
+    }
+
+    private func putBack(_ stream: consuming AsyncFileStream<ReadMode>) {
+        var back = Optional(stream)
+        self.stream.withLock { $0 = back.take() }
+    }
+
+    func close() async throws {
+        let stream = self.stream.withLock { $0.take() }!
+        try await stream.close()
+    }
+}
