@@ -39,7 +39,10 @@ let nioFoundation = Target.Dependency.product(name: "NIOFoundationEssentialsComp
 let targets: [Target] = [
     .target(name: "SluiceConcurrency", dependencies: [collections, heap], swiftSettings: settings),
     .target(name: "CSluiceFiles"),
-    .target(name: "SluiceFiles", dependencies: ["CSluiceFiles", collections], swiftSettings: settings),
+    // Lifetimes is experimental: the bytes of a mapped file are a span that may not outlive it, and only that says so.
+    .target(
+        name: "SluiceFiles", dependencies: ["CSluiceFiles", collections],
+        swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(name: "NativeMark", swiftSettings: settings),
     .target(name: "CSluiceRequirements"),
     .target(

@@ -1,5 +1,8 @@
 #include "internal.h"
 
+#include <limits.h>
+#include <sys/mman.h>
+
 // Random access, mapped memory, preallocation.
 
 // MARK: Positions
@@ -77,3 +80,79 @@ int csluice_advise_file(int descriptor, int64_t offset, int64_t count, enum cslu
     return -posix_fadvise(descriptor, (off_t)offset, (off_t)count, numbers[advice]);
 #endif
 }
+
+// MARK: Mapped memory
+
+int csluice_map(int descriptor, size_t count, void **address) {
+    void *mapped = mmap(NULL, count, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (mapped == MAP_FAILED) return -errno;
+    *address = mapped;
+    return 0;
+}
+
+int csluice_unmap(void *address, size_t count) { RESULT(munmap(address, count)); }
+
+/// madvise(2) wants a whole page to begin with, and completes the last one itself.
+static int advise_pages(void *address, size_t count, int advice) {
+    size_t before = (uintptr_t)address % (size_t)sysconf(_SC_PAGESIZE);
+    RESULT(madvise((char *)address - before, count + before, advice));
+}
+
+int csluice_advise_memory(void *address, size_t count, enum csluice_advice advice) {
+    static const int numbers[] = {
+        [csluice_advice_normal] = MADV_NORMAL,       [csluice_advice_sequential] = MADV_SEQUENTIAL,
+        [csluice_advice_random] = MADV_RANDOM,       [csluice_advice_needed] = MADV_WILLNEED,
+        [csluice_advice_not_needed] = MADV_DONTNEED,
+    };
+    return advise_pages(address, count, numbers[advice]);
+}
+
+int csluice_populate(void *address, size_t count) {
+#ifdef __linux__
+    // MADV_POPULATE_READ, since Linux 5.14; older headers lack it. Older kernels say EINVAL.
+    return advise_pages(address, count, 22);
+#else
+    return -ENOSYS;
+#endif
+}
+
+int csluice_touch(const void *address, size_t count) {
+    const volatile char *bytes = address;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t place = 0; place < count; place += page) (void)bytes[place];
+    if (count) (void)bytes[count - 1];
+    return 0;
+}
+
+// MARK: Memory for large reads
+
+void *csluice_memory_reserve(size_t count) {
+    const size_t huge = 2 << 20;
+    if (count > SIZE_MAX - huge) return NULL;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#ifdef MAP_NORESERVE
+    flags |= MAP_NORESERVE;
+#endif
+    char *memory = mmap(NULL, count + huge, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (memory == MAP_FAILED) return NULL;
+    size_t before = (huge - (uintptr_t)memory % huge) % huge;
+    if (before) munmap(memory, before);
+    if (before < huge) munmap(memory + before + count, huge - before);
+#ifdef MADV_HUGEPAGE
+    // Kernels without huge pages refuse, and small ones are there all the same.
+    madvise(memory + before, count, MADV_HUGEPAGE);
+#endif
+    return memory + before;
+}
+
+void csluice_memory_move(void *from, size_t count, void *into) {
+#ifdef MREMAP_FIXED
+    if (mremap(from, count, count, MREMAP_MAYMOVE | MREMAP_FIXED, into) == into) return;
+    // It may have unmapped the destination before it failed.
+    if (mmap(into, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != into) abort();
+#endif
+    memcpy(into, from, count);
+    munmap(from, count);
+}
+
+void csluice_memory_release(void *memory, size_t count) { munmap(memory, count); }

@@ -62,5 +62,24 @@ extension FaultedOperation {
             }
             try expectSame(contents(of: url), Data(count: 5) + pattern(5))
         },
+        Self("map a file", old()) { io, folder in
+            try await folder.appending(path: "file").withMappedFile(using: io) { file in
+                try await file.advise(.random)
+                try await file.prefetch()
+                try expectSame(file.bytes.withUnsafeBytes { Data($0) }, pattern(300))
+            }
+            // Where the pages cannot be had at once they are touched.
+        }.believing(.open, EWOULDBLOCK).believing(.populate, EINVAL, ENOSYS).ignoring(.close).ignoring(.unmap),
+        Self("map a file and touch it", old()) { io, folder in
+            try await folder.appending(path: "file").withMappedFile(using: io) { try await $0.prefetch() }
+        }.denying([.populate: EINVAL]).believing(.open, EWOULDBLOCK).believing(.populate, EINVAL, ENOSYS).ignoring(
+            .close
+        ).ignoring(.unmap),
+        Self("map an empty file", old("other")) { io, folder in
+            try Data().write(to: folder.appending(path: "file"))
+            try await folder.appending(path: "file").withMappedFile(using: io) { file in
+                if file.count != 0 { throw WrongResult("has bytes") }
+            }
+        }.believing(.open, EWOULDBLOCK).ignoring(.close),
     ]
 }

@@ -223,7 +223,7 @@ import Testing
 }
 
 /// The bytes of a file by fread(3). Foundation gives the first 4071 bytes of /proc/kallsyms.
-private func contentsByStandardIO(of url: URL) throws -> Data {
+func contentsByStandardIO(of url: URL) throws -> Data {
     let file = try #require(fopen(url.path, "r"))
     defer { fclose(file) }
     var all = Data()

@@ -31,3 +31,22 @@ enum csluice_advice {
 
 /// posix_fadvise(2); on Apple platforms F_RDADVISE and F_RDAHEAD, and nothing for the rest. A count of 0 is to the end.
 int csluice_advise_file(int descriptor, int64_t offset, int64_t count, enum csluice_advice advice);
+
+// Mapped memory
+/// Maps the first `count` bytes of a file for reading: mmap(2) with MAP_PRIVATE.
+int csluice_map(int descriptor, size_t count, void **address);
+int csluice_unmap(void *address, size_t count);
+/// madvise(2) for the pages that hold a range.
+int csluice_advise_memory(void *address, size_t count, enum csluice_advice advice);
+/// MADV_POPULATE_READ for the pages that hold a range: -EFAULT where a touch would be SIGBUS. -ENOSYS where there is none.
+int csluice_populate(void *address, size_t count);
+/// Reads a byte of each page of a range.
+int csluice_touch(const void *address, size_t count);
+
+// Memory for large reads
+/// So many bytes of address space, a multiple of the page size, aligned for huge pages and advised to have them; NULL if
+/// there is none. No memory is behind it until it is written to.
+void *csluice_memory_reserve(size_t count);
+/// Moves the first `count` bytes, without a copy where the system can, and releases what they were in.
+void csluice_memory_move(void *from, size_t count, void *into);
+void csluice_memory_release(void *memory, size_t count);

@@ -34,6 +34,9 @@ extension Kernel {
         while buffer.count < count {
             try cancellation.check()
             let wanted = count - buffer.count
+            guard buffer.makeRoom(atMost: wanted) else {
+                throw FileError(operation: "read", path: path, systemError: ENOMEM)
+            }
             let read = try buffer.append(atMost: wanted) { (free) throws(FileError) in
                 try self.read(descriptor, into: free, path)
             }

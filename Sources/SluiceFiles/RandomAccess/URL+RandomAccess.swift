@@ -106,8 +106,9 @@ extension Kernel {
         }
     }
 
-    private func openWithoutWaiting(
-        _ path: String, _ flags: CInt, _ permissions: UInt32
+    /// Opens without waiting for the other end of a FIFO. The descriptor has O_NONBLOCK.
+    func openWithoutWaiting(
+        _ path: String, _ flags: CInt, _ permissions: UInt32 = 0
     ) throws(FileError) -> CInt {
         do throws(FileError) {
             return try open(path, flags | O_NONBLOCK, permissions: permissions)

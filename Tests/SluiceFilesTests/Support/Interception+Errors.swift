@@ -76,6 +76,13 @@ extension Call {
                 EDQUOT, EFBIG, EINTR, EINVAL, EIO, ENODEV, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM, ESPIPE, ETXTBSY,
             ]
         case .adviseFile: [EINVAL, ESPIPE]
+        // mmap(2), munmap(2), madvise(2)
+        case .map: [EACCES, EAGAIN, EINVAL, EIO, ENFILE, ENODEV, ENOMEM, EOVERFLOW, EPERM]
+        case .unmap: [EINVAL, ENOMEM]
+        case .adviseMemory: [EAGAIN, EINVAL, EIO, ENOMEM, EPERM]
+        case .populate: [EFAULT, EHWPOISON, EINTR, EINVAL, ENOMEM, ENOSYS]
+        // It has no result.
+        case .touch: []
         // openat2(2), preadv2(2), fstatfs(2)
         case .inlineOpen: Self.open.documentedErrors + [EAGAIN, E2BIG, ENOSYS]
         case .inlineRead: Self.read.documentedErrors + [EOPNOTSUPP, ENOSYS]

@@ -37,6 +37,11 @@ enum Call: String, CaseIterable, Sendable {
     case preallocate = "randomAccess.preallocate"
     case punchHole = "randomAccess.punchHole"
     case adviseFile = "randomAccess.adviseFile"
+    case map = "randomAccess.map"
+    case unmap = "randomAccess.unmap"
+    case adviseMemory = "randomAccess.adviseMemory"
+    case populate = "randomAccess.populate"
+    case touch = "randomAccess.touch"
     case inlineOpen = "inline.open"
     case inlineRead = "inline.read"
     case inlineIsLocal = "inline.isLocal"
@@ -113,6 +118,10 @@ extension SystemCalls {
         interceptor.wrap(.preallocate, &calls.randomAccess.preallocate)
         interceptor.wrap(.punchHole, &calls.randomAccess.punchHole)
         interceptor.wrap(.adviseFile, &calls.randomAccess.adviseFile)
+        interceptor.wrap(.unmap, &calls.randomAccess.unmap)
+        interceptor.wrap(.adviseMemory, &calls.randomAccess.adviseMemory)
+        interceptor.wrap(.populate, &calls.randomAccess.populate)
+        interceptor.wrap(.touch, &calls.randomAccess.touch)
         interceptor.wrap(.inlineOpen, &calls.inline.open)
         interceptor.wrap(.inlineRead, &calls.inline.read)
         interceptor.wrap(.inlineIsLocal, &calls.inline.isLocal)
@@ -125,6 +134,9 @@ extension SystemCalls {
         }
         calls.status = { path, following, status in
             interceptor.run(.status) { real.status(path, following, &status) }
+        }
+        calls.randomAccess.map = { descriptor, count, address in
+            interceptor.run(.map) { real.randomAccess.map(descriptor, count, &address) }
         }
         calls.list = { folder, limit, entries in
             interceptor.run(.list) { real.list(folder, limit, &entries) }

@@ -17,6 +17,16 @@ package struct RandomAccessCalls: Sendable {
     package var adviseFile:
         @Sendable (_ descriptor: CInt, _ offset: Int64, _ count: Int64, _ advice: AccessAdvice) -> CInt
 
+    // MARK: Mapped memory
+
+    package typealias Memory = UnsafeMutableRawPointer
+
+    package var map: @Sendable (_ descriptor: CInt, _ count: Int, _ address: inout Memory?) -> CInt
+    package var unmap: @Sendable (_ address: Memory, _ count: Int) -> CInt
+    package var adviseMemory: @Sendable (_ address: Memory, _ count: Int, _ advice: AccessAdvice) -> CInt
+    package var populate: @Sendable (_ address: Memory, _ count: Int) -> CInt
+    package var touch: @Sendable (_ address: Memory, _ count: Int) -> CInt
+
     /// The kernel itself.
     package static let system = RandomAccessCalls(
         readAt: { csluice_pread($0, $1.baseAddress, $1.count, $2) },
@@ -25,7 +35,12 @@ package struct RandomAccessCalls: Sendable {
         setBlocking: { csluice_set_blocking($0) },
         preallocate: { csluice_preallocate($0, $1, $2, $3) },
         punchHole: { csluice_punch_hole($0, $1, $2) },
-        adviseFile: { csluice_advise_file($0, $1, $2, $3.number) }
+        adviseFile: { csluice_advise_file($0, $1, $2, $3.number) },
+        map: { csluice_map($0, $1, &$2) },
+        unmap: { csluice_unmap($0, $1) },
+        adviseMemory: { csluice_advise_memory($0, $1, $2.number) },
+        populate: { csluice_populate($0, $1) },
+        touch: { csluice_touch($0, $1) }
     )
 }
 
