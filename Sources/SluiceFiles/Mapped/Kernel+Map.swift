@@ -3,7 +3,7 @@ internal import CSluiceFiles
 extension Kernel {
     /// Opens, maps for reading and closes. Waits for nobody: a FIFO is refused.
     func map(_ path: String) throws(FileError) -> UnsafeMutableRawBufferPointer {
-        let descriptor = try openWithoutWaiting(path, O_RDONLY)
+        let descriptor = try openNonBlocking(path, O_RDONLY)
         defer { closeQuietly(descriptor) }  // Nothing was written to it.
         let status = try status(ofDescriptor: descriptor, path)
         if status.isDirectory { throw FileError(operation: "open", path: path, systemError: EISDIR) }

@@ -93,7 +93,7 @@ extension Kernel {
     /// An open of a FIFO waits for its other end, unless it is made with O_NONBLOCK. The flag is taken away again: on files
     /// that cannot say whether a read would block, io_uring fails every read of a descriptor that has it.
     func openSeekable(_ path: String, _ flags: CInt, _ permissions: UInt32 = 0) throws(FileError) -> OpenedFile {
-        let descriptor = try openWithoutWaiting(path, flags, permissions)
+        let descriptor = try openNonBlocking(path, flags, permissions)
         do throws(FileError) {
             let status = try status(ofDescriptor: descriptor, path)
             if status.isDirectory { throw FileError(operation: "open", path: path, systemError: EISDIR) }
@@ -107,7 +107,7 @@ extension Kernel {
     }
 
     /// Opens without waiting for the other end of a FIFO. The descriptor has O_NONBLOCK.
-    func openWithoutWaiting(
+    func openNonBlocking(
         _ path: String, _ flags: CInt, _ permissions: UInt32 = 0
     ) throws(FileError) -> CInt {
         do throws(FileError) {

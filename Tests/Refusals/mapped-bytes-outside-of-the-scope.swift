@@ -1,0 +1,5 @@
+// error: 'RawSpan' does not conform to protocol 'Escapable'
+func use(_ url: URL) async throws -> Int {
+    try await url.withMappedFile { file -> RawSpan in file.bytes }.byteCount  // refused
+    // instead: try await url.withMappedFile { file -> Int in file.bytes.byteCount }
+}
