@@ -151,6 +151,21 @@ private func calls(
         }
     }
 
+    @Test func `a FIFO in a folder of files is opened once, and all that its writer puts in comes out`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
+            let url = folder.appending(path: "file"), fifo = folder.appending(path: "fifo")
+            try pattern(100).write(to: url)
+            _ = try await Data(asyncContentsOf: url, using: io)
+            #expect(mkfifo(fifo.path, 0o600) == 0)
+            async let read = Data(asyncContentsOf: fifo, using: io)
+            // Waits until somebody reads. Had the FIFO been opened and closed again, this write would find nobody.
+            try await fifo.withFileForWriting(using: io) { writer in
+                for piece in 0..<5 { try await writer.write(pattern(1000, seed: UInt8(piece))) }
+            }
+            #expect(same(try await read, (0..<5).reduce(Data()) { $0 + pattern(1000, seed: UInt8($1)) }))
+        }
+    }
+
     @Test func `a cancelled task reads nothing, though all is in memory`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, folder in
             let url = folder.appending(path: "file")

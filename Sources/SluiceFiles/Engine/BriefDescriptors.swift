@@ -26,6 +26,8 @@ final class BriefDescriptors: Sendable {
     /// Those that are open, and those whose close has not returned. Changed under the lock; read without it, to spare it
     /// those who close other descriptors.
     private let count = Atomic(0)
+    /// Those of threads that must not wait, from before the open until after the close: microseconds. Without the lock.
+    private let passing = Atomic(0)
 
     /// An open that has not said yet what it got is looked at again so many times, a millisecond apart. Nobody knows whether
     /// it got something or waits for the other side of a FIFO.
@@ -57,6 +59,13 @@ final class BriefDescriptors: Sendable {
             default: return result
             }
         }
+    }
+
+    /// Runs what opens and closes a descriptor without waiting for anything. It may find none, and then does without.
+    func passing<R>(_ body: () -> R) -> R {
+        passing.add(1, ordering: .sequentiallyConsistent)
+        defer { passing.subtract(1, ordering: .sequentiallyConsistent) }
+        return body()
     }
 
     /// Closes, and tells those who wait if it was a brief one.
@@ -95,8 +104,8 @@ final class BriefDescriptors: Sendable {
         defer { storage.withLock { $0.waiting -= 1 } }
         return storage.wait { state in
             if state.ended != ended { return .ended }
-            if count.load(ordering: .relaxed) == 0 { return state.opening > 0 ? .unknown : End.none }
-            return nil
+            guard count.load(ordering: .relaxed) == 0 else { return nil }
+            return state.opening > 0 || passing.load(ordering: .sequentiallyConsistent) > 0 ? .unknown : End.none
         }
     }
 }

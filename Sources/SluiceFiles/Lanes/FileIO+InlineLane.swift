@@ -49,42 +49,47 @@ extension FileIO {
     ///
     /// Only in folders where a lane that may block found a local file system before: opening and closing there asks no other
     /// machine (NFS) and no other process (FUSE). Only regular files, and only if the read confirms the size that fstat
-    /// told. Whatever else it is, nil: another lane begins anew.
-    func contentsInline(of path: String, limit: Int) -> Data? {
+    /// told. Whatever else it is, nil: another lane begins anew. A FIFO alone is handed on open, since its writer has seen
+    /// that it was opened.
+    func contentsInline(of path: String, limit: Int) -> FileContents? {
         guard inline.isOpen, let device = inline.localFolders.device(for: path) else { return nil }
-        let descriptor = path.withCString { path in kernel.retrying { kernel.calls.inline.open(path) } }
-        guard descriptor >= 0 else {
-            if descriptor == -ENOSYS || descriptor == -EPERM { inline.localFolders.stop() }
-            inline.missed.add(1, ordering: .relaxed)
-            return nil
+        let contents = kernel.brief.passing { () -> FileContents? in
+            let descriptor = path.withCString { path in kernel.retrying { kernel.calls.inline.open(path) } }
+            guard descriptor >= 0 else {
+                if descriptor == -ENOSYS || descriptor == -EPERM { inline.localFolders.stop() }
+                return nil
+            }
+            kernel.openFiles.add(1, ordering: .relaxed)
+            var status = RawStatus()
+            let isKnown = kernel.calls.statusOfDescriptor(descriptor, &status) == 0
+            if isKnown, status.isFIFO {
+                let opened = OpenedFile(descriptor: descriptor, path: path, status: status, isWaitedFor: true)
+                return .waitedFor(OpenFile(opened, self))
+            }
+            guard isKnown, status.device == device, status.links > 0 else {
+                // Another file system was mounted over the folder, or this close is the one that frees a removed file.
+                inline.localFolders.forget(path)
+                runDetached { [kernel] in kernel.closeQuietly(descriptor) }
+                return nil
+            }
+            let data = contentsInline(descriptor, status, limit: limit)
+            kernel.closeQuietly(descriptor)
+            return data.map { .whole($0) }
         }
-        kernel.openFiles.add(1, ordering: .relaxed)
-        var status = RawStatus()
-        guard kernel.calls.statusOfDescriptor(descriptor, &status) == 0, status.device == device, status.links > 0
-        else {
-            // Another file system was mounted over the folder, or this close is the one that frees a removed file.
-            inline.localFolders.forget(path)
-            inline.missed.add(1, ordering: .relaxed)
-            runDetached { [kernel] in kernel.closeQuietly(descriptor) }
-            return nil
-        }
-        let data = contentsInline(descriptor, status, limit: limit)
-        kernel.closeQuietly(descriptor)
-        if data == nil {
-            inline.missed.add(1, ordering: .relaxed)
-        } else {
+        if case .whole = contents {
             inline.completed.add(1, ordering: .relaxed)
+        } else {
+            inline.missed.add(1, ordering: .relaxed)
         }
-        return data
+        return contents
     }
 
     private func contentsInline(_ descriptor: CInt, _ status: RawStatus, limit: Int) -> Data? {
         let size = Int(clamping: status.size)
-        guard status.isRegularFile, size <= Self.mostInline, size <= limit else { return nil }
+        // Of an empty file only one answer would speak: a page that is not there is no byte either.
+        guard status.isRegularFile, size > 0, size <= Self.mostInline, size <= limit else { return nil }
         var buffer = ReadBuffer(expected: size + 1)
-        // One byte more than there should be. Exactly as many as fstat told: two answers that agree about the end. For no
-        // byte at all only one would speak, since a page that is not there is none either.
-        guard size > 0 else { return nil }
+        // One byte more than there should be. Exactly as many as fstat told: two answers that agree about the end.
         var result = 0
         buffer.append(atMost: size + 1) { free in
             result = kernel.retrying { kernel.calls.inline.read(descriptor, free, 0) }

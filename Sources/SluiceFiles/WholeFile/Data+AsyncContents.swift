@@ -34,12 +34,13 @@ extension Data {
         precondition(limit >= 0, "A limit is not negative.")
         let path = try Path.of(url, for: "read")
         try Task.checkCancellation()
-        if let data = io.contentsInline(of: path, limit: limit) {
-            self = data
-            return
-        }
-        let contents = try await io.run { [io] cancellation in
-            try io.kernel.readFile(path, limit: limit, io, cancellation)
+        let contents: FileContents
+        if let inline = io.contentsInline(of: path, limit: limit) {
+            contents = inline
+        } else {
+            contents = try await io.run { [io] cancellation in
+                try io.kernel.readFile(path, limit: limit, io, cancellation)
+            }
         }
         switch contents {
         case .whole(let data): self = data
@@ -55,7 +56,7 @@ extension Data {
     }
 }
 
-/// What the job that opened a file gives back.
+/// What became of a file that was opened to be read whole.
 enum FileContents: Sendable {
     case whole(Data)
     /// A FIFO or its like, open and not read yet.
