@@ -289,7 +289,7 @@ private func calls(
                 return -Int(EAGAIN)
             }
             let io = FileIO(configuration: .init(lanes: [.pool]), calls: calls)
-            #expect(io.lanes == [.pool])
+            #expect(io.lanes == [.pool, .readiness])
             for _ in 0..<2 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100)) }
             await io.shutdown()
         }

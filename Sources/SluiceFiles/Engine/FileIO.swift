@@ -15,8 +15,8 @@ internal import Synchronization
 ///   awaited, since the kernel owns its buffer; if it succeeds, its result counts and the cancellation does not. Closing,
 ///   discarding and removing temporary files run to their end in any case.
 /// - Failure: a ``FileError`` with operation, path, cause and remedy.
-/// - Exhaustion: jobs wait for a free thread in order of arrival. Operations that block for as long as somebody else
-///   likes (a FIFO without a writer, standard input) hold one thread each: give them a `FileIO` of their own.
+/// - Exhaustion: jobs wait for a free thread in order of arrival. What lasts for as long as somebody else likes (a
+///   FIFO without a writer, standard input) is waited for on one more thread, which all such descriptors share.
 /// - Teardown: when the last reference goes, the threads finish what was submitted and end; nothing waits for them.
 ///   ``shutdown()`` is the same, but returns when they have ended.
 public final class FileIO: Sendable {

@@ -14,7 +14,8 @@ extension FileIO {
         case inline
         /// On threads of the engine that may block. There is always this one.
         case pool
-        /// On one thread of the engine that waits for many descriptors: FIFOs, pipes, terminals, sockets. See epoll(7).
+        /// On one thread of the engine that waits for many descriptors: FIFOs, pipes, terminals, sockets. There is
+        /// always this one: with poll(2), where there is no epoll(7).
         case readiness
     }
 
@@ -24,7 +25,7 @@ extension FileIO {
     ///
     /// In containers that deny a call, its lane is missing here, and the pool does the work.
     public var lanes: Set<Lane> {
-        var lanes = configuration.lanes.union([.pool])
+        var lanes = configuration.lanes.union([.pool, .readiness])
         if !inline.isUsed { lanes.remove(.inline) }
         return lanes
     }

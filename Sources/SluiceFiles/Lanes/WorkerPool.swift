@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// A bounded number of threads that may block, started as they are needed.
 ///
-/// A job waits while all threads are busy: as many FIFOs without a writer as there are threads stop the lane, until the
-/// readiness lane takes those. Memory does not grow with the queue: a waiting job is a suspended task, which exists anyway.
+/// A job waits while all threads are busy. What may last for as long as others like, a FIFO without a writer, is no job: see
+/// ``ReadinessLane``. Memory does not grow with the queue: a waiting job is a suspended task, which exists anyway.
 final class WorkerPool: FileLane {
     private let limit: Int
     private let stackSize: Int

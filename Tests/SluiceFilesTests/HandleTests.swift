@@ -1,0 +1,397 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import TestSupport
+import Testing
+
+/// Two descriptors, each the other side of the other one.
+struct Ends: Sendable {
+    var ours: CInt
+    var theirs: CInt
+
+    static func sockets() -> Ends {
+        var ends: [CInt] = [-1, -1]
+        precondition(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        return Ends(ours: ends[0], theirs: ends[1])
+    }
+
+    /// A pseudo-terminal without echo or line editing: ours is the terminal, theirs what controls it.
+    static func terminal() -> Ends {
+        let controller = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        // TIOCGPTN and TIOCSPTLCK: what ptsname(3) and unlockpt(3) do.
+        var number: UInt32 = 0
+        var locked: CInt = 0
+        precondition(
+            controller >= 0 && ioctl(controller, 0x8004_5430, &number) == 0
+                && ioctl(controller, 0x4004_5431, &locked) == 0)
+        let terminal = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+        var settings = termios()
+        precondition(terminal >= 0 && tcgetattr(terminal, &settings) == 0)
+        cfmakeraw(&settings)
+        precondition(tcsetattr(terminal, TCSANOW, &settings) == 0)
+        return Ends(ours: terminal, theirs: controller)
+    }
+
+    func close() {
+        Foundation.close(ours)
+        Foundation.close(theirs)
+    }
+}
+
+func put(_ text: String, _ descriptor: CInt) {
+    precondition(write(descriptor, text, text.utf8.count) == text.utf8.count)
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `File handles` {
+    @Test func `chunks of a pipe are what is there, as it arrives, and end with its writer`() async throws {
+        try await withIO(threads: 1) { io, _ in
+            let pipe = Pipe()
+            let writer = pipe.fileHandleForWriting.fileDescriptor
+            put("one", writer)
+            var iterator = pipe.fileHandleForReading.chunks(using: io).makeAsyncIterator()
+            #expect(try await iterator.next() == Data("one".utf8))
+            put("two", writer)
+            put("three", writer)
+            #expect(try await iterator.next() == Data("twothree".utf8))
+            async let last = pipe.fileHandleForReading.asyncRead(upToCount: 10, using: io)
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            put("four", writer)
+            #expect(try await last == Data("four".utf8))
+            try pipe.fileHandleForWriting.close()
+            #expect(try await iterator.next() == nil)
+            #expect(try await iterator.next() == nil)
+            #expect(io.metrics.jobsFinished == 0, "no job for a pipe")
+            #expect(io.metrics.completions.readiness == 4)
+        }
+    }
+
+    @Test func `lines of a pipe come while it is still written`() async throws {
+        try await withIO { io, _ in
+            let pipe = Pipe()
+            put("first\nsec", pipe.fileHandleForWriting.fileDescriptor)
+            var lines = pipe.fileHandleForReading.chunks(using: io).lines().makeAsyncIterator()
+            #expect(try await lines.next() == "first")
+            put("ond\n", pipe.fileHandleForWriting.fileDescriptor)
+            #expect(try await lines.next() == "second")
+            try pipe.fileHandleForWriting.close()
+            #expect(try await lines.next() == nil)
+        }
+    }
+
+    @Test func `a handle that only the iteration holds stays open for it`() async throws {
+        try await withIO { io, _ in
+            var pipe: Pipe? = Pipe()
+            let writer = dup(pipe!.fileHandleForWriting.fileDescriptor)
+            var iterator = pipe!.fileHandleForReading.chunks(using: io).makeAsyncIterator()
+            pipe = nil
+            put("still", writer)
+            let chunk = try await iterator.next()
+            #expect(chunk == Data("still".utf8))
+            close(writer)
+        }
+    }
+
+    @Test func `more than a pipe holds goes through it, with one thread that nobody needs`() async throws {
+        try await withIO(threads: 1) { io, _ in
+            let pipe = Pipe()
+            async let read = pipe.fileHandleForReading.asyncReadToEnd(using: io)
+            try await pipe.fileHandleForWriting.asyncWrite(pattern(1_000_000), using: io)
+            try pipe.fileHandleForWriting.close()
+            #expect(same(try await read, pattern(1_000_000)))
+            #expect(io.metrics.jobsFinished == 0)
+        }
+    }
+
+    @Test func `sockets are read and written in both directions at once`() async throws {
+        try await withIO(threads: 1) { io, _ in
+            let ends = Ends.sockets()
+            defer { ends.close() }
+            let (ours, theirs) = (FileHandle(fileDescriptor: ends.ours), FileHandle(fileDescriptor: ends.theirs))
+            @Sendable func exchange(_ handle: FileHandle, _ out: Data, _ expected: Data) async throws {
+                async let written: Void = handle.asyncWrite(out, using: io)
+                var read = Data()
+                while read.count < expected.count {
+                    read += try await handle.asyncRead(upToCount: expected.count - read.count, using: io)
+                }
+                try await written
+                #expect(same(read, expected))
+            }
+            async let one: Void = exchange(ours, pattern(1_000_000), pattern(1_000_000, seed: 1))
+            try await exchange(theirs, pattern(1_000_000, seed: 1), pattern(1_000_000))
+            try await one
+            #expect(io.metrics.jobsFinished == 0)
+        }
+    }
+
+    @Test func `a terminal is read and written, also when nobody takes what it shows`() async throws {
+        try await withIO(threads: 1) { io, _ in
+            let ends = Ends.terminal()
+            let terminal = FileHandle(fileDescriptor: ends.ours)
+            async let line = terminal.asyncRead(upToCount: 100, using: io)
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            put("typed", ends.theirs)
+            #expect(try await line == Data("typed".utf8))
+            // More than it holds, and nobody looks.
+            let write = Task { try await terminal.asyncWrite(pattern(100_000), using: io) }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            #expect(io.metrics.jobsRunning == 0 && io.metrics.jobsFinished == 0)
+            write.cancel()
+            let error = await expectFileError(.cancelled) { try await write.value }
+            #expect((1..<100_000).contains(error?.bytesWritten ?? 0))
+            // The other side reads what was shown, and its end.
+            close(ends.ours)
+            let shown = try await FileHandle(fileDescriptor: ends.theirs).asyncReadToEnd(using: io)
+            #expect(same(shown, pattern(100_000).prefix(error?.bytesWritten ?? 0)))
+            close(ends.theirs)
+        }
+    }
+
+    @Test func `the flags of a descriptor of others stay as they are`() async throws {
+        try await withIO { io, folder in
+            let pipe = Pipe()
+            let fifo = makeFIFO(folder)
+            let (sockets, terminal) = (Ends.sockets(), Ends.terminal())
+            defer {
+                sockets.close()
+                terminal.close()
+            }
+            let named = open(fifo.path, O_RDWR)
+            defer { close(named) }
+            for (reader, writer) in [
+                (pipe.fileHandleForReading.fileDescriptor, pipe.fileHandleForWriting.fileDescriptor),
+                (sockets.ours, sockets.theirs), (terminal.ours, terminal.theirs), (named, named),
+            ] {
+                for isNonBlocking in [false, true] {
+                    let flags = [reader, writer].map { fcntl($0, F_GETFL) & ~O_NONBLOCK }
+                    for (descriptor, flags) in zip([reader, writer], flags) {
+                        #expect(fcntl(descriptor, F_SETFL, flags | (isNonBlocking ? O_NONBLOCK : 0)) == 0)
+                    }
+                    async let read = io.read(upToCount: 10, fromDescriptor: reader, name: "reader")
+                    while io.metrics.readinessWaits < 1 { await Task.yield() }
+                    #expect(fcntl(reader, F_GETFL) & O_NONBLOCK == (isNonBlocking ? O_NONBLOCK : 0))
+                    try await io.write(Data("abc".utf8), toDescriptor: writer, name: "writer")
+                    #expect(try await read == Data("abc".utf8))
+                    for (descriptor, flags) in zip([reader, writer], flags) {
+                        #expect(fcntl(descriptor, F_GETFL) == flags | (isNonBlocking ? O_NONBLOCK : 0))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    func `a FIFO that its owner opened ends when its writer has gone, though it is opened once more for each read`()
+        async throws
+    {
+        try await withIO { io, folder in
+            let url = makeFIFO(folder)
+            let reader = open(url.path, O_RDONLY | O_NONBLOCK)
+            let writer = open(url.path, O_WRONLY)
+            #expect(fcntl(reader, F_SETFL, 0) == 0)
+            defer { close(reader) }
+            put("abc", writer)
+            close(writer)
+            let first = try await io.read(upToCount: 10, fromDescriptor: reader, name: "fifo")
+            #expect(first == Data("abc".utf8))
+            let last = try await io.read(upToCount: 10, fromDescriptor: reader, name: "fifo")
+            #expect(last.isEmpty)
+            #expect(io.metrics.openFiles == 0)
+        }
+    }
+
+    @Test func `where no call goes without waiting, the pool reads and writes what is ready`() async throws {
+        var calls = SystemCalls.system
+        calls.readiness.reopen = { _, _ in -ENOTSUP }
+        calls.readiness.read = { $2 == .noWait ? -Int(EOPNOTSUPP) : SystemCalls.system.readiness.read($0, $1, $2) }
+        calls.readiness.write = { descriptor, bytes, manner in
+            #expect(manner == .noWait || bytes.count <= 4096)
+            return manner == .noWait
+                ? -Int(EOPNOTSUPP) : SystemCalls.system.readiness.write(descriptor, bytes, manner)
+        }
+        try await withIO(threads: 1, calls: calls) { io, _ in
+            let pipe = Pipe()
+            async let read = pipe.fileHandleForReading.asyncReadToEnd(using: io)
+            try await pipe.fileHandleForWriting.asyncWrite(pattern(300_000), using: io)
+            // It waits for room without a thread, too.
+            let write = Task { try await io.write(pattern(10), toDescriptor: -1, name: "none") }
+            _ = await write.result
+            try pipe.fileHandleForWriting.close()
+            #expect(same(try await read, pattern(300_000)))
+            #expect(io.metrics.jobsFinished > 2)
+        }
+    }
+
+    @Test func `a file behind a handle is read and written on the pool`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "file")
+            #expect(FileManager.default.createFile(atPath: url.path, contents: nil))
+            let writer = try FileHandle(forWritingTo: url)
+            try await writer.asyncWrite(pattern(100_000), using: io)
+            try writer.close()
+            let reader = try FileHandle(forReadingFrom: url)
+            var all = Data()
+            for try await chunk in reader.chunks(of: 10_000, using: io) { all += chunk }
+            #expect(same(all, pattern(100_000)))
+            try reader.seek(toOffset: 50_000)
+            #expect(try await reader.asyncReadToEnd(using: io).count == 50_000)
+            #expect(io.metrics.completions.readiness == 0 && io.metrics.completions.pool > 10)
+            try reader.close()
+        }
+    }
+
+    @Test func `nobody at the other end is a broken pipe, and no signal ends the program`() async throws {
+        try await withIO { io, _ in
+            let pipe = TestPipe()
+            pipe.closeReading()
+            let sockets = Ends.sockets()
+            close(sockets.theirs)
+            for descriptor in [pipe.writing, sockets.ours] {
+                let error = await expectFileError(.brokenPipe) {
+                    try await FileHandle(fileDescriptor: descriptor).asyncWrite(pattern(10), using: io)
+                }
+                #expect(error?.path == "descriptor \(descriptor)" && error?.bytesWritten == 0)
+            }
+            close(sockets.ours)
+            // The mask of this thread lets the signal in as before.
+            var mask = sigset_t()
+            pthread_sigmask(SIG_BLOCK, nil, &mask)
+            #expect(sigismember(&mask, SIGPIPE) == 0)
+        }
+    }
+
+    @Test func `what is not open, or for the other direction, is an error`() async throws {
+        try await withIO { io, _ in
+            let pipe = TestPipe()
+            await expectFileError(.invalidArgument) {
+                try await io.read(upToCount: 1, fromDescriptor: 1 << 20, name: "none")
+            }
+            await expectFileError(.invalidArgument) { try await io.readToEnd(descriptor: pipe.writing, name: "pipe") }
+            await expectFileError(.invalidArgument) {
+                try await io.write(pattern(1), toDescriptor: pipe.reading, name: "pipe")
+            }
+        }
+    }
+
+    @Test func `a handle that its owner closes while it is read is not waited for for ever`() async throws {
+        try await withIO { io, _ in
+            let pipe = TestPipe()
+            let read = Task { try await io.read(upToCount: 1, fromDescriptor: pipe.reading, name: "pipe") }
+            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            pipe.closeReading()
+            await expectFileError(.invalidArgument) { try await read.value }
+        }
+    }
+
+    @Test func `a limit is kept`() async throws {
+        try await withIO { io, _ in
+            let pipe = TestPipe()
+            pipe.write(pattern(11))
+            let error = await expectFileError(.limitExceeded) {
+                try await io.readToEnd(descriptor: pipe.reading, name: "pipe", limit: 10)
+            }
+            #expect(error?.path == "pipe")
+        }
+    }
+
+    // MARK: Cancellation
+
+    @Test func `a cancelled read ends at once and loses nothing; two that read one pipe share its bytes`() async throws
+    {
+        try await withIO { io, _ in
+            let pipe = TestPipe()
+            let reads = (0..<2).map { _ in
+                Task { try await io.read(upToCount: 10, fromDescriptor: pipe.reading, name: "pipe") }
+            }
+            while io.metrics.readinessWaits < 2 { await Task.yield() }
+            reads[0].cancel()
+            await #expect(throws: CancellationError.self) { try await reads[0].value }
+            pipe.write(Data("abc".utf8))
+            let data = try await reads[1].value
+            #expect(data == Data("abc".utf8))
+        }
+    }
+
+    @Test func `a storm of cancelled reads and writes loses no byte and leaves nothing waiting`() async throws {
+        try await withIO(threads: 2) { io, _ in
+            for round in 0..<20 {
+                let pipe = TestPipe()
+                let total = 300_000
+                // Writes what the last attempt did not.
+                let writer = Task {
+                    var written = 0
+                    var attempts = 0
+                    while written < total {
+                        let rest = pattern(total, seed: UInt8(round)).dropFirst(written)
+                        let write = Task { try await io.write(Data(rest), toDescriptor: pipe.writing, name: "pipe") }
+                        for _ in 0..<(attempts % 7) { await Task.yield() }
+                        attempts += 1
+                        write.cancel()
+                        switch await write.result {
+                        case .success: written = total
+                        case .failure(let error as FileError) where error.code == .cancelled:
+                            written += error.bytesWritten
+                        case .failure(let error): #expect(error is CancellationError)
+                        }
+                    }
+                    pipe.closeWriting()
+                }
+                var all = Data()
+                var isAtEnd = false
+                var attempts = 0
+                while !isAtEnd {
+                    let read = Task { try await io.read(upToCount: 7777, fromDescriptor: pipe.reading, name: "pipe") }
+                    for _ in 0..<(attempts % 5) { await Task.yield() }
+                    attempts += 1
+                    if attempts % 3 != 0 { read.cancel() }
+                    switch await read.result {
+                    case .success(let data):
+                        all += data
+                        isAtEnd = data.isEmpty
+                    case .failure(let error): #expect(error is CancellationError)
+                    }
+                }
+                await writer.value
+                #expect(same(all, pattern(total, seed: UInt8(round))))
+            }
+            #expect(io.metrics.readinessWaits == 0)
+        }
+    }
+
+    // MARK: Many
+
+    @Test(arguments: Poller.allCases) func `many pipes at once give the bytes that were written to each`(
+        poller: Poller
+    ) async throws {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        let count = min(1000, Int(limit.rlim_cur) / 4)
+        try await withIO(threads: 1, calls: poller.calls) { io, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<count {
+                    let pipe = TestPipe()
+                    group.addTask {
+                        var random = SeededRandom(seed: UInt64(index))
+                        let bytes = pattern(2000 + Int(random.next() % 9000), seed: UInt8(index % 200))
+                        var start = 0
+                        while start < bytes.count {
+                            let size = 1 + Int(random.next() % 3000)
+                            try await io.write(
+                                Data(bytes.dropFirst(start).prefix(size)), toDescriptor: pipe.writing, name: "pipe")
+                            start += size
+                            for _ in 0..<(random.next() % 4) { await Task.yield() }
+                        }
+                        pipe.closeWriting()
+                    }
+                    group.addTask {
+                        var random = SeededRandom(seed: UInt64(index))
+                        let bytes = pattern(2000 + Int(random.next() % 9000), seed: UInt8(index % 200))
+                        let read = try await io.readToEnd(descriptor: pipe.reading, name: "pipe")
+                        #expect(same(read, bytes))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(io.metrics.jobsFinished == 0 && io.metrics.readinessWaits == 0)
+        }
+    }
+}
