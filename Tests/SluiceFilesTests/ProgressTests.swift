@@ -51,6 +51,7 @@ import Testing
 
     @Test func `what becomes due while another reports is reported by that one`() async throws {
         let reports = Mutex<[Int]>([])
+        let reported = Mutex(0)
         let (isInside, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let listen: ProgressCounter.Report = { progress in
             let count = reports.withLock {
@@ -69,12 +70,14 @@ import Testing
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 isInside.wait()
-                counter.add(bytes: 5 << 20)  // does not wait for the closure
+                counter.add(bytes: 5 << 20)  // neither waits for the closure nor calls it
+                reported.withLock { $0 = reports.withLock { $0.count } }
                 goOn.signal()
                 isInside.wait()
                 continuation.resume()
             }
         }
+        #expect(reported.withLock { $0 } == 1)
         #expect(reports.withLock { $0 } == [4 << 20, 9 << 20])
     }
 
