@@ -42,6 +42,22 @@ extension FaultedOperation {
             if outcome.fault.call == .unlinkAt && outcome.fault.isLasting { return nil }
             return names(in: folder).count == 1 ? nil : "has \(names(in: folder))"
         },
+        Self("temporary file") { io, folder in
+            try await io.withTemporaryFile(in: folder) { _ in }
+        }.checking { folder, outcome in
+            // Whoever hears that it is gone believes it.
+            if outcome.fault.error == ENOENT { return nil }
+            return outcome.isSuccess && !names(in: folder).isEmpty ? "is still there" : nil
+        }.believing(.open, EEXIST, ENOENT, ENOTDIR, ELOOP).ignoring(.close).believing(.unlink, ENOENT, EISDIR, EPERM)
+            .believing(.removeDirectory, ENOTDIR),
+        Self("remove the tree of an entry", deepTree) { io, folder in
+            for entry in try await io.entries(of: folder) { try await entry.removeTree() }
+        }.onlyReading().believing(.list, ENOENT).believing(.unlinkAt, ENOENT, EISDIR, EPERM, ENOTEMPTY, ENOTDIR),
+        Self("watch a folder") { io, folder in
+            var changes = try await io.changes(of: folder).makeAsyncIterator()
+            makeFile("a", in: folder, "a")
+            if try await changes.next()?.kind != .created { throw WrongResult("another change") }
+        }.ignoring(.close),
     ]
 
     /// Deeper than the folders that are open at once, and a link below.

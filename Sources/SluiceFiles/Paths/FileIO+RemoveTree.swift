@@ -9,16 +9,38 @@ public import Foundation
 extension FileIO {
     /// Removes a folder with all that is in it, or a single file.
     ///
+    ///     try await io.removeTree(cache) { progress in print(progress.completedEntries) }
+    ///
     /// Symbolic links are removed, never followed, also when somebody swaps a folder for a link meanwhile. Any depth and any
     /// names, those that are not UTF-8 among them. One job, which holds a thread until it is done.
     ///
     /// - Cancellation: leaves the queue at once, or stops between two entries, with `CancellationError`; what was removed
     ///   is gone.
     /// - Failure: a ``FileError`` for the first entry that cannot be removed; ``FileError/Code/notFound`` if nothing is
-    ///   there. See openat(2), unlinkat(2).
-    public func removeTree(_ url: URL) async throws {
+    ///   there, ``FileError/Code/notEmpty`` for a folder that others keep filling. What was removed is gone. See openat(2),
+    ///   unlinkat(2).
+    ///
+    /// - Parameters:
+    ///   - url: A file URL.
+    ///   - progress: Told how many entries are gone: see ``FileProgress``.
+    public func removeTree(_ url: URL, progress: (@Sendable (FileProgress) -> Void)? = nil) async throws {
         let path = try Path.of(url, for: "remove")
-        try await run { [kernel] cancellation in try kernel.removeTree(path, cancellation) }
+        try await run { [kernel] cancellation in
+            let counter = ProgressCounter(progress)
+            try kernel.removeTree(path, cancellation, counter)
+            counter?.finish()
+        }
+    }
+}
+
+extension DirectoryEntry {
+    /// Removes this folder with all that is in it, or a single file: see ``FileIO/removeTree(_:progress:)``.
+    public func removeTree(progress: (@Sendable (FileProgress) -> Void)? = nil) async throws {
+        try await folder.io.run { [self] cancellation in
+            let counter = ProgressCounter(progress)
+            try kernel.removeTree(self, cancellation, counter)
+            counter?.finish()
+        }
     }
 }
 
@@ -29,11 +51,26 @@ extension Kernel {
     /// The entries that are read from a folder at once; then it is read again from its start.
     static var entriesPerListing: Int { 1024 }
 
-    func removeTree(_ path: String, _ cancellation: borrowing Cancellation) throws {
+    func removeTree(
+        _ path: String, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter? = nil
+    ) throws {
         if let root = try openTree(path) {
-            try empty(root, path, cancellation)
+            try empty(root, path, cancellation, counter)
         }
         try remove(path)
+        counter?.add(entries: 1)
+    }
+
+    fileprivate func removeTree(
+        _ entry: DirectoryEntry, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter?
+    ) throws {
+        let child = entry.rawName.withCString { openFolder($0, in: entry.folder.descriptor) }
+        if child != -ENOTDIR, child != -ELOOP {
+            try check(child, "remove", entry.shownPath)
+            try empty(child, entry.shownPath, cancellation, counter)
+        }
+        try remove(entry)
+        counter?.add(entries: 1)
     }
 
     /// Opens a folder itself; nil for anything else, links to folders among them.
@@ -46,8 +83,10 @@ extension Kernel {
         }
     }
 
-    private func empty(_ root: CInt, _ path: String, _ cancellation: borrowing Cancellation) throws {
-        var walk = RemovalWalk(kernel: self, path: path)
+    private func empty(
+        _ root: CInt, _ path: String, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter?
+    ) throws {
+        var walk = RemovalWalk(kernel: self, path: path, counter: counter)
         try walk.enter(root, name: nil)
         while try walk.step() { try cancellation.check() }
     }
@@ -62,15 +101,19 @@ private struct RemovalWalk: ~Copyable {
         var name: [CChar]?
         var status: RawStatus
         var entries: [RawEntry] = []
+        /// How often in a row a listing had entries and none of them could be removed, since each was gone or was filled anew.
+        var fruitlessListings = 0
     }
 
     let kernel: Kernel
     let path: String
+    let counter: ProgressCounter?
     private var folders: [Folder] = []
 
-    init(kernel: Kernel, path: String) {
+    init(kernel: Kernel, path: String, counter: ProgressCounter?) {
         self.kernel = kernel
         self.path = path
+        self.counter = counter
     }
 
     deinit {
@@ -96,10 +139,15 @@ private struct RemovalWalk: ~Copyable {
                 kernel.calls.list(descriptor, Kernel.entriesPerListing, &folders[last].entries)
             }
             try check(found)
-            return found > 0 ? true : try leave()
+            if found == 0 { return try leave() }
+            // Some file systems list what they do not let go (a file that a server keeps until it is closed).
+            folders[last].fruitlessListings += 1
+            if folders[last].fruitlessListings > Self.mostFruitlessListings { try check(-ENOTEMPTY) }
+            return true
         }
         if entry.isDirectory != true {
             let result = entry.name.withUnsafeBufferPointer { unlink($0.baseAddress!, in: descriptor, flags: 0) }
+            if result == 0 { removed(in: last) }
             if result == 0 || result == -ENOENT { return true }
             // Linux says EISDIR for a folder, POSIX says EPERM.
             guard result == -EISDIR || (result == -EPERM && entry.isDirectory == nil) else {
@@ -113,6 +161,7 @@ private struct RemovalWalk: ~Copyable {
         case -ENOTDIR, -ELOOP:
             // Somebody swapped it for a file or a link since it was listed.
             let result = entry.name.withUnsafeBufferPointer { unlink($0.baseAddress!, in: descriptor, flags: 0) }
+            if result == 0 { removed(in: last) }
             if result != -ENOENT { try check(result, entry.name) }
         default:
             try check(child, entry.name)
@@ -141,9 +190,17 @@ private struct RemovalWalk: ~Copyable {
         let result = name.withUnsafeBufferPointer {
             unlink($0.baseAddress!, in: folders[above].descriptor!, flags: AT_REMOVEDIR)
         }
+        if result == 0 { removed(in: above) }
         // Not empty: somebody put a file there meanwhile, and the listing of the folder above comes round to it again.
         if result != -ENOENT, result != -ENOTEMPTY { try check(result, name) }
         return true
+    }
+
+    private static var mostFruitlessListings: Int { 100 }
+
+    private mutating func removed(in folder: Int) {
+        folders[folder].fruitlessListings = 0
+        counter?.add(entries: 1)
     }
 
     private func unlink(_ name: UnsafePointer<CChar>, in folder: CInt, flags: CInt) -> CInt {

@@ -87,6 +87,9 @@ extension Call {
         case .inlineOpen: Self.open.documentedErrors + [EAGAIN, E2BIG, ENOSYS]
         case .inlineRead: Self.read.documentedErrors + [EOPNOTSUPP, ENOSYS]
         case .inlineIsLocal: [EINTR, EIO, ENOMEM, ENOSYS, EOVERFLOW]
+        // inotify_init1(2), inotify_add_watch(2)
+        case .watchMakeQueue: [EINVAL, EMFILE, ENFILE, ENOMEM, ENOSYS]
+        case .watchAdd: [EACCES, EINVAL, EINTR, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR, ELOOP]
         // getdents64(2)
         case .readEntries: [EINTR, EIO, EINVAL, ENOENT, ENOTDIR, ESTALE, EACCES, ENOMEM]
         // pthread_create(3)

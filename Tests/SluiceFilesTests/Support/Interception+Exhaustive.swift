@@ -281,7 +281,9 @@ private final class Ledger: Sendable {
 extension Call {
     /// Whether its result is a new descriptor.
     var opensDescriptor: Bool {
-        [.open, .openAt, .inlineOpen, .readinessMakeQueue, .readinessMakeWakeup, .readinessReopen].contains(self)
+        [
+            .open, .openAt, .inlineOpen, .watchMakeQueue, .readinessMakeQueue, .readinessMakeWakeup, .readinessReopen,
+        ].contains(self)
     }
 }
 

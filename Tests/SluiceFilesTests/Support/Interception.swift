@@ -73,6 +73,10 @@ enum Call: String, CaseIterable, Sendable {
     case metadataAttribute = "metadata.attribute"
     case metadataSetAttribute = "metadata.setAttribute"
     case metadataRemoveAttribute = "metadata.removeAttribute"
+
+    // WatchCalls
+    case watchMakeQueue = "watching.makeQueue"
+    case watchAdd = "watching.addWatch"
 }
 
 extension SystemCalls {
@@ -128,6 +132,8 @@ extension SystemCalls {
         interceptor.wrap(.renameAt, &calls.folders.renameAt)
         interceptor.wrap(.renameAtWithoutReplacing, &calls.folders.renameAtWithoutReplacing)
         interceptor.wrap(.linkAt, &calls.folders.linkAt)
+        interceptor.wrap(.watchMakeQueue, &calls.watching.makeQueue)
+        interceptor.wrap(.watchAdd, &calls.watching.addWatch)
         // A pack of parameters has no place for `inout`, nor for a closure that escapes.
         calls.statusOfDescriptor = { descriptor, status in
             interceptor.run(.statusOfDescriptor) { real.statusOfDescriptor(descriptor, &status) }

@@ -39,7 +39,8 @@ extension FileIO {
         return result
     }
 
-    private func removeTemporary(_ path: String) async throws {
+    /// Removes what is under the name of a temporary file or folder.
+    func removeTemporary(_ path: String) async throws {
         try await run(mustRun: true) { [kernel] cancellation in
             do {
                 try kernel.removeTree(path, cancellation)

@@ -1,0 +1,63 @@
+/// Something that happened to a file, or to what is in a folder. See inotify(7).
+public struct FileChange: Sendable, Hashable {
+    /// What happened. More may be added: switch with a `default`.
+    public enum Kind: Sendable, Hashable {
+        /// A name was created in the folder: a file, a folder, a link. The file may be still empty.
+        case created
+        /// The contents changed: a write, a truncation. One per write, unless several come together.
+        case modified
+        /// A file that had been opened for writing was closed: the usual sign that it is complete.
+        case closedAfterWriting
+        /// A name was removed from the folder; without a name, what is watched was removed itself, and the sequence ends.
+        case removed
+        /// A name was changed, or a file moved between this folder and another: into it where `from` is nil, out of it where
+        /// `to` is. Without a name, what is watched has another path now, and is still watched.
+        case renamed(from: FileName?, to: FileName?)
+        /// Mode, owner, times, extended attributes or the number of links changed.
+        case attributes
+        /// The file system with what is watched was unmounted, and the sequence ends.
+        case unmounted
+        /// Changes were lost, since nobody took them in time: look at the folder anew.
+        case overflow
+    }
+
+    /// What happened.
+    public var kind: Kind
+
+    /// The name in the folder that is watched, the new one if it was renamed; nil for what is watched itself.
+    public var name: FileName?
+
+    /// Whether it happened to a folder.
+    public var isDirectory: Bool
+
+    /// Makes a change.
+    public init(_ kind: Kind, name: FileName? = nil, isDirectory: Bool = false) {
+        self.kind = kind
+        self.name = name
+        self.isDirectory = isDirectory
+    }
+
+    /// The kinds that somebody wants to hear of.
+    public struct Kinds: OptionSet, Sendable, Hashable {
+        /// The bits, of no meaning outside.
+        public let rawValue: UInt32
+
+        /// Makes a set from its bits.
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        /// ``Kind/created``
+        public static let created = Self(rawValue: 1)
+        /// ``Kind/modified``, of which a busy file has very many.
+        public static let modified = Self(rawValue: 2)
+        /// ``Kind/closedAfterWriting``
+        public static let closedAfterWriting = Self(rawValue: 4)
+        /// ``Kind/removed``, of names in the folder
+        public static let removed = Self(rawValue: 8)
+        /// ``Kind/renamed(from:to:)``
+        public static let renamed = Self(rawValue: 16)
+        /// ``Kind/attributes``
+        public static let attributes = Self(rawValue: 32)
+        /// All of them.
+        public static let all: Self = [.created, .modified, .closedAfterWriting, .removed, .renamed, .attributes]
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `Temporary files` {
+    @Test func `a temporary file is there for its user alone, and gone after success, failure and cancellation`()
+        async throws
+    {
+        struct Mine: Error {}
+        try await withIO { io, folder in
+            let name = try await io.withTemporaryFile(prefix: "mine", suffix: ".mp3", in: folder) { file in
+                #expect(mode(of: file) == 0o600)
+                #expect(contents(of: file) == Data())
+                return file.lastPathComponent
+            }
+            #expect(name.hasPrefix("mine-") && name.hasSuffix(".mp3"))
+            #expect(names(in: folder) == [])
+            await #expect(throws: Mine.self) { try await io.withTemporaryFile(in: folder) { _ in throw Mine() } }
+            #expect(names(in: folder) == [])
+            let task = Task {
+                try await io.withTemporaryFile(in: folder) { _ in
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    try Task.checkCancellation()
+                }
+            }
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(names(in: folder) == [])
+            let before = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await io.withTemporaryFile(in: folder) { _ in _ = Issue.record("begun") }
+            }
+            await #expect(throws: CancellationError.self) { try await before.value }
+        }
+    }
+
+    @Test func `what replaced the file goes, what was renamed stays, what was removed is no error`() async throws {
+        try await withIO { io, folder in
+            try await io.withTemporaryFile(in: folder) { try await pattern(9).asyncWrite(to: $0, using: io) }
+            try await io.withTemporaryFile(in: folder) { file in
+                try await io.remove(file)
+                try makeTree(["a/b"], in: file)
+            }
+            #expect(names(in: folder) == [])
+            try await io.withTemporaryFile(in: folder) { try await io.remove($0) }
+            try await io.withTemporaryFile(in: folder) { try await io.rename($0, to: folder.appending(path: "kept")) }
+            #expect(names(in: folder) == ["kept"])
+        }
+    }
+
+    @Test func `a name that is taken is never used, and parts of a path are refused`() async throws {
+        let first = Mutex(true)
+        var calls = SystemCalls.system
+        calls.open = { path, flags, mode in
+            if flags & O_EXCL != 0,
+                first.withLock({ isFirst in
+                    defer { isFirst = false }; return isFirst
+                })
+            {
+                return -EEXIST
+            }
+            return SystemCalls.system.open(path, flags, mode)
+        }
+        try await withIO(calls: calls) { io, folder in
+            try await io.withTemporaryFile(in: folder) { #expect(contents(of: $0) == Data()) }
+            await expectFileError(.invalidPath) { try await io.withTemporaryFile(suffix: "/x", in: folder) { _ in } }
+            await expectFileError(.notFound) {
+                try await io.withTemporaryFile(in: folder.appending(path: "none")) { _ in }
+            }
+        }
+        try await withIO(calls: .failing(.open, with: EEXIST)) { io, folder in
+            await expectFileError(.exists) { try await io.withTemporaryFile(in: folder) { _ in } }
+        }
+    }
+}
