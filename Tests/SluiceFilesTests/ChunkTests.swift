@@ -52,10 +52,14 @@ import Testing
     }
 
     @Test func `a file of /proc, which states no size, comes whole and is not read ahead`() async throws {
-        try await withIO { io, _ in
+        let reads = Reads()
+        try await withIO(calls: reads.calls()) { io, _ in
             let url = URL(filePath: "/proc/self/status")
-            var all = Data()
-            for try await chunk in url.chunks(of: 100, readAhead: 3, using: io) { all += chunk }
+            var iterator = url.chunks(of: 100, readAhead: 3, using: io).makeAsyncIterator()
+            var all = try await iterator.next()!
+            while io.metrics.jobsRunning + io.metrics.jobsWaiting > 0 { await Task.yield() }
+            #expect(reads.soFar == 1)
+            while let chunk = try await iterator.next() { all += chunk }
             #expect(all.starts(with: Data("Name:".utf8)))
             #expect(all.last == UInt8(ascii: "\n"))
         }
@@ -107,19 +111,18 @@ import Testing
         }
     }
 
-    @Test func `a consumer that keeps up has one job, and others get the thread in between`() async throws {
+    @Test func `a job that has read 4 MiB gives the thread back to others`() async throws {
         var calls = SystemCalls.system
         calls.inline = .missing
         try await withIO(threads: 1, calls: calls) { io, folder in
             let url = folder.appending(path: "file")
             try Data().write(to: url)
             #expect(truncate(url.path, 20 << 20) == 0)
-            var count = 0
-            for try await chunk in url.chunks(of: 64 << 10, using: io) {
-                count += chunk.count
-                // With one thread this waits for the job that reads to give it back.
-                if count % (2 << 20) == 0 { _ = try await io.status(of: url) }
-            }
+            var iterator = url.chunks(of: 64 << 10, readAhead: 1000, using: io).makeAsyncIterator()
+            var count = try await iterator.next()!.count
+            while io.metrics.jobsRunning + io.metrics.jobsWaiting > 0 { await Task.yield() }
+            #expect((5...6).contains(io.metrics.jobsFinished))
+            while let chunk = try await iterator.next() { count += chunk.count }
             #expect(count == 20 << 20)
         }
     }
@@ -253,6 +256,31 @@ import Testing
         }
     }
 
+    @Test func `after the end of a FIFO there is nothing, and its descriptor is not read again`() async throws {
+        try await withIO { io, folder in
+            let url = folder.appending(path: "fifo")
+            #expect(mkfifo(url.path, 0o600) == 0)
+            let writer = open(url.path, O_RDWR)
+            let stream = try await url.openForReading(using: io)
+            var iterators = [
+                stream.chunks(of: 10).makeAsyncIterator(), url.chunks(of: 10, using: io).makeAsyncIterator(),
+            ]
+            for index in iterators.indices {
+                _ = pattern(10).withUnsafeBytes { write(writer, $0.baseAddress, 10) }
+                let chunk = try await iterators[index].next()
+                #expect(chunk == pattern(10))
+            }
+            close(writer)
+            for index in iterators.indices {
+                for _ in 1...3 {
+                    let chunk = try await iterators[index].next()
+                    #expect(chunk == nil)
+                }
+            }
+            #expect(io.metrics.jobsRunning + io.metrics.jobsWaiting == 0)
+        }
+    }
+
     // MARK: The end of an iteration
 
     @Test func `a loop that is left while a chunk is read ahead drops it and closes the file on a worker`() async throws
@@ -313,6 +341,33 @@ import Testing
             #expect(io.metrics.jobsWithdrawn == 1)
             gate.open()
             #expect(try await blocking.value.isEmpty)
+        }
+    }
+
+    @Test func `a loop that is left takes its job out of the queue, also when nobody waits for it`() async throws {
+        let gate = ThreadGate()
+        var calls = SystemCalls.system
+        calls.inline = .missing
+        calls.open = { path, flags, mode in
+            if String(cString: path).hasSuffix("blocker") { gate.pass() }
+            return SystemCalls.system.open(path, flags, mode)
+        }
+        try await withIO(threads: 1, calls: calls) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(10_000).write(to: url)
+            var iterator: FileChunks.Iterator? = url.chunks(of: 1000, using: io).makeAsyncIterator()
+            _ = try await iterator?.next()
+            while io.metrics.jobsRunning + io.metrics.jobsWaiting > 0 { await Task.yield() }
+            let blocker = folder.appending(path: "blocker")
+            let blocking = Task { try await blocker.withFileForWriting(using: io) { _ in } }
+            await gate.waitForThreads(1)
+            // It is there; that it is taken makes room for another.
+            _ = try await iterator?.next()
+            #expect(io.metrics.jobsWaiting == 1)
+            iterator = nil
+            #expect(io.metrics.jobsWithdrawn == 1)
+            gate.open()
+            try await blocking.value
         }
     }
 

@@ -79,10 +79,17 @@ import Testing
 
     @Test func `the lock is given back when the body throws, and when it is cancelled`() async throws {
         struct Mine: Error {}
-        try await withIO { io, folder in
+        let unlocked = Mutex(0)
+        var calls = SystemCalls.system
+        calls.lock = { descriptor, operation in
+            if operation == LOCK_UN { unlocked.withLock { $0 += 1 } }
+            return SystemCalls.system.lock(descriptor, operation)
+        }
+        try await withIO(calls: calls) { io, folder in
             let lock = folder.appending(path: "lock")
             await #expect(throws: Mine.self) { try await lock.withFileLock(using: io) { throw Mine() } }
             #expect(io.metrics.openFiles == 0)
+            #expect(unlocked.withLock { $0 } == 1)
             let task = Task {
                 try await lock.withFileLock(using: io) {
                     withUnsafeCurrentTask { $0?.cancel() }
@@ -91,6 +98,7 @@ import Testing
             }
             await #expect(throws: CancellationError.self) { try await task.value }
             #expect(io.metrics.openFiles == 0)
+            #expect(unlocked.withLock { $0 } == 2)
             try await lock.withFileLock(waiting: .notAtAll, using: io) {}
         }
     }

@@ -77,12 +77,12 @@ final class ChunkReader: Sendable {
         do {
             let chunk = try await file.readWhenReady(upToCount: size)
             if chunk.count < size {
-                waitedFor.withLock { $0 = nil }
+                abandon()
                 try? await file.close()
             }
             return chunk.isEmpty ? nil : chunk
         } catch {
-            waitedFor.withLock { $0 = nil }
+            abandon()
             try? await file.close()
             throw error
         }
@@ -137,7 +137,7 @@ final class ChunkReader: Sendable {
         return answer
     }
 
-    /// Nobody asks any more.
+    /// Nobody asks any more, or there is nothing more to be had: no job reads the file after this.
     private func abandon() {
         let (job, dropped) = state.withLock { state -> (ChunkJob?, (Source, [Data])) in
             defer { state.source = .closed }
