@@ -126,7 +126,7 @@ extension FileIO {
         /// The stack of each thread in bytes.
         public var stackSize: Int
 
-        /// Where operations may run. There is always the pool.
+        /// Where operations may run. There are always the pool and the readiness lane.
         public var lanes: Set<Lane>
 
         /// Makes a configuration.

@@ -26,33 +26,38 @@ extension Kernel {
         }
     }
 
-    /// Reads up to `count` bytes, fewer only at the end.
+    /// Reads up to `count` bytes, fewer only at the end. Where somebody wants to hear of it, in pieces.
     func read(
-        _ descriptor: CInt, upToCount count: Int, expected: Int, _ path: String, _ cancellation: borrowing Cancellation
+        _ descriptor: CInt, upToCount count: Int, expected: Int, _ path: String,
+        _ cancellation: borrowing Cancellation, _ progress: ProgressCounter? = nil
     ) throws -> ReadBuffer {
         var buffer = ReadBuffer(expected: min(count, expected))
+        let piece = progress == nil ? count : ProgressCounter.bytesPerReport
         while buffer.count < count {
             try cancellation.check()
             let wanted = count - buffer.count
             guard buffer.makeRoom(atMost: wanted) else {
                 throw FileError(operation: "read", path: path, systemError: ENOMEM)
             }
-            let read = try buffer.append(atMost: wanted) { (free) throws(FileError) in
+            let read = try buffer.append(atMost: min(wanted, piece)) { (free) throws(FileError) in
                 try self.read(descriptor, into: free, path)
             }
             if read == 0 { break }
+            progress?.add(bytes: read)
         }
         return buffer
     }
 
     /// Reads to the end, and throws when there is more than `limit`.
     func readToEnd(
-        _ descriptor: CInt, limit: Int, expected: Int, _ path: String, _ cancellation: borrowing Cancellation
+        _ descriptor: CInt, limit: Int, expected: Int, _ path: String, _ cancellation: borrowing Cancellation,
+        _ progress: ProgressCounter? = nil
     ) throws -> ReadBuffer {
         // One byte more than the limit tells the end from an excess, one more than expected finds the end in one call.
         let most = limit == .max ? limit : limit + 1
         let buffer = try read(
-            descriptor, upToCount: most, expected: expected == .max ? expected : expected + 1, path, cancellation)
+            descriptor, upToCount: most, expected: expected == .max ? expected : expected + 1, path, cancellation,
+            progress)
         if buffer.count > limit { throw Self.excess(over: limit, path) }
         return buffer
     }

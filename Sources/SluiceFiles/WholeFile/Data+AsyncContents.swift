@@ -28,18 +28,20 @@ extension Data {
     ///   - url: A file URL.
     ///   - limit: The most bytes to accept, 1 GiB by default.
     ///   - io: The engine to run on.
+    ///   - progress: Told how far it is: see ``FileProgress``. Of a FIFO or terminal it hears only the end.
     public init(
-        asyncContentsOf url: URL, limit: Int = FileIO.defaultReadLimit, using io: FileIO = .shared
+        asyncContentsOf url: URL, limit: Int = FileIO.defaultReadLimit, using io: FileIO = .shared,
+        progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws {
         precondition(limit >= 0, "A limit is not negative.")
         let path = try Path.of(url, for: "read")
         try Task.checkCancellation()
         let contents: FileContents
-        if let inline = io.contentsInline(of: path, limit: limit) {
+        if progress == nil, let inline = io.contentsInline(of: path, limit: limit) {
             contents = inline
         } else {
             contents = try await io.run { [io] cancellation in
-                try io.kernel.readFile(path, limit: limit, io, cancellation)
+                try io.kernel.readFile(path, limit: limit, io, cancellation, progress)
             }
         }
         switch contents {
@@ -52,6 +54,7 @@ extension Data {
                 throw error
             }
             try await file.close()
+            progress?(FileProgress(completedBytes: count, isFinished: true))
         }
     }
 }
@@ -67,23 +70,28 @@ extension Kernel {
     /// Opens, reads to the end and closes, unless it is to be waited for. Tells the inline lane if the next file in this folder may
     /// be one for it.
     func readFile(
-        _ path: String, limit: Int, _ io: FileIO, _ cancellation: borrowing Cancellation
+        _ path: String, limit: Int, _ io: FileIO, _ cancellation: borrowing Cancellation,
+        _ progress: (@Sendable (FileProgress) -> Void)?
     ) throws -> FileContents {
         let opened = try openWithoutWaiting(path, O_RDONLY, isBrief: true)
         let descriptor = opened.descriptor
         if !opened.status.isRegularFile { brief.keep(descriptor) }
         if opened.isWaitedFor { return .waitedFor(OpenFile(opened, io)) }
         let bytes: ReadBuffer
+        let counter: ProgressCounter?
         do {
             io.inline.learn(path, descriptor, opened.status, self)
             // A hint for the first allocation, no more.
             let size = opened.status.size
-            bytes = try readToEnd(descriptor, limit: limit, expected: Int(clamping: max(0, size)), path, cancellation)
+            counter = ProgressCounter(progress, totalBytes: size > 0 ? Int(clamping: size) : nil)
+            bytes = try readToEnd(
+                descriptor, limit: limit, expected: Int(clamping: max(0, size)), path, cancellation, counter)
         } catch {
             closeQuietly(descriptor)
             throw error
         }
         try close(descriptor, path)
+        counter?.finish()
         return .whole(bytes.data())
     }
 }

@@ -23,13 +23,16 @@ extension Data {
     ///   - url: A file URL; its folder exists.
     ///   - options: Durability, what happens to an existing file, the temporary name, permissions.
     ///   - io: The engine to run on.
+    ///   - progress: Told how far it is: see ``FileProgress``.
     public func asyncWrite(
-        to url: URL, options: FileWriteOptions = .init(), using io: FileIO = .shared
+        to url: URL, options: FileWriteOptions = .init(), using io: FileIO = .shared,
+        progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws {
         let path = try Path.of(url, for: "write")
         try await io.run { [self, kernel = io.kernel] _ in
             try withUnsafeBytes { bytes in
-                try kernel.replaceFile(path, with: bytes, options)
+                try kernel.replaceFile(
+                    path, with: bytes, options, ProgressCounter(progress, totalBytes: bytes.count))
             }
         }
     }

@@ -12,7 +12,8 @@ internal import CSluiceFiles
 // A chosen temporary name is locked until the rename, and then step 4 comes after step 5: closing gives the lock up.
 extension Kernel {
     func replaceFile(
-        _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions
+        _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions,
+        _ progress: ProgressCounter? = nil
     ) throws(FileError) {
         let replaced = try statusOfReplaced(path, options.existing, for: "write")
         let folder = Path.folder(of: path)
@@ -35,7 +36,7 @@ extension Kernel {
                 try check(
                     retrying { calls.changeMode(temporary.descriptor, mode) }, "set the mode of", temporary.path)
             }
-            try write(temporary.descriptor, bytes, temporary.path)
+            try write(temporary.descriptor, bytes, temporary.path, progress)
             try sync(temporary.descriptor, options.durability, temporary.path)
             if !isLocked {
                 descriptor = nil
@@ -50,6 +51,22 @@ extension Kernel {
         }
         if let descriptor { try close(descriptor, path) }
         if options.durability == .fullAndDirectory { try syncFolder(of: path) }
+        progress?.finish()
+    }
+
+    /// Writes all bytes, in pieces where somebody wants to hear of each.
+    private func write(
+        _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, _ path: String, _ progress: ProgressCounter?
+    ) throws(FileError) {
+        guard let progress else { return try write(descriptor, bytes, path) }
+        var done = 0
+        while done < bytes.count {
+            let piece = UnsafeRawBufferPointer(
+                rebasing: bytes.dropFirst(done).prefix(ProgressCounter.bytesPerReport))
+            try write(descriptor, piece, after: done, path)
+            done += piece.count
+            progress.add(bytes: piece.count)
+        }
     }
 
     /// The mode to give a temporary that was taken over: never more than what was asked for now.
