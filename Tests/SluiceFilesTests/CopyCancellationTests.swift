@@ -34,6 +34,7 @@ import Testing
     }
 
     @Test(
+        .enabled(if: copiesInKernel),
         arguments: [
             (Call.copyingClone, 0, nil), (.copyingCopyRange, 0, nil), (.copyingCopyRange, 1, nil), (.read, 1, EXDEV),
             (.write, 0, EXDEV), (.sync, 0, nil), (.close, 0, nil),
@@ -58,7 +59,8 @@ import Testing
         }
     }
 
-    @Test func `it stops after the piece that it is at, not at the end`() async throws {
+    @Test(.enabled(if: copiesInKernel))
+    func `it stops after the piece that it is at, not at the end`() async throws {
         let gate = ThreadGate()
         let log = CallLog()
         var calls = Self.stopping(at: .copyingCopyRange, 0, gate, range: nil)

@@ -6,6 +6,9 @@ import Testing
 /// A file of some megabytes that is not all in one buffer, piece or page.
 let large = 9 << 20 | 12345
 
+/// Whether copy_file_range(2) is there: some sandboxes deny it.
+let copiesInKernel = SystemCalls.system.copying.copyRange(-1, -1, 1) == -Int(EBADF)
+
 /// Makes a file of any size.
 func makeFile(_ url: URL, _ count: Int, seed: UInt8 = 0) throws {
     var data = Data(capacity: count)
@@ -53,7 +56,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
                 let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
                 try makeFile(a, 300_000)
                 let result = try await io.copy(a, to: b, options: .init(durability: .none))
-                #expect(result == FileCopyResult(bytes: 300_000, method: method))
+                #expect(result == FileCopyResult(bytes: 300_000, method: copiesInKernel ? method : .readAndWrite))
                 #expect(sameFiles(a, b))
             }
         }
@@ -63,8 +66,8 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         var calls = SystemCalls.system
         calls.copying.clone = { source, destination in
             // What Btrfs and XFS do, seen from outside.
-            _ = SystemCalls.system.copying.copyRange(source, destination, 1 << 20)
-            return 0
+            var bytes = [UInt8](repeating: 0, count: 1 << 20)
+            return Glibc.write(destination, bytes, Glibc.read(source, &bytes, bytes.count)) == 5000 ? 0 : -EIO
         }
         calls.copying.copyRange = { _, _, _ in -Int(EIO) }
         calls.read = { _, _ in -Int(EIO) }
@@ -80,7 +83,8 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         #expect(reports.withLock { $0 } == [last])
     }
 
-    @Test func `short copies are gone on with, and one that stops midway is finished by reading`() async throws {
+    @Test(.enabled(if: copiesInKernel))
+    func `short copies are gone on with, and one that stops midway is finished by reading`() async throws {
         let count = Mutex(0)
         var calls = Self.without(clone: EXDEV, range: nil)
         calls.copying.copyRange = { source, destination, wanted in

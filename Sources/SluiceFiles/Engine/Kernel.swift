@@ -150,7 +150,8 @@ final class Kernel: Sendable {
 
     private func renameWithoutReplacing(_ from: SystemCalls.Path, _ to: SystemCalls.Path) -> CInt {
         let result = retrying { calls.renameWithoutReplacing(from, to) }
-        guard result == -EINVAL || result == -ENOSYS else { return result }
+        // EPERM is what sandboxes say that deny the call. Where it is true, link(2) says it too.
+        guard result == -EINVAL || result == -ENOSYS || result == -EPERM else { return result }
         // An old kernel, or a file system without the flag (NFS, some FUSE). link(2) never replaces and is atomic too;
         // a crash between the two calls leaves both names of one whole file.
         let linked = retrying { calls.link(from, to) }
