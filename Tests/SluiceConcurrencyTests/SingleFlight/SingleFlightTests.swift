@@ -3,6 +3,14 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Single flight` {
+    /// Runs the callers until so many values are noted: the operation ends off the executor, and then lets them go on.
+    private func run<Value>(_ executor: ManualExecutor, until count: Int, in recorder: Recorder<Value>) async {
+        while recorder.values.count < count {
+            executor.runUntilIdle()
+            await Task.yield()
+        }
+    }
+
     @Test func `many who ask at once share one operation`() async throws {
         // Given
         let flights = SingleFlight<String, Int>()
@@ -26,11 +34,7 @@ import Testing
         executor.runUntilIdle()
         #expect(flights.running == 1 && flights.isRunning(for: "key"))
         await gate.open()
-        // The operation ends off the executor, and then lets the callers go on.
-        while ended.values.count < 10 {
-            executor.runUntilIdle()
-            await Task.yield()
-        }
+        await run(executor, until: 10, in: ended)
         // Then
         for caller in callers { #expect(try await caller.value == 42) }
         #expect(started.values == [0])
@@ -63,24 +67,32 @@ import Testing
         // Given two who wait for one operation
         let flights = SingleFlight<String, Int>()
         let gate = Gate()
-        let operation: @Sendable () async throws -> Int = {
-            await gate.pass()
-            return Task.isCancelled ? -1 : 42
+        let started = Recorder<Int>()
+        let ended = Recorder<Int>()
+        let executor = ManualExecutor()
+        let callers = (0..<2).map { number in
+            executor.spawnThrowing {
+                defer { ended.note(number) }
+                return try await flights.run(for: "key") {
+                    started.note(number)
+                    await gate.pass()
+                    return Task.isCancelled ? -1 : 42
+                }
+            }
         }
-        let first = Task { try await flights.run(for: "key", operation) }
+        // Both wait now, for certain: an operation that ends before a cancelled caller waits gives it the value.
+        executor.runUntilIdle()
         await gate.arrivals(1)
-        let second = Task { try await flights.run(for: "key", operation) }
-        // When the one who started it is cancelled; if the second has not joined yet, it starts an operation of its own
-        first.cancel()
-        await #expect(throws: CancellationError.self) { try await withGateOpenAfterwards(gate, first) }
+        // When the one who started it is cancelled
+        callers[0].cancel()
+        executor.runUntilIdle()
         // Then
-        #expect(try await second.value == 42)
-    }
-
-    /// Waits for a caller that was cancelled. It may have been the last, who waits for the operation's end.
-    private func withGateOpenAfterwards(_ gate: Gate, _ caller: Task<Int, any Error>) async throws -> Int {
+        #expect(ended.values == [0])
         await gate.open()
-        return try await caller.value
+        await run(executor, until: 2, in: ended)
+        await #expect(throws: CancellationError.self) { try await callers[0].value }
+        #expect(try await callers[1].value == 42)
+        #expect(started.values == [0])
     }
 
     @Test func `when the last caller leaves, the operation is cancelled and has ended when the caller returns`() async {
@@ -107,11 +119,7 @@ import Testing
         executor.runUntilIdle()
         #expect(events.values == [])
         await gate.open()
-        // The operation ends off the executor, and then lets the caller go on.
-        for _ in 0..<1_000_000 where events.values.count < 2 {
-            executor.runUntilIdle()
-            await Task.yield()
-        }
+        await run(executor, until: 2, in: events)
         // Then
         #expect(events.values == ["the operation ends, cancelled: true", "the caller returns: CancellationError()"])
         #expect(flights.running == 0)
