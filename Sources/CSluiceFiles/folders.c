@@ -126,3 +126,20 @@ int csluice_renameat_noreplace(int from_folder, const char *from, int to_folder,
 int csluice_linkat(int from_folder, const char *from, int to_folder, const char *to) {
     RESULT(linkat(from_folder, from, to_folder, to, 0));
 }
+
+int csluice_mkdirat(int folder, const char *name, mode_t mode) { RESULT(mkdirat(folder, name, mode)); }
+int csluice_symlinkat(const char *target, int folder, const char *name) { RESULT(symlinkat(target, folder, name)); }
+
+ssize_t csluice_readlinkat(int folder, const char *name, char *into, size_t capacity) {
+    RESULT(readlinkat(folder, name, into, capacity));
+}
+
+int csluice_mkfifoat(int folder, const char *name, mode_t mode) {
+#ifdef __APPLE__
+    // mkfifoat(2) came with macOS 13.
+    (void)folder, (void)name, (void)mode;
+    return -ENOSYS;
+#else
+    RESULT(mkfifoat(folder, name, mode));
+#endif
+}

@@ -53,6 +53,33 @@ extension FaultedOperation {
         Self("remove the tree of an entry", deepTree) { io, folder in
             for entry in try await io.entries(of: folder) { try await entry.removeTree() }
         }.onlyReading().believing(.list, ENOENT).believing(.unlinkAt, ENOENT, EISDIR, EPERM, ENOTEMPTY, ENOTDIR),
+        Self("copy a tree") { folder in
+            let source = folder.appending(path: "source")
+            try FileManager.default.createDirectory(
+                at: source.appending(path: "inner"), withIntermediateDirectories: true)
+            try pattern(300).write(to: source.appending(path: "inner/file"))
+            _ = Foundation.link(source.appending(path: "inner/file").path, source.appending(path: "second").path)
+            _ = Foundation.symlink("nowhere", source.appending(path: "link").path)
+            _ = mkfifo(source.appending(path: "fifo").path, 0o600)
+        } run: { io, folder in
+            try await io.copyTree(
+                folder.appending(path: "source"), to: folder.appending(path: "copy"),
+                options: .init(keeping: [.permissions, .times], durability: .fullAndDirectory))
+        }.onlyReading().checking { folder, outcome in
+            if outcome.isSuccess { return names(in: folder) == ["copy", "source"] ? nil : "is not there" }
+            // A name that cannot be removed stays.
+            let isStuck =
+                outcome.fault.isLasting
+                && [.unlinkAt, .removeDirectory, .openAt, .open, .list, .statusOfDescriptor, .status].contains(
+                    outcome.fault.call)
+            let isSmall = [.open, .statusOfDescriptor, .openAt, .list, .unlink, .removeDirectory, .status].contains(
+                outcome.fault.call)
+            return names(in: folder) == ["source"] || isStuck || isSmall ? nil : "leaves the copy"
+        }.believing(.statusAt, ENOENT, ENOTDIR).believing(.readLinkAt, ENOENT)
+            .believing(.changeMode, EPERM, EOPNOTSUPP).believing(.removeDirectory, ENOTDIR)
+            // Another way to copy, and a second copy where a link cannot be made.
+            .ignoring(.copyingClone).ignoring(.copyingCopyRange).ignoring(.copyingNextData).ignoring(.copyingNextHole)
+            .ignoring(.linkAt).ignoring(.openAt).ignoring(.statusOfDescriptor),
         Self("watch a folder") { io, folder in
             var changes = try await io.changes(of: folder).makeAsyncIterator()
             makeFile("a", in: folder, "a")

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /// Takes a name that is not "." or ".."; `mode` holds the bits of the kind alone, 0 where the folder does not say.
 typedef void (*csluice_entry_function)(void *context, const char *name, size_t length, uint32_t mode);
@@ -16,3 +17,8 @@ int csluice_renameat(int from_folder, const char *from, int to_folder, const cha
 /// renameat2(2) with RENAME_NOREPLACE; renameatx_np(2) on Apple platforms; -ENOSYS where there is neither.
 int csluice_renameat_noreplace(int from_folder, const char *from, int to_folder, const char *to);
 int csluice_linkat(int from_folder, const char *from, int to_folder, const char *to);
+int csluice_mkdirat(int folder, const char *name, mode_t mode);
+int csluice_symlinkat(const char *target, int folder, const char *name);
+ssize_t csluice_readlinkat(int folder, const char *name, char *into, size_t capacity);
+/// -ENOSYS on Apple platforms.
+int csluice_mkfifoat(int folder, const char *name, mode_t mode);

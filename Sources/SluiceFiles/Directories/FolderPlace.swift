@@ -39,6 +39,17 @@ final class FolderPlace: @unchecked Sendable {
         return Array(names.reversed().map(\.bytes).joined(separator: [0x2F]))
     }
 
+    /// The names from the named folder, which is left out, down to this one.
+    var names: [FileName] {
+        var names: [FileName] = []
+        var place = self
+        while let above = place.above {
+            names.append(place.name)
+            place = above
+        }
+        return names.reversed()
+    }
+
     /// The path of the folder, or of a name in it, as raw bytes.
     func path(of name: FileName? = nil) -> [UInt8] {
         var names = name.map { [$0] } ?? []

@@ -7,7 +7,7 @@ extension Call {
     var documentedErrors: [CInt] {
         switch self {
         // open(2)
-        case .open, .openAt:
+        case .open, .createAt, .openAt:
             [
                 EACCES, EBUSY, EDQUOT, EEXIST, EFBIG, EINTR, EINVAL, EISDIR, ELOOP, EMFILE, ENAMETOOLONG, ENFILE,
                 ENODEV,
@@ -56,7 +56,7 @@ extension Call {
         case .removeDirectory:
             [EACCES, EBUSY, EINTR, EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, ENOTEMPTY, EPERM, EROFS]
         // mkdir(2)
-        case .makeDirectory:
+        case .makeDirectory, .makeDirectoryAt, .makeFIFOAt:
             [
                 EACCES, EDQUOT, EEXIST, EINTR, EINVAL, ELOOP, EMLINK, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR,
                 EPERM, EROFS, EIO,
@@ -90,6 +90,10 @@ extension Call {
         // inotify_init1(2), inotify_add_watch(2)
         case .watchMakeQueue: [EINVAL, EMFILE, ENFILE, ENOMEM, ENOSYS]
         case .watchAdd: [EACCES, EINVAL, EINTR, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR, ELOOP]
+        // symlinkat(2), readlinkat(2)
+        case .symbolicLinkAt:
+            [EACCES, EDQUOT, EEXIST, EINTR, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR, EPERM, EROFS]
+        case .readLinkAt: [EACCES, EINTR, EINVAL, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR]
         // getdents64(2)
         case .readEntries: [EINTR, EIO, EINVAL, ENOENT, ENOTDIR, ESTALE, EACCES, ENOMEM]
         // pthread_create(3)

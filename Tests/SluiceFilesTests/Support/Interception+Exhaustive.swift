@@ -282,7 +282,7 @@ extension Call {
     /// Whether its result is a new descriptor.
     var opensDescriptor: Bool {
         [
-            .open, .openAt, .inlineOpen, .watchMakeQueue, .readinessMakeQueue, .readinessMakeWakeup, .readinessReopen,
+            .open, .openAt, .createAt, .inlineOpen, .watchMakeQueue, .readinessMakeQueue, .readinessMakeWakeup, .readinessReopen,
         ].contains(self)
     }
 }

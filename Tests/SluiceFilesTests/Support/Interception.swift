@@ -52,6 +52,11 @@ enum Call: String, CaseIterable, Sendable {
     case renameAt = "folders.renameAt"
     case renameAtWithoutReplacing = "folders.renameAtWithoutReplacing"
     case linkAt = "folders.linkAt"
+    case createAt = "folders.createAt"
+    case makeDirectoryAt = "folders.makeDirectoryAt"
+    case symbolicLinkAt = "folders.symbolicLinkAt"
+    case readLinkAt = "folders.readLinkAt"
+    case makeFIFOAt = "folders.makeFIFOAt"
 
     // CopyCalls
     case copyingClone = "copying.clone"
@@ -132,6 +137,11 @@ extension SystemCalls {
         interceptor.wrap(.renameAt, &calls.folders.renameAt)
         interceptor.wrap(.renameAtWithoutReplacing, &calls.folders.renameAtWithoutReplacing)
         interceptor.wrap(.linkAt, &calls.folders.linkAt)
+        interceptor.wrap(.createAt, &calls.folders.createAt)
+        interceptor.wrap(.makeDirectoryAt, &calls.folders.makeDirectoryAt)
+        interceptor.wrap(.symbolicLinkAt, &calls.folders.symbolicLinkAt)
+        interceptor.wrap(.readLinkAt, &calls.folders.readLinkAt)
+        interceptor.wrap(.makeFIFOAt, &calls.folders.makeFIFOAt)
         interceptor.wrap(.watchMakeQueue, &calls.watching.makeQueue)
         interceptor.wrap(.watchAdd, &calls.watching.addWatch)
         // A pack of parameters has no place for `inout`, nor for a closure that escapes.

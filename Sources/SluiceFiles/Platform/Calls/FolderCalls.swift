@@ -13,6 +13,14 @@ package struct FolderCalls: Sendable {
     package var renameAtWithoutReplacing: @Sendable (_ folder: CInt, _ name: Path, _ toFolder: CInt, _ to: Path) -> CInt
     package var linkAt: @Sendable (_ folder: CInt, _ name: Path, _ toFolder: CInt, _ to: Path) -> CInt
 
+    // MARK: What a copy makes
+
+    package var createAt: @Sendable (_ folder: CInt, _ name: Path, _ flags: CInt, _ mode: UInt32) -> CInt
+    package var makeDirectoryAt: @Sendable (_ folder: CInt, _ name: Path, _ mode: UInt32) -> CInt
+    package var symbolicLinkAt: @Sendable (_ target: Path, _ folder: CInt, _ name: Path) -> CInt
+    package var readLinkAt: @Sendable (_ folder: CInt, _ name: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
+    package var makeFIFOAt: @Sendable (_ folder: CInt, _ name: Path, _ mode: UInt32) -> CInt
+
     /// The kernel itself.
     package static let system = FolderCalls(
         readEntries: readEntries,
@@ -24,7 +32,12 @@ package struct FolderCalls: Sendable {
         },
         renameAt: { csluice_renameat($0, $1, $2, $3) },
         renameAtWithoutReplacing: { csluice_renameat_noreplace($0, $1, $2, $3) },
-        linkAt: { csluice_linkat($0, $1, $2, $3) }
+        linkAt: { csluice_linkat($0, $1, $2, $3) },
+        createAt: { csluice_openat($0, $1, $2, mode_t($3)) },
+        makeDirectoryAt: { csluice_mkdirat($0, $1, mode_t($2)) },
+        symbolicLinkAt: { csluice_symlinkat($0, $1, $2) },
+        readLinkAt: { csluice_readlinkat($0, $1, $2.baseAddress, $2.count) },
+        makeFIFOAt: { csluice_mkfifoat($0, $1, mode_t($2)) }
     )
 
     private static func readEntries(_ folder: CInt, _ entries: inout [RawFolderEntry]) -> CInt {

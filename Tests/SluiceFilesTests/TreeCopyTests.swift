@@ -1,0 +1,191 @@
+import Foundation
+import SluiceFiles
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct `Copying trees` {
+    private func status(_ url: URL) -> stat {
+        var found = stat()
+        lstat(url.path, &found)
+        return found
+    }
+
+    @Test func `all that is in a tree is there again: contents, modes, times, links, FIFOs, names of one file`()
+        async throws
+    {
+        try await withIO { io, folder in
+            let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
+            try makeTree(["source/a/b/", "source/a/empty"], in: folder)
+            try pattern(300_000).write(to: source.appending(path: "a/b/large"))
+            #expect(link(source.appending(path: "a/b/large").path, source.appending(path: "second").path) == 0)
+            #expect(symlink("../nowhere", source.appending(path: "a/link").path) == 0)
+            let long = String(repeating: "long/", count: 200)
+            #expect(symlink(long, source.appending(path: "long").path) == 0)
+            #expect(mkfifo(source.appending(path: "fifo").path, 0o600) == 0)
+            #expect(chmod(source.appending(path: "a/empty").path, 0o440) == 0)
+            #expect(chmod(source.appending(path: "a/b").path, 0o500) == 0)
+            for path in ["a/empty", "a/b", "a", ""] {
+                try await io.setTimes(
+                    of: source.appending(path: path),
+                    modification: FileTime(seconds: 1_000_000, nanoseconds: 123_456_789))
+            }
+            let result = try await io.copyTree(source, to: copy)
+            #expect(result.files == 3 && result.folders == 3 && result.symbolicLinks == 2 && result.fifos == 1)
+            #expect(result.bytes == 300_000 + 14 || result.bytes == 300_000 + "source/a/empty".utf8.count)
+            #expect(same(contents(of: copy.appending(path: "a/b/large")), pattern(300_000)))
+            for path in ["a/empty", "a/b", "a", "", "second", "a/link", "long", "fifo"] {
+                let (old, new) = (status(source.appending(path: path)), status(copy.appending(path: path)))
+                #expect(old.st_mode == new.st_mode && old.st_nlink == new.st_nlink, "\(path)")
+                if (old.st_mode & S_IFMT) != S_IFLNK, path != "fifo" {
+                    #expect(old.st_mtim.tv_sec == new.st_mtim.tv_sec && old.st_mtim.tv_nsec == new.st_mtim.tv_nsec)
+                }
+            }
+            #expect(status(copy.appending(path: "second")).st_ino == status(copy.appending(path: "a/b/large")).st_ino)
+            let target = try FileManager.default.destinationOfSymbolicLink(atPath: copy.appending(path: "long").path)
+            #expect(target == long)
+            #expect(
+                chmod(copy.appending(path: "a/b").path, 0o700) == 0
+                    && chmod(source.appending(path: "a/b").path, 0o700) == 0)
+        }
+    }
+
+    @Test func `hostile names and a depth past any path go over`() async throws {
+        try await withIO(in: memoryFolder) { io, folder in
+            let source = folder.appending(path: "source")
+            try makeTree(["source/"], in: folder)
+            for name in hostileNames { makeFile(name, in: source, "x") }
+            makeDeepTree(1500, in: source, name: "deeper")
+            let counter = DescriptorCounter()
+            let counted = FileIO(configuration: .init(threads: 2), calls: counter.counting())
+            let result = try await counted.copyTree(source, to: folder.appending(path: "copy"))
+            await counted.shutdown()
+            #expect(result.files == hostileNames.count && result.folders == 1501)
+            #expect(counter.most < 150 && counted.metrics.openFiles == 0)
+            let (old, new) = (io.walk(source), io.walk(folder.appending(path: "copy")))
+            var (oldPaths, newPaths): (Set<[UInt8]>, Set<[UInt8]>) = ([], [])
+            for try await item in old { oldPaths.insert(item.rawRelativePath) }
+            for try await item in new { newPaths.insert(item.rawRelativePath) }
+            #expect(oldPaths == newPaths && oldPaths.count == 1500 + hostileNames.count)
+        }
+    }
+
+    @Test func `what is in the way stays, and a tree is not copied into itself`() async throws {
+        try await withIO { io, folder in
+            let source = folder.appending(path: "source")
+            try makeTree(["source/a/b", "taken", "other/"], in: folder)
+            for name in ["taken", "other", "source"] {
+                let error = await expectFileError(.exists) {
+                    try await io.copyTree(folder.appending(path: "other"), to: folder.appending(path: name))
+                }
+                #expect(error?.path == folder.appending(path: name).path)
+            }
+            #expect(symlink("source/a", folder.appending(path: "link").path) == 0)
+            for path in ["source/new", "source/a/new", "link/new"] {
+                await expectFileError(.invalidArgument) {
+                    try await io.copyTree(source, to: folder.appending(path: path))
+                }
+            }
+            await expectFileError(.notDirectory) {
+                try await io.copyTree(source.appending(path: "a/b"), to: folder.appending(path: "new"))
+            }
+            await expectFileError(.notFound) { try await io.copyTree(source, to: folder.appending(path: "no/new")) }
+            #expect(names(in: folder) == ["link", "other", "source", "taken"] && names(in: source) == ["a"])
+            #expect(names(in: source.appending(path: "a")) == ["b"])
+        }
+    }
+
+    @Test func `sockets and devices are refused, or left out`() async throws {
+        try await withIO { io, folder in
+            let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
+            try makeTree(["source/a"], in: folder)
+            guard mknod(source.appending(path: "null").path, S_IFCHR | 0o600, 0x103) == 0 else { return }
+            let error = await expectFileError(.notRegularFile) { try await io.copyTree(source, to: copy) }
+            #expect(error?.path == source.appending(path: "null").path)
+            #expect(names(in: folder) == ["source"])
+            let result = try await io.copyTree(source, to: copy, options: .init(specialFiles: .skip))
+            #expect(result.skipped == 1 && result.files == 1 && names(in: copy) == ["a"])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `after a failure nothing is there, or whole files alone`(isRemoved: Bool) async throws {
+        let writes = Atomic(0)
+        var calls = SystemCalls.system
+        calls.copying.clone = { _, _ in -EXDEV }
+        calls.copying.copyRange = { _, _, _ in -Int(EXDEV) }
+        calls.write = { descriptor, bytes in
+            if writes.add(1, ordering: .relaxed).newValue == 6 { return -Int(ENOSPC) }
+            return SystemCalls.system.write(descriptor, bytes)
+        }
+        try await withIO(calls: calls) { io, folder in
+            let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
+            try makeTree(["source/"], in: folder)
+            for index in 0..<10 { try pattern(1000).write(to: source.appending(path: "\(index)")) }
+            let error = await expectFileError(.noSpace) {
+                try await io.copyTree(source, to: copy, options: .init(removingOnFailure: isRemoved))
+            }
+            #expect(error?.path.hasPrefix(copy.path) == true)
+            if isRemoved { return #expect(names(in: folder) == ["source"]) }
+            #expect(names(in: copy).count == 5)
+            for name in names(in: copy) { #expect(same(contents(of: copy.appending(path: name)), pattern(1000))) }
+        }
+    }
+
+    @Test func `cancellation stops between files and leaves nothing`() async throws {
+        try await withIO(in: memoryFolder) { io, folder in
+            let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
+            try makeTree((0..<2000).map { "source/\($0 % 10)/\($0)" }, in: folder)
+            let task = Mutex<Task<TreeCopyResult, any Error>?>(nil)
+            let copying = Task {
+                try await io.copyTree(source, to: copy) { _ in
+                    while task.withLock({ $0 == nil }) { usleep(100) }
+                    task.withLock { $0 }?.cancel()
+                }
+            }
+            task.withLock { $0 = copying }
+            await #expect(throws: CancellationError.self) { try await copying.value }
+            #expect(names(in: folder) == ["source"])
+            let before = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await io.copyTree(source, to: copy)
+            }
+            await #expect(throws: CancellationError.self) { try await before.value }
+            #expect(names(in: folder) == ["source"])
+        }
+    }
+
+    @Test func `progress counts entries and bytes to the last`() async throws {
+        try await withIO(in: memoryFolder) { io, folder in
+            let source = folder.appending(path: "source")
+            try makeTree((0..<300).map { "source/\($0 % 10)/\($0)" }, in: folder)
+            let reports = Mutex<[FileProgress]>([])
+            let result = try await io.copyTree(source, to: folder.appending(path: "copy")) { report in
+                reports.withLock { $0.append(report) }
+            }
+            let last = reports.withLock { $0.last }
+            #expect(last?.isFinished == true && last?.completedEntries == 311 && last?.completedBytes == result.bytes)
+            #expect(reports.withLock { $0.count } >= 3)
+        }
+    }
+
+    @Test func `a folder of the copy swapped for a link is not written through`() async throws {
+        let paths = Mutex<(inner: String, outside: String)?>(nil)
+        var calls = SystemCalls.system
+        calls.folders.makeDirectoryAt = { folder, name, mode in
+            let result = SystemCalls.system.folders.makeDirectoryAt(folder, name, mode)
+            if let names = paths.withLock({ $0.take() }) {
+                _ = rmdir(names.inner)
+                _ = symlink(names.outside, names.inner)
+            }
+            return result
+        }
+        try await withIO(calls: calls) { io, folder in
+            try makeTree(["source/inner/file", "outside/"], in: folder)
+            let copy = folder.appending(path: "copy")
+            paths.withLock { $0 = (copy.appending(path: "inner").path, folder.appending(path: "outside").path) }
+            await expectFileError(.notDirectory) { try await io.copyTree(folder.appending(path: "source"), to: copy) }
+            #expect(names(in: folder.appending(path: "outside")) == [])
+            #expect(names(in: folder) == ["outside", "source"])
+        }
+    }
+}
