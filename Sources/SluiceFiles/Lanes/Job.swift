@@ -64,7 +64,7 @@ final class AwaitedJob<Value: Sendable>: Job, @unchecked Sendable {
 
     override func deliver() {
         guard let result = result.take() else { preconditionFailure("A lane delivered a job that it did not run.") }
-        continuation.take()?.resume(with: result)
+        continuation.take()?.resume(with: consume result)
     }
 
     override func refuse(_ error: any Error) {
