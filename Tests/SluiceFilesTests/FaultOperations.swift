@@ -65,10 +65,8 @@ extension FaultedOperation {
             let file = folder.appending(path: "file")
             let isThere = names(in: folder).contains("file")
             if isThere && !same(contents(of: file), pattern(5000, seed: 1)) { return "not whole" }
-            let isNamed = outcome.isSuccess || !outcome.isBefore(.renameWithoutReplacing, .unlink)
-            // Without renameat2 the old name may not go, and then the new one cannot either.
-            let isStuck = outcome.fault.call == .unlink && outcome.fault.isLasting
-            if isThere != isNamed && !isStuck { return isThere ? "is there" : "is not there" }
+            let isNamed = outcome.isSuccess || !outcome.isBeforeClaim
+            if isThere != isNamed && !outcome.isStuckWithBothNames { return isThere ? "is there" : "is not there" }
             return left(beside: ["file"], in: folder, outcome)
         }.passingOverWhatAtomicWritesDo()
     }
@@ -176,8 +174,8 @@ extension FaultedOperation {
             let isNew = same(file, pattern(900))
             let wasThere = existing == .replace ? same(file, pattern(300)) : !names(in: folder).contains("file")
             if !isNew && !wasThere { return "neither old nor new" }
-            let rename = existing == .replace ? Call.rename : .renameWithoutReplacing
-            if isNew != (outcome.isSuccess || !outcome.isBefore(rename)) { return isNew ? "new" : "old" }
+            let isNamed = existing == .replace ? !outcome.isBefore(.rename) : !outcome.isBeforeClaim
+            if isNew != (outcome.isSuccess || isNamed), !outcome.isStuckWithBothNames { return isNew ? "new" : "old" }
             return nil
         }
         .believing(.status, ENOENT, ENOTDIR).ignoring(.close, at: durability == .fullAndDirectory ? 0 : -1)

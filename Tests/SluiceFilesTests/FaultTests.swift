@@ -2,6 +2,9 @@ import Foundation
 import SluiceFiles
 import Testing
 
+/// The error that a sandbox answers newer calls with, where Scripts/test-file-systems.sh has put these tests into one.
+let deniedCalls = ProcessInfo.processInfo.environment["SLUICE_DENIED"]
+
 /// Every system call of every operation fails once with every error number that its man page has.
 @Suite(.timeLimit(.minutes(5))) struct `Faults of every call` {
     @Test(arguments: FaultedOperation.all)
@@ -13,7 +16,8 @@ import Testing
         #expect(report.complaints.isEmpty, "\(report.complaints.count) of \(report.runs):\n\(shown)")
     }
 
-    @Test func `reach every call of the seam`() async throws {
+    @Test(.enabled(if: deniedCalls == nil, "skipped: not all calls can be made here"))
+    func `reach every call of the seam`() async throws {
         var reached: Set<Call> = []
         for operation in FaultedOperation.all { reached.formUnion(try await operation.calls()) }
         // How often the readiness lane makes its calls depends on how its thread and the tasks meet: it has tests of its own.

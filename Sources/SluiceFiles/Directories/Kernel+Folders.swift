@@ -59,7 +59,7 @@ extension Kernel {
 
     private func renameWithoutReplacing(_ from: SystemCalls.Path, _ to: SystemCalls.Path, in folder: CInt) -> CInt {
         let result = retrying { calls.folders.renameAtWithoutReplacing(folder, from, folder, to) }
-        guard result == -EINVAL || result == -ENOSYS else { return result }
+        guard result == -EINVAL || result == -ENOSYS || result == -EPERM else { return result }
         // As for paths: link(2) never replaces, and a crash between the two leaves both names of one whole file.
         let linked = retrying { calls.folders.linkAt(folder, from, folder, to) }
         guard linked == 0 else { return linked }

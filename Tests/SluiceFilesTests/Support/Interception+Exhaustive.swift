@@ -93,6 +93,12 @@ struct Outcome: Sendable {
 
     var isSuccess: Bool { error == nil }
 
+    /// Whether the fault came before a name was claimed by renameat2, or by link and unlink in its place.
+    var isBeforeClaim: Bool { isBefore(calls.contains(.link) ? .unlink : .renameWithoutReplacing) }
+
+    /// Without renameat2 the old name may not go, and then the new one cannot either.
+    var isStuckWithBothNames: Bool { calls.contains(.link) && fault.call == .unlink && fault.isLasting }
+
     /// Whether the fault came before the last call of these names had succeeded.
     func isBefore(_ names: Call...) -> Bool { fault.number <= calls.lastIndex { names.contains($0) } ?? .max }
 }
@@ -124,8 +130,9 @@ extension FaultedOperation {
         // A file system that has no such operation: see `Kernel.syncFolder`.
         case (.syncFolder, EINVAL): true
         // link(2) and unlink(2) in its place.
-        case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS),
-            (.renameAtWithoutReplacing, EINVAL), (.renameAtWithoutReplacing, ENOSYS):
+        case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS), (.renameWithoutReplacing, EPERM),
+            (.renameAtWithoutReplacing, EINVAL), (.renameAtWithoutReplacing, ENOSYS),
+            (.renameAtWithoutReplacing, EPERM):
             true
         // A file system without locks.
         case (.lock, EOPNOTSUPP), (.lock, ENOLCK), (.lock, EINVAL), (.lock, ENOSYS): true
