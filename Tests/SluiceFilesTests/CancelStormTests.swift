@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Thousands of tasks over all kinds of operations, each cancelled at a moment that the seed chooses.
-@Suite(.timeLimit(.minutes(5))) struct `A storm of cancellations` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `A storm of cancellations` {
     /// What a task does to files that only it and those of its kind touch.
     enum Work: Int, CaseIterable, Sendable {
         case read, replace, replaceNamed, create, stream, append, chunks, publish, discard, rename, makeAndRemoveTree

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct Cancellation {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct Cancellation {
     @Test func `a cancelled task begins nothing`() async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, folder in

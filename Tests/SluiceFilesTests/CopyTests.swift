@@ -67,7 +67,8 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         calls.copying.clone = { source, destination in
             // What Btrfs and XFS do, seen from outside.
             var bytes = [UInt8](repeating: 0, count: 1 << 20)
-            return Glibc.write(destination, bytes, Glibc.read(source, &bytes, bytes.count)) == 5000 ? 0 : -EIO
+            let count = Glibc.read(source, &bytes, bytes.count)
+            return Glibc.write(destination, bytes, count) == count ? 0 : -EIO
         }
         calls.copying.copyRange = { _, _, _ in -Int(EIO) }
         calls.read = { _, _ in -Int(EIO) }

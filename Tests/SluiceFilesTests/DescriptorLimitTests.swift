@@ -44,7 +44,7 @@ private final class FewDescriptors: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Few descriptors` {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct `Few descriptors` {
     @Test(arguments: [1, 2, 3])
     func `whole files wait for each other's descriptors, down to the last one`(limit: Int) async throws {
         let kernel = FewDescriptors(limit)

@@ -6,7 +6,7 @@ import Testing
 let deniedCalls = ProcessInfo.processInfo.environment["SLUICE_DENIED"]
 
 /// Every system call of every operation fails once with every error number that its man page has.
-@Suite(.timeLimit(.minutes(5))) struct `Faults of every call` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `Faults of every call` {
     @Test(arguments: FaultedOperation.all)
     func `give their own error, leave nothing open and nothing half done`(operation: FaultedOperation) async throws {
         let report = try await operation.runWithEachFault()

@@ -11,7 +11,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     return url
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `FIFOs` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `FIFOs` {
     // MARK: Reading
 
     @Test func `a FIFO is opened at once, and read once its first writer has come`() async throws {

@@ -42,7 +42,7 @@ func put(_ text: String, _ descriptor: CInt) {
     precondition(write(descriptor, text, text.utf8.count) == text.utf8.count)
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `File handles` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `File handles` {
     @Test func `chunks of a pipe are what is there, as it arrives, and end with its writer`() async throws {
         try await withIO(threads: 1) { io, _ in
             let pipe = Pipe()

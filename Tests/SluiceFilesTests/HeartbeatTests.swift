@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// That nobody blocks: neither a thread of the cooperative pool nor one of the engine's.
-@Suite(.timeLimit(.minutes(5))) struct `Heartbeats` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `Heartbeats` {
     /// Reads a file again and again while a heart beats, and expects both to come to their end.
     private func expectLife(_ io: FileIO, _ folder: URL) async throws {
         let file = folder.appending(path: "file")

@@ -27,7 +27,7 @@ private func calls(
     return count < 0 ? -Int(errno) : count
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The inline lane` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The inline lane` {
     // MARK: Whole files
 
     @Test func `the second file of a local folder is read on the calling thread, and no job runs`() async throws {

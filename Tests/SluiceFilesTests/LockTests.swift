@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct Locks {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct Locks {
     /// Lets a test see each pause of a waiting task, and end it.
     private final class Pauses: Sendable {
         private let begun = AsyncStream.makeStream(of: Duration.self)

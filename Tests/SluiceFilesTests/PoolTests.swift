@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct `The queue of jobs` {
+@Suite(.serialized) struct `The queue of jobs` {
     @Test func `it agrees with a plain list over random operations, and keeps few empty places`() {
         var random = SplitMix(state: 42)
         for _ in 0..<200 {
@@ -43,7 +43,7 @@ private struct SplitMix {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `The worker pool` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `The worker pool` {
     @Test func `threads start with the first job and stay below their limit`() async throws {
         try await withIO(threads: 3) { io, folder in
             #expect(io.metrics.threads == 0)

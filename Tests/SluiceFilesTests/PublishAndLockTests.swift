@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `Locks and publishing` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `Locks and publishing` {
     @Test func `a second opener is told that the file is locked, and the first one's bytes stay`() async throws {
         try await withIO { io, folder in
             let part = folder.appending(path: "song.part")

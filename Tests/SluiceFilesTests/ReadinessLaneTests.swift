@@ -53,7 +53,7 @@ final class TestPipe: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Waiting for descriptors` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `Waiting for descriptors` {
     @Test(arguments: Poller.allCases) func `a wait ends when there is something to read, or the writer has gone`(
         poller: Poller
     ) async throws {

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct `Copying trees` {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct `Copying trees` {
     private func status(_ url: URL) -> stat {
         var found = stat()
         lstat(url.path, &found)

@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a response that nobody reads ends its exchange`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a response that nobody reads ends its exchange`() async throws {
         let megabyte = [UInt8](repeating: 1, count: 1_000_000)
         try await exchange { _ in
             OriginResponse(announcedLength: 100_000_000, steps: Array(repeating: .send(megabyte), count: 100))

@@ -79,8 +79,11 @@ final class TreeCopy {
             if batch.isEmpty { break }
             for item in batch {
                 try cancellation.check()
-                // A folder that was gone before the walk could enter it is not left either.
-                while levels.count > (item.visit == .leaving ? item.depth + 1 : item.depth) { try leave(from: nil) }
+                // A folder that was gone before the walk could enter it is not left either, and one that the walk entered but
+                // that was gone when it was to be copied has no level: nor has what is in it.
+                let wanted = item.visit == .leaving ? item.depth + 1 : item.depth
+                while levels.count > wanted { try leave(from: nil) }
+                guard levels.count == wanted else { continue }
                 if item.visit == .leaving { try leave(from: item.entry) } else { try copy(item.entry, cancellation) }
             }
         }

@@ -36,7 +36,7 @@ import Testing
         return results
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a hundred callers make one request, also of what may not be kept`()
+    @Test(.timeLimit(.minutes(5))) func `a hundred callers make one request, also of what may not be kept`()
         async throws
     {
         for fields in [[.cacheControl: "max-age=60"], [.cacheControl: "no-store"]] as [HTTPFields] {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a hundred callers after a restart read the disk once`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a hundred callers after a restart read the disk once`() async throws {
         try await withFolder { folder in
             let transport = ClosureTransport { _, _ in .bytes(pattern(100)) }
             try await withCache(in: folder, transport) { _ = try await $0.data(for: url("a")) }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the first caller's cancellation does not harm the others`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `the first caller's cancellation does not harm the others`() async throws {
         try await withFolder { folder in
             let gate = Gate()
             let transport = ClosureTransport { _, _ in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the last to leave cancels the fetch, as the server sees`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `the last to leave cancels the fetch, as the server sees`() async throws {
         try await withFolder { folder in
             let began = Gate()
             try await LoopbackOrigin.serve { _ in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `a passing failure fails nobody, a lasting one fails all with one request, and the next begins anew`()
         async throws
     {
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `whoever waits for another holds no place, nor does a fetch between its attempts`()
         async throws
     {

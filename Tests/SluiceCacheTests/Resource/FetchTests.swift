@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a shutdown ends fetches that are under way, with an error that says so`()
+    @Test(.timeLimit(.minutes(5))) func `a shutdown ends fetches that are under way, with an error that says so`()
         async throws
     {
         try await withFolder { folder in

@@ -1,12 +1,18 @@
-import TestSupport
+import SluiceConcurrency
+import Synchronization
 
 @testable import SluiceDownloads
 
-/// A manual clock as the coordinator and its queues want time: in milliseconds since an epoch.
+/// A clock that stands still until it is told to go on.
 final class VirtualTime: Sendable {
-    private let clock = ManualClock()
+    private struct State {
+        var now: Int64 = 1_000_000
+        var sleepers: [(deadline: Int64, queue: AsyncQueue<Void>)] = []
+    }
 
-    var now: Int64 { 1_000_000 + clock.now.offset.milliseconds }
+    private let state = Mutex(State())
+
+    var now: Int64 { state.withLock { $0.now } }
 
     var queueTime: QueueTime { QueueTime { self.now } }
 
@@ -16,11 +22,19 @@ final class VirtualTime: Sendable {
 
     func sleep(_ duration: Duration) async throws {
         guard duration > .zero else { return }
-        try await clock.sleep(until: clock.now.advanced(by: duration), tolerance: nil)
+        let queue = AsyncQueue<Void>()
+        state.withLock { $0.sleepers.append(($0.now + duration.milliseconds, queue)) }
+        _ = try await queue.dequeue()
     }
 
     /// Lets time pass, and wakes those who slept until then.
     func advance(by duration: Duration) {
-        clock.advance(by: duration)
+        let woken = state.withLock { state in
+            state.now += duration.milliseconds
+            let woken = state.sleepers.filter { $0.deadline <= state.now }
+            state.sleepers.removeAll { $0.deadline <= state.now }
+            return woken
+        }
+        for sleeper in woken { sleeper.queue.enqueue(()) }
     }
 }

@@ -85,7 +85,7 @@ import TestSupport
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `with a FIFO for a checkpoint is not waited for`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `with a FIFO for a checkpoint is not waited for`() async throws {
         try await leaving { scene in
             try FileManager.default.removeItem(at: scene.request.checkpointTarget)
             #expect(mkfifo(scene.request.checkpointTarget.path, 0o600) == 0)

@@ -151,7 +151,7 @@ import TestSupport
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `goes on from behind a redirect to another host`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `goes on from behind a redirect to another host`() async throws {
         let ranges = Recorder<String?>()
         try await LoopbackOrigin.serve { request in
             ranges.note(request.headerFields[.range])
@@ -184,7 +184,7 @@ import TestSupport
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [Durability.none, .data])
+    @Test(.timeLimit(.minutes(5)), arguments: [Durability.none, .data])
     func `was cancelled, kept what had arrived, and fetches only what had not`(durability: Durability) async throws {
         let arrived = Gate()
         try await TransferScene.with { request in
