@@ -289,7 +289,8 @@ extension Call {
     /// Whether its result is a new descriptor.
     var opensDescriptor: Bool {
         [
-            .open, .openAt, .createAt, .inlineOpen, .watchMakeQueue, .readinessMakeQueue, .readinessMakeWakeup, .readinessReopen,
+            .open, .openAt, .createAt, .inlineOpen, .watchMakeQueue, .readinessMakeQueue, .readinessMakeWakeup,
+            .readinessReopen,
         ].contains(self)
     }
 }
