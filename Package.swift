@@ -73,7 +73,9 @@ let targets: [Target] = [
     .target(
         name: "SluiceCommands",
         dependencies: [
-            "SluiceDownloads", "SluiceCache", "NativeMark", "LoopbackOrigin", httpTypes,
+            "SluiceDownloads", "SluiceCache", "SluiceFiles", "SluiceHTTP", "SluiceConcurrency", "NativeMark",
+            "LoopbackOrigin",
+            httpTypes,
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],

@@ -75,7 +75,7 @@ if [[ $(id -u) == 0 ]]; then
     try overlayfs mounted -t overlay overlay \
         -o "lowerdir=$SLUICE_MOUNTS/layers/lower,upperdir=$SLUICE_MOUNTS/layers/upper,workdir=$SLUICE_MOUNTS/layers/work"
     try tmpfs-4m small -t tmpfs -o size=4m tmpfs
-    image ext4 mounted 256M mkfs.ext4 -q
+    image ext4 mounted 256M mkfs.ext4 -q -b 4096 -I 256  # extended attributes have one block
     image ext4-16m small 16M mkfs.ext4 -q
     image xfs mounted 400M mkfs.xfs -q
     image btrfs mounted 256M mkfs.btrfs -q

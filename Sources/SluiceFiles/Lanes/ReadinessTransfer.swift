@@ -83,9 +83,14 @@ final class ReadinessTransfer {
         while true {
             guard case .now(let number, let manner) = access else { return nil }
             let result = io.kernel.retrying { call(number, manner) }
-            guard manner == .noWait, result == -Int(EOPNOTSUPP) || result == -Int(ENOSYS) else { return result }
+            guard manner == .noWait, Self.isMissing(result) else { return result }
             access = accessOnceMore()
         }
+    }
+
+    /// Whether this kernel, this descriptor or this sandbox has no call that does not wait. Sandboxes say EPERM.
+    private static func isMissing(_ result: Int) -> Bool {
+        [EOPNOTSUPP, ENOSYS, EPERM].contains(CInt(truncatingIfNeeded: -result))
     }
 
     /// For FIFOs and terminals, and for pipes of older kernels: opened once more, the flag is our own.

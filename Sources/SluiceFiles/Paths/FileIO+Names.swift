@@ -31,7 +31,7 @@ extension FileIO {
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if nothing is there, ``FileError/Code/notEmpty`` for a folder
-    ///   with entries (see ``removeTree(_:)``). See unlink(2), rmdir(2).
+    ///   with entries (see ``removeTree(_:progress:)``). See unlink(2), rmdir(2).
     public func remove(_ url: URL) async throws {
         let path = try Path.of(url, for: "remove")
         try await run { [kernel] _ in try kernel.remove(path) }
