@@ -17,12 +17,6 @@ ssize_t csluice_pwrite(int descriptor, const void *from, size_t count, int64_t o
 
 int64_t csluice_lseek(int descriptor, int64_t offset, int whence) { RESULT(lseek(descriptor, (off_t)offset, whence)); }
 
-int csluice_set_blocking(int descriptor) {
-    int flags = fcntl(descriptor, F_GETFL);
-    if (flags < 0) return -errno;
-    RESULT(fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK));
-}
-
 // MARK: Space
 
 int csluice_preallocate(int descriptor, int64_t offset, int64_t count, bool keeping_size) {

@@ -108,9 +108,7 @@ import Testing
         openFails.open = { _, _, _ in -EMFILE }
         var statusFails = SystemCalls.system
         statusFails.statusOfDescriptor = { _, _ in -EIO }
-        var settingFails = SystemCalls.system
-        settingFails.randomAccess.setBlocking = { _ in -EINVAL }
-        for (calls, number) in [(openFails, EMFILE), (statusFails, EIO), (settingFails, EINVAL)] {
+        for (calls, number) in [(openFails, EMFILE), (statusFails, EIO)] {
             try await withIO(calls: calls) { io, folder in
                 do {
                     _ = try await folder.appending(path: "a").openForRandomAccess(
@@ -143,9 +141,6 @@ import Testing
         interrupting.randomAccess.adviseFile = {
             interrupted("advise") ? -EINTR : real.randomAccess.adviseFile($0, $1, $2, $3)
         }
-        interrupting.randomAccess.setBlocking = {
-            interrupted("setBlocking") ? -EINTR : real.randomAccess.setBlocking($0)
-        }
         interrupting.truncate = { interrupted("truncate") ? -EINTR : real.truncate($0, $1) }
         try await withIO(calls: interrupting) { io, folder in
             let url = folder.appending(path: "file")
@@ -156,7 +151,7 @@ import Testing
                 try await file.truncate(to: 3)
                 #expect(try await file.size == 3)
             }
-            #expect(calls.withLock { $0.values.allSatisfy { $0 == 3 } && $0.count == 5 })
+            #expect(calls.withLock { $0.values.allSatisfy { $0 == 3 } && $0.count == 4 })
         }
     }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import SluiceFiles
 import Synchronization
@@ -136,13 +137,17 @@ import Testing
             let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
             try makeTree((0..<2000).map { "source/\($0 % 10)/\($0)" }, in: folder)
             let task = Mutex<Task<TreeCopyResult, any Error>?>(nil)
+            // The closure runs on a worker's thread, which may wait.
+            let isKnown = DispatchSemaphore(value: 0)
             let copying = Task {
                 try await io.copyTree(source, to: copy) { _ in
-                    while task.withLock({ $0 == nil }) { usleep(100) }
+                    isKnown.wait()
+                    isKnown.signal()
                     task.withLock { $0 }?.cancel()
                 }
             }
             task.withLock { $0 = copying }
+            isKnown.signal()
             await #expect(throws: CancellationError.self) { try await copying.value }
             #expect(names(in: folder) == ["source"])
             let before = Task {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import SluiceFiles
 import Synchronization
@@ -35,14 +36,18 @@ import Testing
             let tree = folder.appending(path: "tree")
             try makeTree((0..<2000).map { "tree/\($0)" }, in: folder)
             let task = Mutex<Task<Void, any Error>?>(nil)
+            // The closure runs on a worker's thread, which may wait.
+            let isKnown = DispatchSemaphore(value: 0)
             let removal = Task {
                 try await io.removeTree(tree) { _ in
                     // Every report comes after some entries and before the rest.
-                    while task.withLock({ $0 == nil }) { usleep(100) }
+                    isKnown.wait()
+                    isKnown.signal()
                     task.withLock { $0 }?.cancel()
                 }
             }
             task.withLock { $0 = removal }
+            isKnown.signal()
             await #expect(throws: CancellationError.self) { try await removal.value }
             #expect((1...1999).contains(names(in: tree).count))
         }

@@ -11,8 +11,6 @@
 ssize_t csluice_pread(int descriptor, void *into, size_t count, int64_t offset);
 ssize_t csluice_pwrite(int descriptor, const void *from, size_t count, int64_t offset);
 int64_t csluice_lseek(int descriptor, int64_t offset, int whence);
-/// Takes O_NONBLOCK away, which an open that must not wait for a FIFO's other end was made with.
-int csluice_set_blocking(int descriptor);
 
 // Space
 /// fallocate(2), and never what glibc does instead, which is to write; F_PREALLOCATE on Apple platforms.

@@ -1,11 +1,10 @@
 internal import CSluiceFiles
-internal import Synchronization
 
 /// One copy of a tree: a walk through the source, and beside it the way down to the folder that is being filled.
 ///
 /// As in the walk, only the lowest folders of the destination are open; those above are opened again through "..".
 final class TreeCopy {
-    private struct Level {
+    struct Level {
         /// nil while it is closed to save descriptors.
         var folder: OpenFolder?
         let place: FolderPlace
@@ -15,21 +14,21 @@ final class TreeCopy {
     }
 
     /// A file with several names: where the first copy is.
-    private struct FirstCopy {
+    struct FirstCopy {
         let place: FolderPlace
         let name: FileName
         let identity: FileIdentity
     }
 
-    private let io: FileIO
-    private let kernel: Kernel
-    private let options: TreeCopyOptions
-    private let counter: ProgressCounter?
+    let io: FileIO
+    let kernel: Kernel
+    let options: TreeCopyOptions
+    let counter: ProgressCounter?
     private let root: OpenFolder
     private let walk: TreeWalk
-    private var levels: [Level] = []
-    private var firstCopies: [FileIdentity: FirstCopy] = [:]
-    private var result = TreeCopyResult()
+    var levels: [Level] = []
+    var firstCopies: [FileIdentity: FirstCopy] = [:]
+    var result = TreeCopyResult()
 
     /// Makes the folder at the destination.
     init(
@@ -201,150 +200,5 @@ final class TreeCopy {
         FileError(
             code: .invalidArgument, operation: "copy a folder into itself, to", path: path,
             remedy: "Choose a destination that does not lie in the source.")
-    }
-}
-
-// MARK: - Files and links
-
-extension TreeCopy {
-    /// Copies a file, or gives its first copy another name. Returns false if it is gone.
-    private func copyFile(
-        _ entry: DirectoryEntry, in folder: OpenFolder, _ cancellation: borrowing Cancellation
-    ) throws -> Bool {
-        guard let source = try openIfThere(entry) else { return false }
-        defer { kernel.closeQuietly(source.descriptor) }
-        if source.status.links > 1, try linkToFirstCopy(of: source.status, as: entry.rawName, in: folder) {
-            return true
-        }
-        let path = folder.place.shownPath(of: entry.rawName)
-        let mode: UInt32 = options.keeping.contains(.permissions) ? 0o600 : FilePermissions.newFile.rawValue
-        let copy = try kernel.create(entry.rawName, in: folder, mode: mode, path)
-        var descriptor: CInt? = copy.descriptor
-        do {
-            let copied = try kernel.copyContents(of: source, to: copy, progress: counter, cancellation)
-            try kernel.copyAttributes(options.keeping, of: source, to: copy)
-            try kernel.sync(copy.descriptor, options.durability, path)
-            descriptor = nil
-            try kernel.close(copy.descriptor, path)
-            result.bytes += copied.bytes
-        } catch {
-            // No half file stays.
-            _ = entry.rawName.withCString { name in
-                kernel.retrying { kernel.calls.unlinkAt(folder.descriptor, name, 0) }
-            }
-            if let descriptor { kernel.closeQuietly(descriptor) }
-            throw error
-        }
-        if source.status.links > 1 {
-            firstCopies[FileIdentity(source.status)] = FirstCopy(
-                place: folder.place, name: entry.rawName, identity: FileIdentity(copy.status))
-        }
-        return true
-    }
-
-    private func openIfThere(_ entry: DirectoryEntry) throws(FileError) -> OpenedFile? {
-        do throws(FileError) {
-            return try kernel.openRegularFile(entry, O_RDONLY, followingLinks: false)
-        } catch {
-            if error.systemError == ENOENT { return nil }
-            throw error
-        }
-    }
-
-    /// Gives the first copy of a file another name. Returns false if there is none, or if that does not work, for whatever
-    /// reason: then the file is copied again.
-    private func linkToFirstCopy(
-        of status: RawStatus, as name: FileName, in folder: OpenFolder
-    ) throws(FileError) -> Bool {
-        guard let first = firstCopies[FileIdentity(status)] else { return false }
-        guard let firstFolder = try? openAgain(first.place) else { return false }
-        let linked = first.name.withCString { from in
-            name.withCString { to in
-                kernel.retrying { kernel.calls.folders.linkAt(firstFolder.descriptor, from, folder.descriptor, to) }
-            }
-        }
-        guard linked == 0 else { return false }
-        // Somebody may have put another file under the first name.
-        if let found = try kernel.status(of: name, in: folder, followingLinks: false),
-            FileIdentity(found) == first.identity
-        {
-            return true
-        }
-        let unlinked = name.withCString { name in
-            kernel.retrying { kernel.calls.unlinkAt(folder.descriptor, name, 0) }
-        }
-        try kernel.check(unlinked, "remove", folder.place.shownPath(of: name))
-        return false
-    }
-
-    /// A folder of the copy, by its names from the top and no links between.
-    private func openAgain(_ place: FolderPlace) throws(FileError) -> OpenFolder {
-        let names = place.names
-        guard let top = levels[0].folder else {
-            // Closed to save descriptors: the folder at the destination's path, if it still is that.
-            let path = levels[0].place.shownPath()
-            let folder = try OpenFolder(
-                try kernel.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "copy to"), levels[0].place, io)
-            guard FileIdentity(folder.status) == levels[0].identity else {
-                throw FileError(code: .replaced, operation: "copy to", path: path)
-            }
-            return try open(names, below: folder)
-        }
-        return try open(names, below: top)
-    }
-
-    private func open(_ names: [FileName], below top: OpenFolder) throws(FileError) -> OpenFolder {
-        var folder = top
-        for name in names {
-            let descriptor = try kernel.openFolder(name, in: folder, followingLinks: false)
-            folder = try OpenFolder(descriptor, FolderPlace(name, in: folder.place), io)
-        }
-        return folder
-    }
-
-    /// Makes a link with the same target. Returns false if the link is gone.
-    private func copyLink(_ entry: DirectoryEntry, in folder: OpenFolder) throws(FileError) -> Bool {
-        let folders = kernel.calls.folders
-        let (read, made) = entry.rawName.withCString { name in
-            withUnsafeTemporaryAllocation(byteCount: Self.longestTarget + 2, alignment: 1) { buffer -> (Int, CInt) in
-                let room = UnsafeMutableRawBufferPointer(rebasing: buffer.dropLast())
-                let count = kernel.retrying { folders.readLinkAt(entry.folder.descriptor, name, room) }
-                if count < 0 { return (count, 0) }
-                // What has no room is cut off without a word: only a result that leaves room is whole.
-                if count == room.count { return (-Int(ENAMETOOLONG), 0) }
-                buffer[count] = 0
-                let target = UnsafePointer(buffer.baseAddress!.assumingMemoryBound(to: CChar.self))
-                return (count, kernel.retrying { folders.symbolicLinkAt(target, folder.descriptor, name) })
-            }
-        }
-        if read == -Int(ENOENT) { return false }
-        try kernel.check(read, "read the link", entry.shownPath)
-        try kernel.check(made, "make symbolic link", folder.place.shownPath(of: entry.rawName))
-        return true
-    }
-
-    /// PATH_MAX: no system makes a link to more.
-    private static var longestTarget: Int { 4096 }
-}
-
-extension Kernel {
-    /// Makes a file in a folder; one that is there is an error.
-    fileprivate func create(
-        _ name: FileName, in folder: OpenFolder, mode: UInt32, _ path: String
-    ) throws(FileError) -> OpenedFile {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let descriptor = name.withCString { name in
-            retrying { calls.folders.createAt(folder.descriptor, name, flags, mode) }
-        }
-        try check(descriptor, "create", path)
-        openFiles.add(1, ordering: .relaxed)
-        do throws(FileError) {
-            let status = try status(ofDescriptor: descriptor, path)
-            return OpenedFile(descriptor: descriptor, path: path, status: status)
-        } catch {
-            _ = name.withCString { name in retrying { calls.unlinkAt(folder.descriptor, name, 0) } }
-            closeQuietly(descriptor)
-            throw error
-        }
     }
 }

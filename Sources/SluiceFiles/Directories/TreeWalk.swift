@@ -6,7 +6,7 @@ internal import DequeModule
 /// Used by one job after the other, on whichever thread. Only the lowest folders stay open; one further up is read to its end,
 /// closed, and opened again through ".." on the way back, if that still is the same folder.
 final class TreeWalk: @unchecked Sendable {
-    // Protected by its storage, which gives it to one job at a time.
+    // No lock: its owner (WalkStorage, TreeCopy) gives it to one job at a time, and a lane's lock lies between two jobs.
     private var levels: [Level] = []
     /// Folders left, or far above, that entries of this batch may still hold: closed at the beginning of the next, where
     /// that takes no job of its own.

@@ -8,63 +8,64 @@ internal import Synchronization
 ///
 ///     a whole file that is read or written, a      *brief*: its job closes it without anybody's help, and opens nothing
 ///     folder that is synced                        else meanwhile, so that no two jobs wait for each other
+///     a small file read by the inline lane         *passing*: closed by the thread that opened it, which waits for nothing
 ///     a stream, a mapping, a FIFO                  closed when its owner likes, who may be waiting for this very file
 ///
-/// An open that fails is tried again after each brief descriptor that was closed. When there is none, it is an error: whoever
-/// holds the others has to close some.
+/// An open that fails is tried again after each brief or passing descriptor that was closed. When there is none, it is an
+/// error: whoever holds the others has to close some. An open in progress counts as the descriptor that it will be: no open
+/// waits for another process's end of a FIFO (see `Kernel.openWithoutWaiting`).
 final class BriefDescriptors: Sendable {
     private struct State {
         var descriptors: Set<CInt> = []
         /// Opens in progress whose descriptors will be brief.
         var opening = 0
-        /// Those that have come back, and those that turned out not to be brief.
-        var ended = 0
-        var waiting = 0
     }
 
     private let storage = ConditionLock(State())
     /// Those that are open, and those whose close has not returned. Changed under the lock; read without it, to spare it
     /// those who close other descriptors.
     private let count = Atomic(0)
-    /// Those of threads that must not wait, from before the open until after the close: microseconds. Without the lock.
+
+    // Without the lock, on threads that must not wait. A passing descriptor is counted in `ended` before it leaves `passing`,
+    // and then looks for who waits; who waits says so before it looks at these two. One of them sees the other.
     private let passing = Atomic(0)
+    /// Those that have come back, and those that turned out not to be brief.
+    private let ended = Atomic(0)
+    private let waiting = Atomic(0)
 
-    /// An open that has not said yet what it got is looked at again so many times, a millisecond apart. Nobody knows whether
-    /// it got something or waits for the other side of a FIFO.
-    private static var mostLooks: Int { 1000 }
+    // MARK: Opening and closing
 
-    /// Opens, again after each brief descriptor that comes back, while there are no descriptors left.
+    /// Opens, again after each descriptor that comes back, while there are none left.
     func opening(isBrief: Bool, _ open: () -> CInt) -> CInt {
-        var looks = 0
         while true {
-            let ended = storage.withLock { state in
-                if isBrief { state.opening += 1 }
-                return state.ended
-            }
-            let result = open()
-            if isBrief {
-                storage.withLock { state in
-                    state.opening -= 1
-                    guard result >= 0 else { return }
-                    state.descriptors.insert(result)
-                    count.add(1, ordering: .relaxed)
-                }
-            }
-            guard result == -EMFILE || result == -ENFILE else { return result }
-            switch waitForEnd(after: ended) {
-            case .ended: looks = 0
-            case .unknown where looks < Self.mostLooks:
-                looks += 1
-                usleep(1000)
-            default: return result
-            }
+            let before = ended.load(ordering: .sequentiallyConsistent)
+            let result = isBrief ? openingBriefly(open) : open()
+            guard result == -EMFILE || result == -ENFILE, waitForEnd(after: before) else { return result }
         }
+    }
+
+    private func openingBriefly(_ open: () -> CInt) -> CInt {
+        storage.withLock { $0.opening += 1 }
+        let result = open()
+        storage.withLock { state in
+            state.opening -= 1
+            guard result >= 0 else { return }
+            state.descriptors.insert(result)
+            count.add(1, ordering: .relaxed)
+        }
+        // Somebody may have counted on it.
+        if result < 0 { wake() }
+        return result
     }
 
     /// Runs what opens and closes a descriptor without waiting for anything. It may find none, and then does without.
     func passing<R>(_ body: () -> R) -> R {
         passing.add(1, ordering: .sequentiallyConsistent)
-        defer { passing.subtract(1, ordering: .sequentiallyConsistent) }
+        defer {
+            ended.add(1, ordering: .sequentiallyConsistent)
+            passing.subtract(1, ordering: .sequentiallyConsistent)
+            wake()
+        }
         return body()
     }
 
@@ -87,25 +88,30 @@ final class BriefDescriptors: Sendable {
     }
 
     private func end() {
-        let isWaitedFor = storage.withLock { state in
-            count.subtract(1, ordering: .relaxed)
-            state.ended += 1
-            return state.waiting > 0
-        }
-        if isWaitedFor { storage.wakeAll() }
+        ended.add(1, ordering: .sequentiallyConsistent)
+        storage.withLock { _ in _ = count.subtract(1, ordering: .relaxed) }
+        wake()
     }
 
     // MARK: Waiting
 
-    private enum End { case ended, unknown, none }
+    private func wake() {
+        guard waiting.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        // Who has looked and does not sleep yet holds the lock.
+        storage.withLock { _ in }
+        storage.wakeAll()
+    }
 
-    private func waitForEnd(after ended: Int) -> End {
-        storage.withLock { $0.waiting += 1 }
-        defer { storage.withLock { $0.waiting -= 1 } }
+    /// Blocks until a descriptor has come back since `before`; false if none will.
+    private func waitForEnd(after before: Int) -> Bool {
+        waiting.add(1, ordering: .sequentiallyConsistent)
+        defer { waiting.subtract(1, ordering: .sequentiallyConsistent) }
         return storage.wait { state in
-            if state.ended != ended { return .ended }
-            guard count.load(ordering: .relaxed) == 0 else { return nil }
-            return state.opening > 0 || passing.load(ordering: .sequentiallyConsistent) > 0 ? .unknown : End.none
+            let mayEnd =
+                count.load(ordering: .relaxed) > 0 || state.opening > 0
+                || passing.load(ordering: .sequentiallyConsistent) > 0
+            if ended.load(ordering: .sequentiallyConsistent) != before { return true }
+            return mayEnd ? nil : false
         }
     }
 }

@@ -46,6 +46,7 @@ extension FileIO.Configuration {
             names.split(separator: ",").map { name in
                 guard let lane = FileIO.Lane(rawValue: name.filter { $0 != " " }) else {
                     let known = FileIO.Lane.allCases.map(\.rawValue).joined(separator: ", ")
+                    // Not a throw: engines are made where nothing is caught, and a setting that is passed over shows nothing.
                     fatalError("SLUICE_FILES_LANES: '\(name)' is no lane. Lanes are: \(known).")
                 }
                 return lane

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// A lane calls either `perform` and then `deliver`, or `refuse`, once.
 class Job: @unchecked Sendable {
-    // Nothing here changes after init but the atomic flag; subclasses say what protects theirs.
+    // No lock: nothing here changes after init but the atomic flag. Subclasses say what protects theirs.
 
     /// Names the job in queues; never reused, as an address would be.
     let id = Job.lastID.wrappingAdd(1, ordering: .relaxed).newValue

@@ -1,14 +1,5 @@
 internal import CSluiceFiles
 
-/// A descriptor with what was learnt when it was opened.
-struct OpenedFile: Sendable {
-    var descriptor: CInt
-    var path: String
-    var status: RawStatus
-    /// Whether it is a FIFO, terminal or socket, opened as non-blocking, for the readiness lane.
-    var isWaitedFor = false
-}
-
 extension Kernel {
     /// How often a file may be renamed away between its opening and its locking before that counts as an error.
     static var mostLockAttempts: Int { 100 }

@@ -3,10 +3,9 @@ internal import CSluiceFiles
 extension Kernel {
     /// Opens, maps for reading and closes. Waits for nobody: a FIFO is refused.
     func map(_ path: String) throws(FileError) -> UnsafeMutableRawBufferPointer {
-        let descriptor = try openNonBlocking(path, O_RDONLY)
+        let opened = try openSeekable(path, O_RDONLY)
+        let (descriptor, status) = (opened.descriptor, opened.status)
         defer { closeQuietly(descriptor) }  // Nothing was written to it.
-        let status = try status(ofDescriptor: descriptor, path)
-        if status.isDirectory { throw FileError(operation: "open", path: path, systemError: EISDIR) }
         guard status.isRegularFile else {
             throw FileError(
                 code: .notRegularFile, operation: "map", path: path,

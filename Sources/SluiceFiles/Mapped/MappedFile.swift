@@ -92,15 +92,12 @@ extension URL {
         using io: FileIO = .shared, _ body: (borrowing MappedFile) async throws -> R
     ) async throws -> R {
         let file = try await MappedFile(contentsOf: self, using: io)
-        let result: R
-        do {
-            result = try await body(file)
-        } catch {
-            try? await file.unmap()
-            throw error
+        let mapping = file.mapping
+        return try await scoped {
+            try await body(file)
+        } finally: {
+            try await mapping.unmap()
         }
-        try await file.unmap()
-        return result
     }
 }
 

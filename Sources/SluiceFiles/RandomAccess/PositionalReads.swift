@@ -36,7 +36,7 @@ extension FileIO {
 
 /// Memory that a suspended caller lends for writing.
 struct BorrowedMemory: @unchecked Sendable {
-    // Written by one job while the owner's exclusive borrow lasts.
+    // No lock: immutable itself; what it points to is written by one job while the owner's exclusive borrow lasts.
     let bytes: UnsafeMutableRawBufferPointer
 }
 

@@ -43,15 +43,11 @@ extension URL {
         using io: FileIO = .shared, _ body: (RandomAccessFile) async throws -> R
     ) async throws -> R {
         let file = try await openForRandomAccess(access, creating: creating, permissions: permissions, using: io)
-        let result: R
-        do {
-            result = try await body(file)
-        } catch {
-            try? await file.close()
-            throw error
+        return try await scoped {
+            try await body(file)
+        } finally: {
+            try await file.close()
         }
-        try await file.close()
-        return result
     }
 
     /// Opens the file for random access.
@@ -88,39 +84,25 @@ extension URL {
 }
 
 extension Kernel {
-    /// Opens what has offsets, and waits for nobody.
-    ///
-    /// An open of a FIFO waits for its other end, unless it is made with O_NONBLOCK. The flag is taken away again: on files
-    /// that cannot say whether a read would block, io_uring fails every read of a descriptor that has it.
+    /// Opens what has offsets, and waits for nobody: not for the other end of a FIFO either.
     func openSeekable(_ path: String, _ flags: CInt, _ permissions: UInt32 = 0) throws(FileError) -> OpenedFile {
-        let descriptor = try openNonBlocking(path, flags, permissions)
+        let opened: OpenedFile
         do throws(FileError) {
-            let status = try status(ofDescriptor: descriptor, path)
-            if status.isDirectory { throw FileError(operation: "open", path: path, systemError: EISDIR) }
-            if status.isPipeOrSocket { throw Self.hasNoOffsets(path) }
-            try check(retrying { calls.randomAccess.setBlocking(descriptor) }, "open", path)
-            return OpenedFile(descriptor: descriptor, path: path, status: status)
+            opened = try openWithoutWaiting(path, flags, permissions: permissions)
         } catch {
-            closeQuietly(descriptor)
-            throw error
-        }
-    }
-
-    /// Opens without waiting for the other end of a FIFO. The descriptor has O_NONBLOCK.
-    func openNonBlocking(
-        _ path: String, _ flags: CInt, _ permissions: UInt32 = 0
-    ) throws(FileError) -> CInt {
-        do throws(FileError) {
-            return try open(path, flags | O_NONBLOCK, permissions: permissions)
-        } catch {
-            switch error.systemError {
-            // A regular file on which a file server has a lease. It will give it back; see fcntl(2), "Leases".
-            case EWOULDBLOCK: return try open(path, flags, permissions: permissions)
             // A socket on Linux, on Apple platforms.
-            case ENXIO, EOPNOTSUPP: throw Self.hasNoOffsets(path, error.systemError)
-            default: throw error
-            }
+            guard [ENXIO, EOPNOTSUPP].contains(error.systemError) else { throw error }
+            throw Self.hasNoOffsets(path, error.systemError)
         }
+        let refusal: FileError? =
+            if opened.status.isDirectory {
+                FileError(operation: "open", path: path, systemError: EISDIR)
+            } else if opened.status.isPipeOrSocket {
+                Self.hasNoOffsets(path)
+            } else { nil }
+        guard let refusal else { return opened }
+        closeQuietly(opened.descriptor)
+        throw refusal
     }
 
     private static func hasNoOffsets(_ path: String, _ number: CInt = 0) -> FileError {

@@ -27,15 +27,12 @@ extension URL {
         using io: FileIO = .shared, _ body: (borrowing AsyncFileStream<ReadMode>) async throws -> R
     ) async throws -> R {
         let stream = try await openForReading(using: io)
-        let result: R
-        do {
-            result = try await body(stream)
-        } catch {
-            try? await stream.close()
-            throw error
+        let file = stream.file
+        return try await scoped {
+            try await body(stream)
+        } finally: {
+            try await file.close()
         }
-        try await stream.close()
-        return result
     }
 
     /// Opens the file for writing, hands it to `body`, and closes it on every path.
@@ -49,15 +46,12 @@ extension URL {
         using io: FileIO = .shared, _ body: (borrowing AsyncFileStream<WriteMode>) async throws -> R
     ) async throws -> R {
         let stream = try await openForWriting(opening, permissions: permissions, lock: lock, using: io)
-        let result: R
-        do {
-            result = try await body(stream)
-        } catch {
-            try? await stream.close()
-            throw error
+        let file = stream.file
+        return try await scoped {
+            try await body(stream)
+        } finally: {
+            try await file.close()
         }
-        try await stream.close()
-        return result
     }
 }
 

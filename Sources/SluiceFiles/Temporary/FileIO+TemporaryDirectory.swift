@@ -28,15 +28,11 @@ extension FileIO {
     ) async throws -> R {
         let parentPath = try Path.of(parent ?? .temporaryDirectory, for: "make temporary folder in")
         let path = try await run { [kernel] _ in try kernel.makeTemporaryDirectory(prefix: prefix, in: parentPath) }
-        let result: R
-        do {
-            result = try await body(URL(filePath: path, directoryHint: .isDirectory))
-        } catch {
-            try? await removeTemporary(path)
-            throw error
+        return try await scoped {
+            try await body(URL(filePath: path, directoryHint: .isDirectory))
+        } finally: {
+            try await removeTemporary(path)
         }
-        try await removeTemporary(path)
-        return result
     }
 
     /// Removes what is under the name of a temporary file or folder.

@@ -35,15 +35,11 @@ extension FileIO {
         let path = try await run { [kernel] _ in
             try kernel.makeTemporaryFile(prefix: prefix, suffix: suffix, in: parentPath)
         }
-        let result: R
-        do {
-            result = try await body(URL(filePath: path, directoryHint: .notDirectory))
-        } catch {
-            try? await removeTemporary(path)
-            throw error
+        return try await scoped {
+            try await body(URL(filePath: path, directoryHint: .notDirectory))
+        } finally: {
+            try await removeTemporary(path)
         }
-        try await removeTemporary(path)
-        return result
     }
 }
 

@@ -47,13 +47,11 @@ extension Data {
         switch contents {
         case .whole(let data): self = data
         case .waitedFor(let file):
-            do {
-                self = try await file.readWhenReady { try await $0.readToEnd(limit: limit, after: &$1) }
-            } catch {
-                try? await file.close()
-                throw error
+            self = try await scoped {
+                try await file.readWhenReady { try await $0.readToEnd(limit: limit, after: &$1) }
+            } finally: {
+                try await file.close()
             }
-            try await file.close()
             progress?(FileProgress(completedBytes: count, isFinished: true))
         }
     }

@@ -12,7 +12,7 @@ extension Data {
     ///
     /// One job on a thread of `io`, in this order: create a temporary file in the same folder, write, sync by level, rename,
     /// sync the folder by level. If any step fails, the temporary file is removed and the destination is as it was; only a
-    /// failed sync of the folder comes after the new file is in place. A file that is replaced hands on its mode. A symbolic
+    /// failed sync of the folder, and with a chosen temporary name a failed close, come after the new file is in place. A file that is replaced hands on its mode. A symbolic
     /// link is replaced itself; a device, FIFO or socket is refused. See rename(2), fsync(2).
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`, and nothing was touched. Once begun, it goes on to

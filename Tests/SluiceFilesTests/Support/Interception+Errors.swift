@@ -70,7 +70,6 @@ extension Call {
                 EDQUOT, EFBIG, EINTR, EINVAL, EIO, ENOSPC, ENXIO, EOVERFLOW, EPERM, ESPIPE, ESTALE, ETIMEDOUT, ENOMEM,
             ]
         case .seek: [EINVAL, ENXIO, EOVERFLOW, ESPIPE]
-        case .setBlocking: [EINTR, EINVAL, EPERM]
         case .preallocate, .punchHole:
             [
                 EDQUOT, EFBIG, EINTR, EINVAL, EIO, ENODEV, ENOSPC, ENOSYS, EOPNOTSUPP, EPERM, ESPIPE, ETXTBSY,

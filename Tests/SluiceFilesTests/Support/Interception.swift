@@ -33,7 +33,6 @@ enum Call: String, CaseIterable, Sendable {
     case readAt = "randomAccess.readAt"
     case writeAt = "randomAccess.writeAt"
     case seek = "randomAccess.seek"
-    case setBlocking = "randomAccess.setBlocking"
     case preallocate = "randomAccess.preallocate"
     case punchHole = "randomAccess.punchHole"
     case adviseFile = "randomAccess.adviseFile"
@@ -123,7 +122,6 @@ extension SystemCalls {
         interceptor.wrap(.readAt, &calls.randomAccess.readAt)
         interceptor.wrap(.writeAt, &calls.randomAccess.writeAt)
         interceptor.wrap(.seek, &calls.randomAccess.seek)
-        interceptor.wrap(.setBlocking, &calls.randomAccess.setBlocking)
         interceptor.wrap(.preallocate, &calls.randomAccess.preallocate)
         interceptor.wrap(.punchHole, &calls.randomAccess.punchHole)
         interceptor.wrap(.adviseFile, &calls.randomAccess.adviseFile)

@@ -7,7 +7,6 @@ package struct RandomAccessCalls: Sendable {
     package var readAt: @Sendable (_ descriptor: CInt, _ into: UnsafeMutableRawBufferPointer, _ offset: Int64) -> Int
     package var writeAt: @Sendable (_ descriptor: CInt, _ from: UnsafeRawBufferPointer, _ offset: Int64) -> Int
     package var seek: @Sendable (_ descriptor: CInt, _ offset: Int64, _ whence: CInt) -> Int64
-    package var setBlocking: @Sendable (_ descriptor: CInt) -> CInt
 
     // MARK: Space
 
@@ -32,7 +31,6 @@ package struct RandomAccessCalls: Sendable {
         readAt: { csluice_pread($0, $1.baseAddress, $1.count, $2) },
         writeAt: { csluice_pwrite($0, $1.baseAddress, $1.count, $2) },
         seek: { csluice_lseek($0, $1, $2) },
-        setBlocking: { csluice_set_blocking($0) },
         preallocate: { csluice_preallocate($0, $1, $2, $3) },
         punchHole: { csluice_punch_hole($0, $1, $2) },
         adviseFile: { csluice_advise_file($0, $1, $2, $3.number) },
