@@ -110,11 +110,12 @@ static void copy_time(const struct csluice_time *from, struct timespec *into) {
 }
 
 int csluice_set_times(
-    const char *path, const struct csluice_time *modified, const struct csluice_time *accessed, bool following_links) {
+    int folder, const char *name, const struct csluice_time *modified, const struct csluice_time *accessed,
+    bool following_links) {
     struct timespec times[2];
     copy_time(accessed, &times[0]);
     copy_time(modified, &times[1]);
-    RESULT(utimensat(AT_FDCWD, path, times, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
+    RESULT(utimensat(folder, name, times, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
 }
 
 int csluice_fset_times(int descriptor, const struct csluice_time *modified, const struct csluice_time *accessed) {
@@ -126,8 +127,8 @@ int csluice_fset_times(int descriptor, const struct csluice_time *modified, cons
 
 int csluice_chmod(const char *path, mode_t mode) { RESULT(chmod(path, mode)); }
 
-int csluice_chown(const char *path, uint32_t user, uint32_t group, bool following_links) {
-    RESULT(fchownat(AT_FDCWD, path, (uid_t)user, (gid_t)group, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
+int csluice_chown(int folder, const char *name, uint32_t user, uint32_t group, bool following_links) {
+    RESULT(fchownat(folder, name, (uid_t)user, (gid_t)group, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
 }
 
 int csluice_fchown(int descriptor, uint32_t user, uint32_t group) {

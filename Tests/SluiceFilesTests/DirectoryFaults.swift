@@ -42,6 +42,12 @@ extension FaultedOperation {
             if outcome.fault.call == .unlinkAt && outcome.fault.isLasting { return nil }
             return names(in: folder).count == 1 ? nil : "has \(names(in: folder))"
         },
+        Self("rename the entry of a folder where renameat2 is missing", madeFolder) { io, folder in
+            for entry in try await io.entries(of: folder) { try await entry.rename(to: "new") }
+        }.denying([.renameAtWithoutReplacing: ENOSYS]).believing(.linkAt, EPERM).onlyReading()
+            .checking { folder, outcome in
+                names(in: folder).count == 1 ? nil : "has \(names(in: folder))"
+            },
         Self("temporary file") { io, folder in
             try await io.withTemporaryFile(in: folder) { _ in }
         }.checking { folder, outcome in
@@ -64,7 +70,7 @@ extension FaultedOperation {
         } run: { io, folder in
             try await io.copyTree(
                 folder.appending(path: "source"), to: folder.appending(path: "copy"),
-                options: .init(keeping: [.permissions, .times], durability: .fullAndDirectory))
+                options: .init(keeping: [.permissions, .times, .owner], durability: .fullAndDirectory))
         }.onlyReading().checking { folder, outcome in
             if outcome.isSuccess { return names(in: folder) == ["copy", "source"] ? nil : "is not there" }
             // A name that cannot be removed stays.

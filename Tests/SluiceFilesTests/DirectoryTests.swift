@@ -168,6 +168,13 @@ func makeFile(_ name: FileName, in folder: URL, _ text: String = "") {
             #expect(names(in: folder) == ["a", "b"])
             try await a.rename(to: "c")
             #expect(names(in: folder) == ["b", "c"])
+            try await io.makeDirectory(at: folder.appending(path: "inner"))
+            let inner = try #require(try await io.entries(of: folder).first { $0.name == "inner" })
+            makeFile("x", in: folder.appending(path: "inner"))
+            await expectFileError(.exists) { try await inner.rename(to: "b") }
+            try await inner.rename(to: "outer")
+            #expect(names(in: folder) == ["b", "c", "outer"])
+            #expect(names(in: folder.appending(path: "outer")) == ["x"])
         }
     }
 

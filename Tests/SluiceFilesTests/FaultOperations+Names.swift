@@ -14,6 +14,11 @@ extension FaultedOperation {
         Self("rename, not over, where renameat2 is missing", old()) { io, folder in
             try await io.rename(folder.appending(path: "file"), to: folder.appending(path: "other"), existing: .fail)
         }.denying([.renameWithoutReplacing: EINVAL]).checking(oneOfBoth),
+        Self("rename a folder, not over, where renameat2 is missing", madeFolder) { io, folder in
+            try await io.rename(folder.appending(path: "folder"), to: folder.appending(path: "other"), existing: .fail)
+        }.denying([.renameWithoutReplacing: EINVAL]).believing(.link, EPERM).checking { folder, outcome in
+            names(in: folder) == [outcome.isSuccess ? "other" : "folder"] ? nil : "has \(names(in: folder))"
+        },
         Self("remove a file", old()) { io, folder in try await io.remove(folder.appending(path: "file")) }
             .checking { folder, outcome in
                 outcome.isSuccess == names(in: folder).isEmpty ? nil : "is not as said"

@@ -38,6 +38,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [EINVAL, ENOSYS, EPERM])
+    func `without renameat2 an empty folder is made and replaced by a folder`(number: CInt) async throws {
+        try await withIO(calls: .failing(.renameWithoutReplacing, with: number)) { io, folder in
+            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+            try await io.makeDirectory(at: a)
+            try pattern(1).write(to: a.appending(path: "x"))
+            try await io.rename(a, to: b, existing: .fail)
+            #expect(names(in: folder) == ["b"])
+            #expect(same(contents(of: b.appending(path: "x")), pattern(1)))
+            // An empty folder in the way stays too, which rename(2) would replace.
+            try await io.makeDirectory(at: a)
+            let error = await expectFileError(.exists) { try await io.rename(b, to: a, existing: .fail) }
+            #expect(error?.path == a.path)
+            #expect(names(in: folder) == ["a", "b"])
+            // Into itself: nothing is left there.
+            await expectFileError(.invalidArgument) {
+                try await io.rename(b, to: b.appending(path: "inner"), existing: .fail)
+            }
+            #expect(names(in: b) == ["x"])
+        }
+    }
+
     @Test func `removing takes files, links and empty folders, and says what else it found`() async throws {
         try await withIO { io, folder in
             let (file, link) = (folder.appending(path: "file"), folder.appending(path: "link"))

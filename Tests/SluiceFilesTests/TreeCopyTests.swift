@@ -30,6 +30,12 @@ import Testing
                     of: source.appending(path: path),
                     modification: FileTime(seconds: 1_000_000, nanoseconds: 123_456_789))
             }
+            for path in ["long", "fifo"] {
+                try await io.setTimes(
+                    of: source.appending(path: path),
+                    modification: FileTime(seconds: 2_000_000, nanoseconds: 987_654_321),
+                    followingLinks: false)
+            }
             let result = try await io.copyTree(source, to: copy)
             #expect(result.files == 3 && result.folders == 3 && result.symbolicLinks == 2 && result.fifos == 1)
             #expect(result.bytes == 300_000 + 14 || result.bytes == 300_000 + "source/a/empty".utf8.count)
@@ -37,9 +43,8 @@ import Testing
             for path in ["a/empty", "a/b", "a", "", "second", "a/link", "long", "fifo"] {
                 let (old, new) = (status(source.appending(path: path)), status(copy.appending(path: path)))
                 #expect(old.st_mode == new.st_mode && old.st_nlink == new.st_nlink, "\(path)")
-                if (old.st_mode & S_IFMT) != S_IFLNK, path != "fifo" {
-                    #expect(old.st_mtim.tv_sec == new.st_mtim.tv_sec && old.st_mtim.tv_nsec == new.st_mtim.tv_nsec)
-                }
+                #expect(
+                    old.st_mtim.tv_sec == new.st_mtim.tv_sec && old.st_mtim.tv_nsec == new.st_mtim.tv_nsec, "\(path)")
             }
             #expect(status(copy.appending(path: "second")).st_ino == status(copy.appending(path: "a/b/large")).st_ino)
             let target = try FileManager.default.destinationOfSymbolicLink(atPath: copy.appending(path: "long").path)
@@ -92,6 +97,30 @@ import Testing
             await expectFileError(.notFound) { try await io.copyTree(source, to: folder.appending(path: "no/new")) }
             #expect(names(in: folder) == ["link", "other", "source", "taken"] && names(in: source) == ["a"])
             #expect(names(in: source.appending(path: "a")) == ["b"])
+        }
+    }
+
+    @Test(.enabled(if: getuid() == 0)) func `owners are kept if asked, of links and FIFOs too`() async throws {
+        try await withIO { io, folder in
+            let source = folder.appending(path: "source")
+            try makeTree(["source/a"], in: folder)
+            #expect(symlink("nowhere", source.appending(path: "link").path) == 0)
+            #expect(mkfifo(source.appending(path: "fifo").path, 0o600) == 0)
+            let paths = ["", "a", "link", "fifo"]
+            for (number, path) in paths.enumerated() {
+                let (user, group) = (UInt32(100 + number), UInt32(200 + number))
+                try await io.setOwner(of: source.appending(path: path), user: user, group: group, followingLinks: false)
+            }
+            for isKept in [true, false] {
+                let copy = folder.appending(path: "copy \(isKept)")
+                let keeping: FileCopyOptions.Attributes = isKept ? [.permissions, .owner] : [.permissions]
+                try await io.copyTree(source, to: copy, options: .init(keeping: keeping))
+                for (number, path) in paths.enumerated() {
+                    let status = status(copy.appending(path: path))
+                    #expect(status.st_uid == (isKept ? UInt32(100 + number) : 0), "\(path)")
+                    #expect(status.st_gid == (isKept ? UInt32(200 + number) : 0), "\(path)")
+                }
+            }
         }
     }
 

@@ -9,9 +9,10 @@ import Testing
 @Suite struct `HTTP transport` {
     static let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-    /// A transport and an origin that answers as told, for one test.
+    /// A transport and an origin that answers as told, for one test. It waits for long: origin and test share their threads
+    /// with all other tests.
     func exchange(
-        stallTimeout: Duration = .seconds(30), bufferSize: Int = 256 * 1024,
+        stallTimeout: Duration = .seconds(600), bufferSize: Int = 256 * 1024,
         _ handler: @escaping LoopbackOrigin.Handler,
         _ test: @Sendable (HTTPTransport, LoopbackOrigin) async throws -> Void
     ) async throws {

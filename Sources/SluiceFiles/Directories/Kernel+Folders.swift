@@ -58,14 +58,21 @@ extension Kernel {
     }
 
     private func renameWithoutReplacing(_ from: SystemCalls.Path, _ to: SystemCalls.Path, in folder: CInt) -> CInt {
+        let calls = calls
         let result = retrying { calls.folders.renameAtWithoutReplacing(folder, from, folder, to) }
-        guard result == -EINVAL || result == -ENOSYS || result == -EPERM else { return result }
-        // As for paths: link(2) never replaces, and a crash between the two leaves both names of one whole file.
-        let linked = retrying { calls.folders.linkAt(folder, from, folder, to) }
-        guard linked == 0 else { return linked }
-        let unlinked = retrying { calls.unlinkAt(folder, from, 0) }
-        if unlinked < 0 { _ = calls.unlinkAt(folder, to, 0) }
-        return unlinked
+        guard RenameInSteps.isWanted(after: result) else { return result }
+        return RenameInSteps(
+            link: { calls.folders.linkAt(folder, from, folder, to) },
+            unlink: { name in calls.unlinkAt(folder, name == .old ? from : to, 0) },
+            isFolder: {
+                var status = RawStatus()
+                let found = calls.folders.statusAt(folder, from, false, &status)
+                return found < 0 ? found : status.isDirectory ? 1 : 0
+            },
+            makeFolder: { calls.folders.makeDirectoryAt(folder, to, 0o700) },
+            rename: { calls.folders.renameAt(folder, from, folder, to) },
+            removeFolder: { calls.unlinkAt(folder, to, AT_REMOVEDIR) }
+        ).run(on: self)
     }
 
     /// Removes a file or an empty folder.

@@ -97,8 +97,18 @@ extension TreeCopy {
         return folder
     }
 
+    // MARK: Links and FIFOs
+
+    func makeFIFO(_ name: FileName, _ status: RawStatus, in folder: OpenFolder) throws(FileError) {
+        let made = name.withCString { name in
+            kernel.retrying { kernel.calls.folders.makeFIFOAt(folder.descriptor, name, status.permissions) }
+        }
+        try kernel.check(made, "make FIFO", folder.place.shownPath(of: name))
+        try copyAttributes(status, to: name, in: folder)
+    }
+
     /// Makes a link with the same target. Returns false if the link is gone.
-    func copyLink(_ entry: DirectoryEntry, in folder: OpenFolder) throws(FileError) -> Bool {
+    func copyLink(_ entry: DirectoryEntry, _ status: RawStatus, in folder: OpenFolder) throws(FileError) -> Bool {
         let folders = kernel.calls.folders
         let (read, made) = entry.rawName.withCString { name in
             withUnsafeTemporaryAllocation(byteCount: Self.longestTarget + 2, alignment: 1) { buffer -> (Int, CInt) in
@@ -115,7 +125,26 @@ extension TreeCopy {
         if read == -Int(ENOENT) { return false }
         try kernel.check(read, "read the link", entry.shownPath)
         try kernel.check(made, "make symbolic link", folder.place.shownPath(of: entry.rawName))
+        try copyAttributes(status, to: entry.rawName, in: folder)
         return true
+    }
+
+    /// What can be set of a name without opening it, and without following it if somebody puts a link in its place.
+    private func copyAttributes(_ status: RawStatus, to name: FileName, in folder: OpenFolder) throws(FileError) {
+        let folders = kernel.calls.folders
+        let path = folder.place.shownPath(of: name)
+        if options.keeping.contains(.owner) {
+            let result = name.withCString { name in
+                kernel.retrying { folders.changeOwnerAt(folder.descriptor, name, status.user, status.group) }
+            }
+            try kernel.check(result, "set the owner of", path)
+        }
+        if options.keeping.contains(.times) {
+            let result = name.withCString { name in
+                kernel.retrying { folders.setTimesAt(folder.descriptor, name, status.modified, status.accessed) }
+            }
+            try kernel.check(result, "set the times of", path)
+        }
     }
 
     /// PATH_MAX: no system makes a link to more.

@@ -100,13 +100,10 @@ final class TreeCopy {
             guard try copyFile(entry, in: folder, cancellation) else { return }
             result.files += 1
         case .symbolicLink:
-            guard try copyLink(entry, in: folder) else { return }
+            guard try copyLink(entry, status, in: folder) else { return }
             result.symbolicLinks += 1
         case .fifo:
-            let made = entry.rawName.withCString { name in
-                kernel.retrying { kernel.calls.folders.makeFIFOAt(folder.descriptor, name, status.permissions) }
-            }
-            try kernel.check(made, "make FIFO", folder.place.shownPath(of: entry.rawName))
+            try makeFIFO(entry.rawName, status, in: folder)
             result.fifos += 1
         default:
             guard options.specialFiles == .skip else {

@@ -1,6 +1,7 @@
 /// How a tree is copied: see ``FileIO/copyTree(_:to:options:progress:)``.
 public struct TreeCopyOptions: Sendable, Hashable {
-    /// What the copies of files and folders take over beside the contents. Symbolic links and FIFOs take over nothing.
+    /// What the copies of files and folders take over beside the contents. Symbolic links and FIFOs take over their times and
+    /// owner alone; a FIFO is made with the mode of the original, less the process's umask.
     public var keeping: FileCopyOptions.Attributes
 
     /// What is promised of each file after a power cut, and with ``Durability/fullAndDirectory`` of each folder.

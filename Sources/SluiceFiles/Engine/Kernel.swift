@@ -149,16 +149,21 @@ final class Kernel: Sendable {
     }
 
     private func renameWithoutReplacing(_ from: SystemCalls.Path, _ to: SystemCalls.Path) -> CInt {
+        let calls = calls
         let result = retrying { calls.renameWithoutReplacing(from, to) }
-        // EPERM is what sandboxes say that deny the call. Where it is true, link(2) says it too.
-        guard result == -EINVAL || result == -ENOSYS || result == -EPERM else { return result }
-        // An old kernel, or a file system without the flag (NFS, some FUSE). link(2) never replaces and is atomic too;
-        // a crash between the two calls leaves both names of one whole file.
-        let linked = retrying { calls.link(from, to) }
-        guard linked == 0 else { return linked }
-        let unlinked = retrying { calls.unlink(from) }
-        if unlinked < 0 { _ = calls.unlink(to) }
-        return unlinked
+        guard RenameInSteps.isWanted(after: result) else { return result }
+        return RenameInSteps(
+            link: { calls.link(from, to) },
+            unlink: { name in calls.unlink(name == .old ? from : to) },
+            isFolder: {
+                var status = RawStatus()
+                let found = calls.status(from, false, &status)
+                return found < 0 ? found : status.isDirectory ? 1 : 0
+            },
+            makeFolder: { calls.makeDirectory(to, 0o700) },
+            rename: { calls.rename(from, to) },
+            removeFolder: { calls.removeDirectory(to) }
+        ).run(on: self)
     }
 
     /// Removes a name of a file. See unlink(2).

@@ -11,8 +11,10 @@ extension FileIO {
     ///
     ///     try await io.rename(part, to: song, existing: .fail)
     ///
-    /// With `.fail` it uses renameat2(2) with RENAME_NOREPLACE, or link(2) and unlink(2) where kernel or file system lack
-    /// that; both leave whatever is at the destination alone, however many try at once. The change of names is not synced.
+    /// With `.fail` it uses renameat2(2) with RENAME_NOREPLACE. Where kernel or file system lack that, a file is renamed by
+    /// link(2) and unlink(2) and a folder by mkdir(2) and rename(2), not atomically: for a moment there are both names of the
+    /// file, or an empty folder at the destination. All of them leave what is at the destination alone, however many try at
+    /// once. The change of names is not synced.
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``; both paths are as they were.

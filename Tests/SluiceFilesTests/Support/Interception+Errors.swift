@@ -89,6 +89,9 @@ extension Call {
         // inotify_init1(2), inotify_add_watch(2)
         case .watchMakeQueue: [EINVAL, EMFILE, ENFILE, ENOMEM, ENOSYS]
         case .watchAdd: [EACCES, EINVAL, EINTR, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR, ELOOP]
+        // utimensat(2), fchownat(2)
+        case .setTimesAt, .changeOwnerAt:
+            [EACCES, EINTR, EINVAL, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, EPERM, EROFS, EDQUOT]
         // symlinkat(2), readlinkat(2)
         case .symbolicLinkAt:
             [EACCES, EDQUOT, EEXIST, EINTR, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR, EPERM, EROFS]

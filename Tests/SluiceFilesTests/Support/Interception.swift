@@ -56,6 +56,8 @@ enum Call: String, CaseIterable, Sendable {
     case symbolicLinkAt = "folders.symbolicLinkAt"
     case readLinkAt = "folders.readLinkAt"
     case makeFIFOAt = "folders.makeFIFOAt"
+    case setTimesAt = "folders.setTimesAt"
+    case changeOwnerAt = "folders.changeOwnerAt"
 
     // CopyCalls
     case copyingClone = "copying.clone"
@@ -140,6 +142,8 @@ extension SystemCalls {
         interceptor.wrap(.symbolicLinkAt, &calls.folders.symbolicLinkAt)
         interceptor.wrap(.readLinkAt, &calls.folders.readLinkAt)
         interceptor.wrap(.makeFIFOAt, &calls.folders.makeFIFOAt)
+        interceptor.wrap(.setTimesAt, &calls.folders.setTimesAt)
+        interceptor.wrap(.changeOwnerAt, &calls.folders.changeOwnerAt)
         interceptor.wrap(.watchMakeQueue, &calls.watching.makeQueue)
         interceptor.wrap(.watchAdd, &calls.watching.addWatch)
         // A pack of parameters has no place for `inout`, nor for a closure that escapes.

@@ -20,6 +20,10 @@ package struct FolderCalls: Sendable {
     package var symbolicLinkAt: @Sendable (_ target: Path, _ folder: CInt, _ name: Path) -> CInt
     package var readLinkAt: @Sendable (_ folder: CInt, _ name: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
     package var makeFIFOAt: @Sendable (_ folder: CInt, _ name: Path, _ mode: UInt32) -> CInt
+    /// Of the name itself, if it is a symbolic link.
+    package var setTimesAt:
+        @Sendable (_ folder: CInt, _ name: Path, _ modified: FileTime?, _ accessed: FileTime?) -> CInt
+    package var changeOwnerAt: @Sendable (_ folder: CInt, _ name: Path, _ user: UInt32, _ group: UInt32) -> CInt
 
     /// The kernel itself.
     package static let system = FolderCalls(
@@ -37,7 +41,11 @@ package struct FolderCalls: Sendable {
         makeDirectoryAt: { csluice_mkdirat($0, $1, mode_t($2)) },
         symbolicLinkAt: { csluice_symlinkat($0, $1, $2) },
         readLinkAt: { csluice_readlinkat($0, $1, $2.baseAddress, $2.count) },
-        makeFIFOAt: { csluice_mkfifoat($0, $1, mode_t($2)) }
+        makeFIFOAt: { csluice_mkfifoat($0, $1, mode_t($2)) },
+        setTimesAt: { folder, name, modified, accessed in
+            MetadataCalls.withPointers(modified, accessed) { csluice_set_times(folder, name, $0, $1, false) }
+        },
+        changeOwnerAt: { csluice_chown($0, $1, $2, $3, false) }
     )
 
     private static func readEntries(_ folder: CInt, _ entries: inout [RawFolderEntry]) -> CInt {

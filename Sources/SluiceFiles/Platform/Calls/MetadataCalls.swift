@@ -40,13 +40,13 @@ extension MetadataCalls {
     /// The kernel itself.
     package static let system = MetadataCalls(
         setTimes: { path, modified, accessed, followingLinks in
-            withPointers(modified, accessed) { csluice_set_times(path, $0, $1, followingLinks) }
+            withPointers(modified, accessed) { csluice_set_times(AT_FDCWD, path, $0, $1, followingLinks) }
         },
         setTimesOfDescriptor: { descriptor, modified, accessed in
             withPointers(modified, accessed) { csluice_fset_times(descriptor, $0, $1) }
         },
         changeMode: { csluice_chmod($0, mode_t($1)) },
-        changeOwner: { csluice_chown($0, $1 ?? .max, $2 ?? .max, $3) },
+        changeOwner: { csluice_chown(AT_FDCWD, $0, $1 ?? .max, $2 ?? .max, $3) },
         changeOwnerOfDescriptor: { csluice_fchown($0, $1 ?? .max, $2 ?? .max) },
         symbolicLink: { csluice_symlink($0, $1) },
         link: { csluice_link_as($0, $1, $2) },
@@ -68,7 +68,7 @@ extension MetadataCalls {
             csluice_xattr_remove(target.descriptor, target.path, target.followingLinks, name)
         })
 
-    private static func withPointers(
+    static func withPointers(
         _ first: FileTime?, _ second: FileTime?,
         _ body: (UnsafePointer<csluice_time>?, UnsafePointer<csluice_time>?) -> CInt
     ) -> CInt {

@@ -1,0 +1,48 @@
+internal import CSluiceFiles
+
+/// A renaming that never replaces, from calls that have no such option: for old kernels, and for file systems without
+/// RENAME_NOREPLACE (NFS, some FUSE).
+///
+///     a file      link(2), which never replaces, then unlink(2). A crash between the two leaves both names of one whole file.
+///     a folder    mkdir(2), which never replaces either, then rename(2), which replaces a folder only while that is empty. A
+///                 crash between the two leaves an empty folder at the destination.
+///
+/// Every call returns a negated errno when it fails.
+struct RenameInSteps {
+    enum Name {
+        case old, new
+    }
+
+    let link: () -> CInt
+    let unlink: (Name) -> CInt
+    /// 1 for a folder, 0 for anything else.
+    let isFolder: () -> CInt
+    let makeFolder: () -> CInt
+    let rename: () -> CInt
+    let removeFolder: () -> CInt
+
+    /// Whether the one call cannot be had. EPERM is what sandboxes say that deny it; where it is true, these calls say it too.
+    static func isWanted(after result: CInt) -> Bool {
+        result == -EINVAL || result == -ENOSYS || result == -EPERM
+    }
+
+    func run(on kernel: Kernel) -> CInt {
+        let linked = kernel.retrying(link)
+        // What Linux and POSIX say of a folder.
+        if linked == -EPERM { return renameFolder(on: kernel) }
+        guard linked == 0 else { return linked }
+        let unlinked = kernel.retrying { unlink(.old) }
+        if unlinked < 0 { _ = kernel.retrying { unlink(.new) } }
+        return unlinked
+    }
+
+    private func renameFolder(on kernel: Kernel) -> CInt {
+        let found = kernel.retrying(isFolder)
+        guard found > 0 else { return found < 0 ? found : -EPERM }
+        let made = kernel.retrying(makeFolder)
+        guard made == 0 else { return made }
+        let renamed = kernel.retrying(rename)
+        if renamed < 0 { _ = kernel.retrying(removeFolder) }
+        return renamed
+    }
+}
