@@ -89,7 +89,7 @@ SLUICE_SMALL_FILE_SYSTEMS=$(IFS=:; echo "${small[*]}")
 run() {
     local name=$1 filter=$2 status
     shift 2
-    timeout -s KILL 600 "$@" "$build/sluicePackageTests.xctest" --testing-library swift-testing --filter "$filter" \
+    timeout -s KILL 600 "$@" "$build/sluicePackageTests.xctest" --testing-library swift-testing --no-parallel --filter "$filter" \
         >"$SLUICE_MOUNTS/log" 2>&1
     status=$?
     printf '%s: %s\n' "$name" "$(tail -1 "$SLUICE_MOUNTS/log")"

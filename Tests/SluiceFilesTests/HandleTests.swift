@@ -259,8 +259,19 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `what is not open, or for the other direction, is an error`() async throws {
-        try await withIO { io, _ in
+    /// Where a call that does not wait is missing, a pipe is opened once more: not for what its owner did not open it for.
+    @Test(arguments: [nil, ENOSYS, EPERM])
+    func `what is not open, or for the other direction, is an error`(missing: CInt?) async throws {
+        var calls = SystemCalls.system
+        if let missing {
+            calls.readiness.read = {
+                $2 == .noWait ? -Int(missing) : SystemCalls.system.readiness.read($0, $1, $2)
+            }
+            calls.readiness.write = {
+                $2 == .noWait ? -Int(missing) : SystemCalls.system.readiness.write($0, $1, $2)
+            }
+        }
+        try await withIO(calls: calls) { io, _ in
             let pipe = TestPipe()
             await expectFileError(.invalidArgument) {
                 try await io.read(upToCount: 1, fromDescriptor: 1 << 20, name: "none")

@@ -68,6 +68,10 @@ final class ReadinessTransfer {
         }
         let flags = kernel.retrying { calls.flags(descriptor) }
         try kernel.check(flags, "look at", path)
+        // What read(2) and write(2) say. Opened once more, the other end of a pipe would be had.
+        if flags & O_ACCMODE == (direction == .reading ? O_WRONLY : O_RDONLY) {
+            throw FileError(operation: direction == .reading ? "read" : "write", path: path, systemError: EBADF)
+        }
         access = .now(descriptor, flags & O_NONBLOCK != 0 ? .plain : .noWait)
     }
 
