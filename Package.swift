@@ -100,13 +100,21 @@ let targets: [Target] = [
     .testTarget(
         name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport"], swiftSettings: settings),
     .testTarget(
-        name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "TestSupport", grdb], swiftSettings: settings),
+        name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb],
+        swiftSettings: settings),
     .testTarget(
-        name: "SluiceCacheTests", dependencies: ["SluiceCache", "LoopbackOrigin", "TestSupport", grdb],
+        name: "SluiceCacheTests",
+        dependencies: [
+            "SluiceCache", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
+            "TestSupport", grdb,
+        ],
         swiftSettings: settings),
     .testTarget(
         name: "SluiceDownloadsTests",
-        dependencies: ["SluiceDownloads", "SluiceDatabase", "LoopbackOrigin", "TestSupport", grdb],
+        dependencies: [
+            "SluiceDownloads", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
+            "TestSupport", grdb,
+        ],
         swiftSettings: settings),
     // A process that dies where it is told to, and the tests that kill it.
     .executableTarget(
@@ -114,10 +122,17 @@ let targets: [Target] = [
         swiftSettings: settings),
     .testTarget(
         name: "CrashTests",
-        dependencies: ["SluiceDownloads", "LoopbackOrigin", "TestSupport", "CrashWorker", "sluice", httpTypes],
+        dependencies: [
+            "SluiceDownloads", "SluiceConcurrency", "SluiceFiles", "LoopbackOrigin", "TestSupport", "CrashWorker",
+            "sluice", httpTypes,
+        ],
         swiftSettings: settings),
     .testTarget(
-        name: "SluiceCommandsTests", dependencies: ["SluiceCommands", "LoopbackOrigin", "TestSupport", "sluice"],
+        name: "SluiceCommandsTests",
+        dependencies: [
+            "SluiceCommands", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "NativeMark",
+            "LoopbackOrigin", "TestSupport", "sluice",
+        ],
         swiftSettings: settings),
 ]
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Fails if a module imports what its layer must not, or blocks where nothing may block. See ARCHITECTURE.md."""
-import pathlib, re, sys
+"""Fails if a module imports what its layer must not, blocks where nothing may block, or if the manifest does not name what a target
+imports. See ARCHITECTURE.md."""
+import json, pathlib, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -24,17 +25,35 @@ BLOCKING = re.compile(
     r"\bFileManager\b|\bFileHandle\b|Data\(contentsOf:|String\(contentsOf|\.write\(to(File)?:|\bf?open\(|\bfopen\(|"
     r"\bfsync\(|\bstat\(|\brename\(|\bunlink\(|\bmkdir\(|\.wait\(\)|DispatchSemaphore|Thread\.sleep|\busleep\(|\breadLine\(")
 # The methods of FileIO and of streams that are spelled like system calls.
-OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files)\.(open|rename|stat)\(|func open\(|condition\.wait\(\)|ended\.wait\(\)")
 OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore)\.(open|rename|stat)\(|func open\(|condition\.wait\(\)|ended\.wait\(\)")
 
 # `FileHandle` is in Foundation alone. One file extends it.
 NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Handles/FileHandle+Async.swift"}
 
+IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|var|let|typealias) )?(\w+)", re.M)
+
+
 def code_of(line: str) -> str:
     return line.split("//", 1)[0]
 
 
-problems = []
+def missing_from_manifest() -> list[str]:
+    """Imports of our modules that a target's dependencies do not name: SwiftPM then builds them in any order, and an incremental
+    build links objects that were compiled against an older layout."""
+    described = subprocess.run(["swift", "package", "dump-package"], cwd=ROOT, check=True, capture_output=True, text=True)
+    targets = json.loads(described.stdout)["targets"]
+    names = {target["name"] for target in targets}
+    found = []
+    for target in targets:
+        named = {dependency.get("byName", dependency.get("target", [None]))[0] for dependency in target["dependencies"]}
+        folder = ROOT / (target.get("path") or ("Tests/" if target["type"] == "test" else "Sources/") + target["name"])
+        imported = {name for path in folder.rglob("*.swift") for name in IMPORT.findall(path.read_text())}
+        for name in sorted((imported & names) - named - {target["name"]}):
+            found.append(f"Package.swift: {target['name']} imports {name}, and does not name it")
+    return found
+
+
+problems = missing_from_manifest()
 for module, allowed in MAY_IMPORT.items():
     for path in sorted((ROOT / "Sources" / module).rglob("*.swift")):
         conditional = False

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Puts bugs into SluiceConcurrency, one after the other, and sees whether its tests find each.
+"""Puts bugs into SluiceConcurrency and SluiceFiles, one after the other, and sees whether their tests find each.
 
-    Scripts/mutate.py                           # all of Tests/Mutations: half a minute for each
+    Scripts/mutate.py                           # all of Tests/Mutations: half a minute to two minutes for each
     Scripts/mutate.py --filter Limiter          # those whose file or description has it
+    Scripts/mutate.py --filter Sources/SluiceFiles
     Scripts/mutate.py --list
 
 A bug is an entry of Tests/Mutations/*.toml: a file, a text that occurs in it exactly once, what to put there instead, and which
@@ -16,7 +17,16 @@ import argparse, os, pathlib, shutil, subprocess, sys, time, tomllib
 ROOT = pathlib.Path(__file__).parents[1]
 COPY = ROOT / ".build-mutations/copy"
 # A process that dies says nothing more than that: two threads that trap at once may hang in the backtracer.
-ENVIRONMENT = {**os.environ, "SLUICE_ONLY": "SluiceConcurrency", "SWIFT_BACKTRACE": "enable=no"}
+ENVIRONMENT = {**os.environ, "SWIFT_BACKTRACE": "enable=no"}
+
+
+def module(mutation: dict) -> str:
+    """The module of a bug, which is built alone, in a folder of its own."""
+    return mutation["file"].split("/")[1]
+
+
+def use(name: str) -> None:
+    ENVIRONMENT["SLUICE_ONLY"] = name
 
 
 def copy_sources() -> None:
@@ -35,9 +45,13 @@ def copy_sources() -> None:
                 target.unlink()
 
 
+def scratch() -> str:
+    return ".build-" + ENVIRONMENT["SLUICE_ONLY"]
+
+
 def build() -> str | None:
     """What the compiler says against it, or None."""
-    result = subprocess.run(["swift", "build", "--build-tests"], cwd=COPY, env=ENVIRONMENT, capture_output=True, text=True)
+    result = subprocess.run(["swift", "build", "--build-tests", "--scratch-path", scratch()], cwd=COPY, env=ENVIRONMENT, capture_output=True, text=True)
     if result.returncode == 0:
         return None
     errors = [line for line in (result.stdout + result.stderr).splitlines() if "error:" in line]
@@ -46,7 +60,7 @@ def build() -> str | None:
 
 def run_tests(tests: str, seconds: float) -> str | None:
     """How the bug showed, or None if it did not."""
-    command = [".build/debug/sluicePackageTests.xctest", "--testing-library", "swift-testing", "--filter", tests]
+    command = [f"{scratch()}/debug/sluicePackageTests.xctest", "--testing-library", "swift-testing", "--filter", tests]
     try:
         result = subprocess.run(command, cwd=COPY, env=ENVIRONMENT, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -80,17 +94,20 @@ def main() -> int:
         return 0
 
     copy_sources()
-    everything = "|".join(sorted({m["tests"] for m in mutations}))
-    problem = build() or run_tests(everything, options.seconds * 3)
-    if problem:
-        print(f"The tests fail without any bug: {problem}")
-        return 1
+    for name in sorted({module(m) for m in mutations}):
+        use(name)
+        everything = "|".join(sorted({m["tests"] for m in mutations if module(m) == name}))
+        problem = build() or run_tests(everything, options.seconds * 3)
+        if problem:
+            print(f"{name}'s tests fail without any bug: {problem}")
+            return 1
     missed = 0
     print("| in | the bug | found by | seconds |\n| --- | --- | --- | ---: |")
     for mutation in mutations:
         path = COPY / mutation["file"]
         sound = path.read_text()
         began = time.monotonic()
+        use(module(mutation))
         if sound.count(mutation["replace"]) != 1:
             verdict, missed = f"**its text occurs {sound.count(mutation['replace'])} times**", missed + 1
         else:

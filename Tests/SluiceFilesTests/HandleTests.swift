@@ -293,6 +293,31 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `that is noticed also by a thread that slept without an end before`()
+        async throws
+    {
+        let sleeps = Atomic(false)
+        var calls = SystemCalls.system
+        calls.readiness.waitForEvents = { queue, milliseconds, events in
+            if milliseconds < 0 { sleeps.store(true, ordering: .relaxed) }
+            return SystemCalls.system.readiness.waitForEvents(queue, milliseconds, &events)
+        }
+        try await withIO(calls: calls) { io, folder in
+            // A descriptor of the engine's own, which nobody else can close.
+            let fifo = folder.appending(path: "fifo")
+            #expect(mkfifo(fifo.path, 0o600) == 0)
+            let silent = Task { try await Data(asyncContentsOf: fifo, using: io) }
+            while !sleeps.load(ordering: .relaxed) { await Task.yield() }
+            let pipe = TestPipe()
+            let read = Task { try await io.read(upToCount: 1, fromDescriptor: pipe.reading, name: "pipe") }
+            while io.metrics.readinessWaits < 2 { await Task.yield() }
+            pipe.closeReading()
+            await expectFileError(.invalidArgument) { try await read.value }
+            silent.cancel()
+            await #expect(throws: CancellationError.self) { try await silent.value }
+        }
+    }
+
     @Test func `a limit is kept`() async throws {
         try await withIO { io, _ in
             let pipe = TestPipe()
