@@ -31,6 +31,17 @@ import Testing
         }
     }
 
+    @Test(arguments: ["link", "link/"])
+    func `a link to a folder goes alone, however its path ends`(path: String) async throws {
+        try await withIO { io, folder in
+            try makeTree(["outside/kept"], in: folder)
+            #expect(symlink("outside", folder.appending(path: "link").path) == 0)
+            try await io.removeTree(URL(filePath: folder.path + "/" + path))
+            #expect(names(in: folder) == ["outside"])
+            #expect(names(in: folder.appending(path: "outside")) == ["kept"])
+        }
+    }
+
     @Test func `cancellation stops between two entries`() async throws {
         try await withIO(in: memoryFolder) { io, folder in
             let tree = folder.appending(path: "tree")
