@@ -45,14 +45,14 @@ private func calls(
     }
 
     @Test(arguments: [
-        0, 1, 255, 256, 257, 4095, 4096, 4097, (256 << 10) - 1, 256 << 10, (256 << 10) + 1, 1_000_000,
+        0, 1, 255, 256, 257, 4095, 4096, 4097, 1_000_000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_000_000,
     ])
     func `files of any size come whole`(size: Int) async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, folder in
             let url = folder.appending(path: "file")
             try pattern(size).write(to: url)
             for _ in 0..<3 { #expect(same(try await Data(asyncContentsOf: url, using: io), pattern(size))) }
-            let isInline = size > 0 && size <= 256 << 10
+            let isInline = size > 0 && size <= 1 << 20
             #expect(io.metrics.completions.inline == (isInline ? 2 : 0))
         }
     }
@@ -241,9 +241,9 @@ private func calls(
     @Test func `a read past the lane's size goes to the pool at once`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, folder in
             let url = folder.appending(path: "file")
-            try pattern(1_000_000).write(to: url)
+            try pattern(2_000_000).write(to: url)
             let stream = try await url.openForReading(using: io)
-            #expect(try await stream.read(upToCount: (256 << 10) + 1).count == (256 << 10) + 1)
+            #expect(try await stream.read(upToCount: (1 << 20) + 1).count == (1 << 20) + 1)
             #expect(io.metrics.completions.inline == 0 && io.metrics.completions.inlineMisses == 0)
             try await stream.close()
         }

@@ -42,6 +42,8 @@ final class ChunkReader: Sendable {
 
     /// A job that has read as much lets others have the thread, and goes to the end of the queue.
     private static var mostPerJob: Int { 4 << 20 }
+    /// Less than for other reads: larger chunks are worth copying on another thread while the consumer works.
+    private static var mostInline: Int { 256 << 10 }
 
     init(_ source: sending Source, size: Int, readAhead: Int, _ io: FileIO) {
         self.io = io
@@ -122,7 +124,7 @@ final class ChunkReader: Sendable {
     }
 
     private func mayReadInline(_ file: OpenFile) -> Bool {
-        io.inline.isOpen && file.mayReadInline && size <= FileIO.mostInline
+        io.inline.isOpen && file.mayReadInline && size <= Self.mostInline
     }
 
     /// Asks, and submits a job if one has to begin.

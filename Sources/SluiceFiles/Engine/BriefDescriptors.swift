@@ -26,19 +26,23 @@ final class BriefDescriptors: Sendable {
     /// those who close other descriptors.
     private let count = Atomic(0)
 
-    // Without the lock, on threads that must not wait. A passing descriptor is counted in `ended` before it leaves `passing`,
-    // and then looks for who waits; who waits says so before it looks at these two. One of them sees the other.
-    private let passing = Atomic(0)
-    /// Those that have come back, and those that turned out not to be brief.
-    private let ended = Atomic(0)
+    // Without the lock, on threads that must not wait. Who gives a descriptor back counts it here and then looks for who waits;
+    // who waits says so before it looks here. One of them sees the other.
+    /// The lower half counts the passing ones that are open, the upper half all that have come back or turned out not to be brief.
+    private let tally = Atomic<UInt64>(0)
     private let waiting = Atomic(0)
+
+    private static var oneEnded: UInt64 { 1 << 32 }
+
+    private func ended(_ tally: UInt64) -> UInt64 { tally >> 32 }
+    private func passing(_ tally: UInt64) -> UInt64 { tally & (Self.oneEnded - 1) }
 
     // MARK: Opening and closing
 
     /// Opens, again after each descriptor that comes back, while there are none left.
     func opening(isBrief: Bool, _ open: () -> CInt) -> CInt {
         while true {
-            let before = ended.load(ordering: .sequentiallyConsistent)
+            let before = ended(tally.load(ordering: .sequentiallyConsistent))
             let result = isBrief ? openingBriefly(open) : open()
             guard result == -EMFILE || result == -ENFILE, waitForEnd(after: before) else { return result }
         }
@@ -60,10 +64,9 @@ final class BriefDescriptors: Sendable {
 
     /// Runs what opens and closes a descriptor without waiting for anything. It may find none, and then does without.
     func passing<R>(_ body: () -> R) -> R {
-        passing.add(1, ordering: .sequentiallyConsistent)
+        tally.wrappingAdd(1, ordering: .sequentiallyConsistent)
         defer {
-            ended.add(1, ordering: .sequentiallyConsistent)
-            passing.subtract(1, ordering: .sequentiallyConsistent)
+            tally.wrappingAdd(Self.oneEnded - 1, ordering: .sequentiallyConsistent)
             wake()
         }
         return body()
@@ -88,7 +91,7 @@ final class BriefDescriptors: Sendable {
     }
 
     private func end() {
-        ended.add(1, ordering: .sequentiallyConsistent)
+        tally.wrappingAdd(Self.oneEnded, ordering: .sequentiallyConsistent)
         storage.withLock { _ in _ = count.subtract(1, ordering: .relaxed) }
         wake()
     }
@@ -103,15 +106,13 @@ final class BriefDescriptors: Sendable {
     }
 
     /// Blocks until a descriptor has come back since `before`; false if none will.
-    private func waitForEnd(after before: Int) -> Bool {
+    private func waitForEnd(after before: UInt64) -> Bool {
         waiting.add(1, ordering: .sequentiallyConsistent)
         defer { waiting.subtract(1, ordering: .sequentiallyConsistent) }
         return storage.wait { state in
-            let mayEnd =
-                count.load(ordering: .relaxed) > 0 || state.opening > 0
-                || passing.load(ordering: .sequentiallyConsistent) > 0
-            if ended.load(ordering: .sequentiallyConsistent) != before { return true }
-            return mayEnd ? nil : false
+            let now = tally.load(ordering: .sequentiallyConsistent)
+            if ended(now) != before { return true }
+            return count.load(ordering: .relaxed) > 0 || state.opening > 0 || passing(now) > 0 ? nil : false
         }
     }
 }

@@ -10,7 +10,7 @@ extension FileIO {
     /// The engine chooses one for each operation; none of them blocks a thread of Swift's cooperative pool. Which were taken
     /// is in ``Metrics/completions``.
     public enum Lane: String, Sendable, Hashable, CaseIterable {
-        /// On the calling thread: reads of up to 256 KiB whose bytes are in memory already. See preadv2(2), RWF_NOWAIT.
+        /// On the calling thread: reads of up to 1 MiB whose bytes are in memory already. See preadv2(2), RWF_NOWAIT.
         case inline
         /// On threads of the engine that may block. There is always this one.
         case pool
