@@ -10,9 +10,10 @@ unlinked. In a tour through all kinds of operations, every descriptor is opened 
 
 Ends with 0 if so, and with 1 if not. Without strace, or where it may not trace, it says `skipped` and ends with 0.
 """
-import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile
+import argparse, os, pathlib, re, sys, tempfile
 
-ROOT = pathlib.Path(__file__).parents[1]
+from straced import joined, traced, worker as find_worker
+
 LEVELS = {"none": None, "data": "fdatasync", "full": "fsync", "fullAndDirectory": "fsync"}
 OPENS = "open,openat,openat2,creat,socket,socketpair,accept,accept4,pipe,pipe2,eventfd,eventfd2,epoll_create,epoll_create1,"
 OPENS += "inotify_init,inotify_init1,timerfd_create,signalfd4,memfd_create,dup,dup2,dup3,fcntl"
@@ -21,40 +22,6 @@ CHANGES += "unlinkat,fchmod,ftruncate,close"
 
 # What the C library, Dispatch and the Swift runtime open for themselves.
 THEIRS = re.compile(r'"/proc/(self|\d+)/(maps|stat|status|task)\b')
-
-
-def traced(command: list[str], calls: str) -> list[str]:
-    """The calls of a program and its threads, in order of their beginning: `fsync(4</tmp/x>) = 0`."""
-    with tempfile.NamedTemporaryFile(suffix=".strace") as log:
-        result = subprocess.run(["strace", "-f", "-y", "-s", "256", "-e", f"trace={calls}", "-o", log.name, *command],
-                                capture_output=True, text=True)
-        lines = pathlib.Path(log.name).read_text(errors="replace").splitlines()
-    if "ptrace" in result.stderr and "not permitted" in result.stderr:
-        print(f"check-atomic-order: skipped, strace may not trace here: {result.stderr.strip().splitlines()[0]}")
-        sys.exit(0)
-    if result.returncode != 0:
-        sys.exit(f"check-atomic-order: {' '.join(command)} ended with {result.returncode}: {result.stderr[-600:]}")
-    return joined(lines)
-
-
-def joined(lines: list[str]) -> list[str]:
-    """Puts `unfinished` and `resumed` halves together, at the place of the first."""
-    calls: list[str] = []
-    begun: dict[tuple[str, str], int] = {}
-    for line in lines:
-        match = re.match(r"(\d+)\s+(.*)", line)
-        if not match:
-            continue
-        thread, text = match.groups()
-        if half := re.match(r"(\w+)(\(.*) <unfinished \.\.\.>$", text):
-            begun[thread, half[1]] = len(calls)
-            calls.append(half[1] + half[2])
-        elif rest := re.match(r"<\.\.\. (\w+) resumed>(.*)$", text):
-            if (place := begun.pop((thread, rest[1]), None)) is not None:
-                calls[place] += rest[2]
-        elif re.match(r"\w+\(", text):
-            calls.append(text)
-    return calls
 
 
 def steps(calls: list[str], folder: str) -> list[tuple[str, str]]:
@@ -153,14 +120,7 @@ def main() -> int:
     arguments.add_argument("--worker", type=pathlib.Path)
     given = arguments.parse_args()
     test_this_script()
-    if not shutil.which("strace"):
-        print("check-atomic-order: skipped, there is no strace here (apt-get install strace)")
-        return 0
-    worker = given.worker
-    if not worker:
-        environment = {**os.environ, "SLUICE_ONLY": "SluiceFiles"}
-        subprocess.run(["swift", "build", "--product", "FileWorker"], cwd=ROOT, env=environment, check=True)
-        worker = ROOT / ".build/debug/FileWorker"
+    worker = find_worker(given.worker)
 
     failed = False
     with tempfile.TemporaryDirectory(prefix="sluice-order-") as parent:
@@ -170,7 +130,7 @@ def main() -> int:
                 folder = f"{parent}/{level}{name}"
                 os.mkdir(folder)
                 pathlib.Path(f"{folder}/file").write_text("old")
-                calls = traced([str(worker), "replace", f"{folder}/file", level, name], f"{OPENS},{CHANGES}")
+                calls, _ = traced([str(worker), "replace", f"{folder}/file", level, name], f"{OPENS},{CHANGES}")
                 found = steps(calls, folder)
                 wrong = complaints(found, level) + [f"is inherited: {call}" for call in inherited(calls)]
                 if pathlib.Path(f"{folder}/file").read_text() != "n" * 5000:
@@ -182,7 +142,7 @@ def main() -> int:
                 failed = failed or bool(wrong)
         folder = f"{parent}/tour"
         os.mkdir(folder)
-        calls = traced([str(worker), "tour", folder], OPENS)
+        calls, _ = traced([str(worker), "tour", folder], OPENS)
         wrong = inherited(calls)
         opened = sum(1 for call in calls if re.match(r"open", call) and folder in call)
         print(f"{'WRONG' if wrong else 'right'}: tour: {opened} opens, {len(calls)} calls, {len(wrong)} inherited")

@@ -6,6 +6,7 @@ import SluiceFiles
 ///     FileWorker limited 256 FOLDER        10,000 reads at once of the files in FOLDER, with so many descriptors
 ///     FileWorker replace PATH full - 3     replaces PATH by 5,000 bytes `n`, and dies of SIGKILL before the fourth call
 ///     FileWorker tour FOLDER               a bit of everything, to be looked at with strace
+///     FileWorker lanes FOLDER              reads blocks of a file and a pipe, and prints which lanes counted them
 ///
 /// Exits with 0 if all went well, with 1 after an error, which it writes to standard error.
 @main
@@ -17,6 +18,7 @@ struct FileWorker {
             case "limited": try await readAll(arguments.dropFirst().map { $0 })
             case "replace": try await replace(arguments.dropFirst().map { $0 })
             case "tour": try await tour(URL(filePath: arguments.last!, directoryHint: .isDirectory))
+            case "lanes": try await lanes(URL(filePath: arguments.last!, directoryHint: .isDirectory))
             default: throw Usage()
             }
         } catch {
@@ -103,5 +105,37 @@ struct FileWorker {
         }
         try await io.removeTree(folder.appending(path: "a"))
         await io.shutdown()
+    }
+
+    // MARK: Lanes
+
+    /// Eight blocks of a file that is in memory, and one read of a pipe that is empty at first. With the lanes that
+    /// `SLUICE_FILES_LANES` leaves.
+    static func lanes(_ folder: URL) async throws {
+        let io = FileIO()
+        let file = folder.appending(path: "blocks")
+        let wanted = Data(repeating: 4, count: 8 * 4096)
+        try await wanted.asyncWrite(to: file, using: io)
+        let stream = try await file.openForReading(using: io)
+        var before = io.metrics.completions
+        var found = Data()
+        for _ in 0..<8 { found += try await stream.read(upToCount: 4096) }
+        if found != wanted { throw WrongBytes(url: file) }
+        show("blocks", io.metrics.completions, since: before)
+        try await stream.close()
+
+        var ends: [CInt] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EMFILE) }
+        before = io.metrics.completions
+        let reading = Task { [ends] in try await io.read(upToCount: 5, fromDescriptor: ends[0], name: "pipe") }
+        while io.metrics.readinessWaits < 1 { await Task.yield() }
+        let written = write(ends[1], "bytes", 5)
+        guard written == 5, try await reading.value == Data("bytes".utf8) else { throw WrongBytes(url: folder) }
+        show("pipe", io.metrics.completions, since: before)
+        await io.shutdown()
+    }
+
+    private static func show(_ what: String, _ now: FileIO.Completions, since before: FileIO.Completions) {
+        print(what, now.inline - before.inline, now.pool - before.pool, now.readiness - before.readiness)
     }
 }

@@ -76,6 +76,23 @@ private final class FewDescriptors: Sendable {
         }
     }
 
+    @Test func `where there are none at all, each open hears of that, also one that counted on another`() async throws {
+        let kernel = FewDescriptors(0)
+        try await withIO(threads: 8, calls: kernel.calls, in: memoryFolder) { io, folder in
+            let url = folder.appending(path: "file")
+            try pattern(300).write(to: url)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2000 {
+                    group.addTask {
+                        await expectFileError(.tooManyOpenFiles) { try await Data(asyncContentsOf: url, using: io) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(kernel.refused >= 2000)
+        }
+    }
+
     @Test func `a stream that opens waits for a whole file, and not for a stream`() async throws {
         let kernel = FewDescriptors(2)
         let gate = ThreadGate()
