@@ -27,6 +27,9 @@ EXPLAINED = """
    `2)` or an empty item cannot begin there. To markdown-it the definition is a block of its own. (With a blank line in between
    both must agree.)
 9. markdown-it miscounts the columns of a tab behind the marker of a quote (CommonMark 2.2).
+10. A marker indented by four columns or more is text or code (CommonMark 4.4). markdown-it forgets that in a line that is not
+   as deep as the list or quote before. (With a letter instead of the marker both must agree.)
+11. Spaces at the end of a line are taken away; markdown-it leaves one behind a backslash.
 """
 
 FRAGMENTS = [
@@ -116,9 +119,14 @@ def without_eight(text):
     return re.sub(r"(\]:[^\n]*\n)", r"\1\n", text)
 
 
+def without_ten(text):
+    """The document with a letter for the marker behind so much indentation."""
+    return re.sub(r"(\n[> ]*(?: {4}| {0,3}\t)[ \t]*)[^\sa-z]+", r"\1x", text)
+
+
 def explained(text):
-    """Whether a document may differ by what cannot be taken out of the oracle: 9."""
-    return re.search(r">[^\n]*\t", text)
+    """Whether a document may differ by what cannot be taken out of the oracle: 9 and 11."""
+    return re.search(r">[^\n]*\t", text) or re.search(r"\\ +\n", text)
 
 
 def main():
@@ -141,7 +149,10 @@ def main():
     def differs(text):
         text += "" if text.endswith("\n") else "\n"
         difference = compare(text)
-        if difference and (explained(text) or "]:" in text and not compare(without_eight(text))):
+        if not difference:
+            return None
+        others = {without_eight(text), without_ten(text), without_ten(without_eight(text))} - {text}
+        if explained(text) or any(not compare(other) for other in others):
             excused[0] += 1
             return None
         return difference
@@ -176,7 +187,7 @@ def main():
         if differences >= arguments.stop_after:
             break
     worker.close()
-    print(f"{ran} documents with seed {arguments.seed}: {differences} differ, and {excused[0]} as explained under 8 and 9")
+    print(f"{ran} documents with seed {arguments.seed}: {differences} differ, and {excused[0]} as explained under 8 to 11")
     sys.exit(1 if differences else 0)
 
 

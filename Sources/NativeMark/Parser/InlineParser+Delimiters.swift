@@ -74,7 +74,6 @@ extension InlineParser {
     /// Finds the pairs among the delimiters from a number on, and forgets these.
     mutating func processDelimiters(above floor: Int) {
         guard delimiters.count > floor else { return }
-        if floor > 0 { delimiters[floor - 1].next = -1 }
         // For each kind of closer: openers before this one were looked at in vain.
         for key in floors.indices { floors[key] = floor }
         var closer = floor
@@ -100,7 +99,12 @@ extension InlineParser {
                 closer = delimiter.next
             }
         }
-        delimiters.removeSubrange(floor...)
+        forgetDelimiters(from: floor)
+    }
+
+    mutating func forgetDelimiters(from count: Int) {
+        delimiters.removeSubrange(count...)
+        if count > 0 { delimiters[count - 1].next = -1 }
     }
 
     private func fits(_ opener: Delimiter, _ closer: Delimiter) -> Bool {

@@ -134,8 +134,7 @@ extension InlineParser {
             builder.detach(node)
             node = next
         }
-        if delimiters.count > opener.delimiterCount { delimiters.removeSubrange(opener.delimiterCount...) }
-        if let last = delimiters.indices.last { delimiters[last].next = -1 }
+        forgetDelimiters(from: opener.delimiterCount)
         builder.detach(opener.node)
         var record = NodeRecord(.footnoteReference, start: opener.position, end: closer + 1)
         record.value = builder.nodes[Int(footnote.node)].value

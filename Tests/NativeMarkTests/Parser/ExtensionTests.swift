@@ -147,6 +147,12 @@ struct ExtensionTests {
         #expect(Document("x[^SS]\n\n[^ß]: one\n[^ss]: two").root.lastChild?.plainText == "one")
     }
 
+    @Test func `emphasis around links and footnotes is not confused by what is in them`() {
+        #expect(html("a* [*b*](/u) c*") == "<p>a* <a href=\"/u\"><em>b</em></a> c*</p>\n")
+        #expect(html("*a [*b](/u) c*") == "<p><em>a <a href=\"/u\">*b</a> c</em></p>\n")
+        #expect(html("*a[^*b*] c*\n\n[^*b*]: d").hasPrefix("<p><em>a<sup"))
+    }
+
     @Test func `the HTML links back and forth`() {
         #expect(
             html("a[^x]\n\n[^x]: b")
