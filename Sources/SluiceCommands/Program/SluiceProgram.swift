@@ -74,7 +74,7 @@ struct SluiceCommand: AsyncParsableCommand {
               sluice get -j 3 -d music https://example.com/a.mp3 https://example.com/b.mp3
             """,
         version: SluiceVersion.current,
-        subcommands: [GetCommand.self, DemoCommand.self])
+        subcommands: [GetCommand.self, ShowCommand.self, DemoCommand.self])
 }
 
 /// The version that `sluice --version` prints.
