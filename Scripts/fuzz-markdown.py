@@ -30,6 +30,11 @@ EXPLAINED = """
 10. A marker indented by four columns or more is text or code (CommonMark 4.4). markdown-it forgets that in a line that is not
    as deep as the list or quote before. (With a letter instead of the marker both must agree.)
 11. Spaces at the end of a line are taken away; markdown-it leaves one behind a backslash.
+12. A destination in a definition may end in a backslash; markdown-it takes the line feed or tab behind it for a part of it.
+13. What follows the delimiters at the end of a link's text is a bracket, to markdown-it a space (CommonMark 6.2, rule of three).
+   (With a space there both must agree.)
+14. `[[]]` is no label (CommonMark 6.3), so that `[foo]` before it may be a link of its own; to markdown-it it is one.
+15. Where `](` begins no link, markdown-it looks for the label of a reference behind what it has read, which may be anywhere.
 """
 
 FRAGMENTS = [
@@ -95,7 +100,12 @@ def oracle():
         ("list", "list_block"), ("blockquote", "blockquote"), ("fence", "fence"), ("hr", "hr"))]
 
     def table_unless_other(state, start, end, silent):
-        if any(rule(state, start, end, True) for rule in others):
+        kept = state.parentType
+        if not silent:
+            state.parentType = "root"  # A rule that failed may have left another one.
+        is_other = any(rule(state, start, end, True) for rule in others)
+        state.parentType = kept
+        if is_other:
             return False
         return begin_table(state, start, end, silent)
 
@@ -124,9 +134,16 @@ def without_ten(text):
     return re.sub(r"(\n[> ]*(?: {4}| {0,3}\t)[ \t]*)[^\sa-z]+", r"\1x", text)
 
 
+def without_thirteen(text):
+    """The document with a space between a run of delimiters and a bracket."""
+    return re.sub(r"([*_~])\]", r"\1 ]", text)
+
+
 def explained(text):
-    """Whether a document may differ by what cannot be taken out of the oracle: 9 and 11."""
-    return re.search(r">[^\n]*\t", text) or re.search(r"\\ +\n", text)
+    """Whether a document may differ by what cannot be taken out of the oracle: 9, 11, 12, 14 and 15."""
+    return any(re.search(pattern, text) for pattern in (
+        r">[^\n]*\t", r"\\ +\n", r"\]:\s*\S*\\\n", r"\\\t", r"\]\[[^\]]*\[",
+        r"(?s)\]\([^)\n]*\[.*\]:"))
 
 
 def main():
@@ -151,7 +168,7 @@ def main():
         difference = compare(text)
         if not difference:
             return None
-        others = {without_eight(text), without_ten(text), without_ten(without_eight(text))} - {text}
+        others = {without_eight(text), without_ten(text), without_ten(without_eight(text)), without_thirteen(text)} - {text}
         if explained(text) or any(not compare(other) for other in others):
             excused[0] += 1
             return None
@@ -187,7 +204,7 @@ def main():
         if differences >= arguments.stop_after:
             break
     worker.close()
-    print(f"{ran} documents with seed {arguments.seed}: {differences} differ, and {excused[0]} as explained under 8 to 11")
+    print(f"{ran} documents with seed {arguments.seed}: {differences} differ, and {excused[0]} as explained under 8 to 15")
     sys.exit(1 if differences else 0)
 
 

@@ -14,7 +14,11 @@
 /// To be equal, two documents have the same source, byte for byte, and the same options. Comparing and hashing are
 /// linear in the length of the source, but for copies of one document, which are equal at once.
 ///
-/// The source must be shorter than 2 GiB, a programmer's mistake otherwise.
+/// What a text can make of itself is limited: containers nest 100 deep, and emphasis, links and pictures as deep (the markup
+/// of deeper ones is left out or stays text); references add no more than the text is long, or 100 kB; the cells that rows of
+/// tables lack are added up to 65,536, or the length of the text.
+///
+/// The source must be shorter than 700 MB, a programmer's mistake otherwise.
 public struct Document: Sendable {
     let storage: DocumentStorage
 

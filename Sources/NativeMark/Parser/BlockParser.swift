@@ -130,15 +130,17 @@ struct BlockParser {
         case .list:
             return true
         case .item:
-            if indent >= open[index].width, !isBlank {
+            // An item that begins with two blank lines ends there.
+            guard !isBlank || open[index].hadChild else { return false }
+            if indent >= open[index].width {
                 advanceColumns(open[index].width)
                 return true
             }
-            guard isBlank, open[index].hadChild else { return false }
+            guard isBlank else { return false }
             readToNonspace()
             return true
         case .footnoteDefinition:
-            if indent >= 4, !isBlank {
+            if indent >= 4 {
                 advanceColumns(4)
                 return true
             }

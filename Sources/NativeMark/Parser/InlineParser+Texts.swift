@@ -1,44 +1,74 @@
 /// When the links and pairs of a leaf are known: texts side by side become one, and e-mail addresses in them links.
 extension InlineParser {
-    /// Deeper than this, emphasis and the like is taken away and its text stays: those who walk the tree may need a
-    /// stack as deep as it is.
+    /// Deeper than this, emphasis, links and pictures are taken away, and what is in them stays: those who walk the tree may
+    /// need a stack as deep as it is.
     private static var maximalDepth: Int { 100 }
 
     mutating func finishTexts() {
         var index = builder.nodes[Int(leaf)].firstChild
         var linkDepth = 0
+        var depth = 0
         while index >= 0 {
             builder.steps &+= 1
             if builder.nodes[Int(index)].tag == .text {
                 mergeFollowing(index)
                 if needsAddresses, linkDepth == 0 { index = makeAddresses(in: index) }
                 if builder.nodes[Int(index)].extra == 0 {
-                    let next = following(index, &linkDepth)
+                    let next = following(index, &linkDepth, &depth)
                     builder.detach(index)
                     index = next
                     continue
                 }
             }
             let child = builder.nodes[Int(index)].firstChild
-            if child >= 0 {
+            if child >= 0, depth >= Self.maximalDepth {
+                index = dissolve(index)
+            } else if child >= 0 {
+                depth += 1
                 if builder.nodes[Int(index)].tag == .link { linkDepth += 1 }
                 index = child
             } else {
-                index = following(index, &linkDepth)
+                index = following(index, &linkDepth, &depth)
             }
         }
     }
 
     /// The next node of the walk that is not below this one.
-    private func following(_ index: Int32, _ linkDepth: inout Int) -> Int32 {
+    private func following(_ index: Int32, _ linkDepth: inout Int, _ depth: inout Int) -> Int32 {
         var index = index
         while index != leaf {
             let next = builder.nodes[Int(index)].next
             if next >= 0 { return next }
             index = builder.nodes[Int(index)].parent
+            depth -= 1
             if builder.nodes[Int(index)].tag == .link { linkDepth -= 1 }
         }
         return -1
+    }
+
+    /// Puts the children of a node in its place, and gives the node to go on with. A node is moved once at most, because its new
+    /// parent stays.
+    private mutating func dissolve(_ index: Int32) -> Int32 {
+        let node = builder.nodes[Int(index)]
+        var child = node.firstChild
+        while child >= 0 {
+            builder.steps &+= 1
+            builder.nodes[Int(child)].parent = node.parent
+            child = builder.nodes[Int(child)].next
+        }
+        builder.nodes[Int(node.firstChild)].previous = index
+        builder.nodes[Int(node.lastChild)].next = node.next
+        if node.next >= 0 {
+            builder.nodes[Int(node.next)].previous = node.lastChild
+        } else {
+            builder.nodes[Int(node.parent)].lastChild = node.lastChild
+        }
+        builder.nodes[Int(index)].next = node.firstChild
+        builder.nodes[Int(index)].firstChild = -1
+        builder.nodes[Int(index)].lastChild = -1
+        builder.detach(index)
+        // A text before may now have one behind it.
+        return node.previous >= 0 ? node.previous : node.firstChild
     }
 
     private mutating func mergeFollowing(_ index: Int32) {

@@ -74,6 +74,11 @@ struct TextTests {
         }
     }
 
+    @Test func `a blank line in the code of an item keeps what is behind the indentation`() {
+        #expect(html("- ```\n      \n  x") == "<ul>\n<li>\n<pre><code>    \nx\n</code></pre>\n</li>\n</ul>\n")
+        #expect(html("-\n    \n  x") == "<ul>\n<li></li>\n</ul>\n<p>x</p>\n")
+    }
+
     @Test func `tags are text`() {
         #expect(html("<b>x</b> <!-- y -->\n<div>") == "<p>&lt;b&gt;x&lt;/b&gt; &lt;!-- y --&gt;\n&lt;div&gt;</p>\n")
     }
