@@ -69,7 +69,7 @@ struct ShowRun {
         let document = Document(markdown)
         switch options.format {
         case .html: return HTMLRenderer().render(document)
-        case .text: return ended(PlainText(StyledText(document), width: width).description)
+        case .text: return ended(PlainText(StyledText(document), width: width).string)
         case .terminal:
             let environment = StyleSheet.Environment(appearance: options.background == .dark ? .dark : .light)
             // Terminals that know all colours know OSC 8.

@@ -1,4 +1,4 @@
-import NativeMark
+package import NativeMark
 import SluiceFiles
 
 #if canImport(FoundationEssentials)

@@ -1,4 +1,4 @@
-import SluiceFiles
+package import SluiceFiles
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

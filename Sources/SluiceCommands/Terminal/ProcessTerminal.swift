@@ -76,8 +76,11 @@ package enum ProcessTerminal {
         let unused = max(input[0], life[1]) + 1
         posix_spawn_file_actions_adddup2(&actions, life[1], unused)
 
-        var arguments = ["/bin/sh", "-c", command].map { strdup($0) } + [nil]
-        var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        var arguments: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in strdup(text)
+        }
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
+        arguments.append(nil)
+        variables.append(nil)
         defer { for text in arguments + variables { free(text) } }
         var id: pid_t = 0
         let result = posix_spawn(&id, "/bin/sh", &actions, nil, &arguments, &variables)
