@@ -57,7 +57,9 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
 
     /// What a block looks like inside a block that looks like `outer`.
     ///
-    /// - Parameter selectors: All that match it; the last one wins.
+    /// - Parameters:
+    ///   - selectors: All that match it; the last one wins.
+    ///   - outer: The style of the block around it; nil for the document.
     public func block(
         _ selectors: [StyleSheet.BlockSelector], in outer: ResolvedBlockStyle?
     ) -> ResolvedBlockStyle {

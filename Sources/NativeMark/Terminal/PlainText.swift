@@ -10,7 +10,9 @@ public struct PlainText: Sendable, Hashable {
 
     /// The text of a styled document, of which markers, spacing and indents count and nothing else.
     ///
-    /// - Parameter width: The columns of a line; `nil` ends lines only where the document does.
+    /// - Parameters:
+    ///   - text: A styled document.
+    ///   - width: The columns of a line; `nil` ends lines only where the document does.
     public init(_ text: StyledText, width: Int? = nil) {
         var renderer = TerminalRenderer(width: width ?? Self.unlimited)
         renderer.isPlain = true

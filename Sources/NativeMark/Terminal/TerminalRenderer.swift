@@ -84,8 +84,10 @@ public struct TerminalRenderer: Sendable, Hashable {
 
     /// The text as lines for the terminal, without a line feed at the end.
     ///
-    /// - Parameter picture: Gives the pictures that are there already. Called for each image that stands alone in its
-    ///   paragraph, if ``images`` is not `none`; for all others the alternative text is shown.
+    /// - Parameters:
+    ///   - text: A styled document.
+    ///   - picture: Gives the pictures that are there already. Called for each image that stands alone in its paragraph, if
+    ///     ``images`` is not `none`; for all others the alternative text is shown.
     public func render(_ text: StyledText, picture: ((StyledText.Image) -> Picture?)? = nil) -> String {
         var layout = TerminalLayout(text: text, renderer: self, picture: picture)
         return layout.render()
