@@ -100,14 +100,22 @@ extension InlineParser {
 
     /// The end of letters, digits, `-`, `_` and dots; no underscore may be in the last two parts.
     private mutating func domain(from first: Int) -> Int? {
+        if first < host.start || first >= host.end { readHost(from: first) }
+        return host.end > first && host.underscore < max(first, host.beforeLastDot) ? host.end : nil
+    }
+
+    /// Reads a host name. What was read is kept: `www.a_www.a_` has another one in each part of one.
+    private mutating func readHost(from first: Int) {
+        host = Host(start: first, end: first)
+        var lastDot = first
         var index = first
-        var underscores = (last: 0, before: 0)
         while index < limit {
             let byte = bytes[index]
             if byte == 0x2E {
-                underscores = (0, underscores.last)
+                host.beforeLastDot = lastDot
+                lastDot = index
             } else if byte == 0x5F {
-                underscores.last += 1
+                host.underscore = index
             } else if byte < 0x80 {
                 guard byte.isLetter || byte.isDigit || byte == 0x2D else { break }
             } else if scalar(at: index).isMarkdownSpace || scalar(at: index).isMarkdownPunctuation {
@@ -118,8 +126,7 @@ extension InlineParser {
             index += 1
         }
         builder.steps &+= index - first
-        guard index > first, underscores.last + underscores.before == 0 else { return nil }
-        return index
+        host.end = index
     }
 
     private mutating func makeBareLink(_ first: Int, _ domainEnd: Int, prefix: String) {

@@ -34,9 +34,19 @@ struct InlineParser {
     /// Whether texts may stand side by side, or have addresses in them.
     var needsMerging = false
     var needsAddresses = false
+    /// The host name that was read last.
+    var host = Host(start: 0, end: 0)
     /// What references may still add, in bytes.
     var expansionLeft: Int
     var usedFootnotes: [DocumentBuilder.Footnote] = []
+
+    /// Where a host name is, the dot before its last one, and its last underscore.
+    struct Host {
+        var start: Int
+        var end: Int
+        var beforeLastDot = -1
+        var underscore = -1
+    }
 
     /// A run of the same character that may begin or end something.
     struct Delimiter {

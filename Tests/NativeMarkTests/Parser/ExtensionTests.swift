@@ -107,6 +107,8 @@ struct ExtensionTests {
         ("xhttp://a.b awww.a.b", "xhttp://a.b awww.a.b"),
         ("http://a_b.c http://a.b_c.d", "http://a_b.c http://a.b_c.d"),
         ("[http://a.b](c) [x@y.z](c)", "<a href=\"c\">http://a.b</a> <a href=\"c\">x@y.z</a>"),
+        ("www.a_www.b", "www.a_<a href=\"http://www.b\">www.b</a>"),
+        ("www.a_b.c.d", "<a href=\"http://www.a_b.c.d\">www.a_b.c.d</a>"),
         ("`www.a.b`", "<code>www.a.b</code>"),
         ("a@ www. http:// @ a@b :", "a@ www. http:// @ a@b :"),
     ]

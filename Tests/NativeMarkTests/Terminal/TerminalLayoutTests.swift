@@ -47,6 +47,10 @@ import Testing
         #expect(lines("> a\n> > b\n\nc", 20, .default) == ["│ a", "│", "│ │ b", "", "c"])
     }
 
+    @Test func `have no bar in front of a quote that begins with an empty one`() {
+        #expect(lines("a\n\n> >\n>\n> b", 20, .default) == ["a", "", "│ b"])
+    }
+
     @Test func `lose indents and bars where too little room is left`() {
         let deep = String(repeating: "> ", count: 90) + "deep text"
         let found = lines(deep, 20, .default)

@@ -112,7 +112,7 @@ import Testing
                 .blockQuote: [
                     .border(.init(edges: [.leading], color: .ansi(.blue))), .padding(.init(leading: .em(0.5))),
                 ]
-            ], "⎋34m│⎋0m a\n⎋34m│⎋0m b"),
+            ], "⎋34m│ ⎋0ma\n⎋34m│ ⎋0mb"),
         Row(
             "a box", "a", block: [.paragraph: [.border(.init(color: .primary))]], "┌────────┐\n│a       │\n└────────┘",
             width: 10),

@@ -116,3 +116,17 @@ struct Segment {
         count > 0 ? [Segment(String(repeating: " ", count: count), .init(style: style, link: nil), width: count)] : []
     }
 }
+
+extension [Segment] {
+    /// Adds segments; those that look like the one in front of them become a part of it.
+    mutating func join(_ others: [Segment]) {
+        for segment in others {
+            if let last, last.look == segment.look {
+                self[count - 1].text += segment.text
+                self[count - 1].width += segment.width
+            } else {
+                append(segment)
+            }
+        }
+    }
+}

@@ -43,15 +43,17 @@ extension TerminalLayout {
         if border?.edges.contains(.leading) == true, let line {
             before.append(Segment(renderer.isPlain ? "> " : "│", line))
         }
-        if !renderer.isPlain { before += Segment.spaces(max(columns(style.padding.leading), 0), fill) }
+        // Spaces behind a bar have its looks, so that one sequence does for all bars.
+        let inside = border?.edges.contains(.leading) == true ? before.last?.look.style ?? fill : fill
+        if !renderer.isPlain { before.join(Segment.spaces(max(columns(style.padding.leading), 0), inside)) }
         var behind = renderer.isPlain ? [] : Segment.spaces(max(columns(style.padding.trailing), 0), fill)
         if border?.edges.contains(.trailing) == true, let line, !renderer.isPlain { behind.append(Segment("│", line)) }
         behind += Segment.spaces(block.isLeaf ? 0 : max(columns(style.trailingIndent), 0), outside)
 
         let columns = (before + behind).reduce(0) { $0 + $1.width }
         guard columns > 0, frame.width - columns >= least else { return }
-        frame.first += before
-        frame.others += before
+        frame.first.join(before)
+        frame.others.join(before)
         frame.suffix = (writerNeeds(behind, frame) ? behind : []) + frame.suffix
         frame.width -= columns
     }
@@ -79,7 +81,7 @@ extension TerminalLayout {
         }
         let padded = TerminalText.padded(marker, toWidth: columns - 1, alignment: isNumber ? .trailing : .leading)
         frame.first.append(Segment(padded + " ", style))
-        frame.others += Segment.spaces(columns, filling(frame.background))
+        frame.others.join(Segment.spaces(columns, filling(frame.background)))
         frame.width -= columns
     }
 
