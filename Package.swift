@@ -96,7 +96,11 @@ let targets: [Target] = [
     .executableTarget(
         name: "FileWorker", dependencies: ["SluiceFiles"], path: "Tests/FileWorker", swiftSettings: settings),
     .executableTarget(name: "CallDenial", path: "Tests/CallDenial"),
-    .testTarget(name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport"], swiftSettings: settings),
+    // Renders many documents in one process: see Scripts/check-commonmark.py and Scripts/fuzz-markdown.py.
+    .executableTarget(
+        name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker", swiftSettings: settings),
+    .testTarget(
+        name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport", "MarkdownWorker"], swiftSettings: settings),
     .testTarget(
         name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport"], swiftSettings: settings),
     .testTarget(

@@ -17,13 +17,15 @@ missing=()
 for need in "${needs[@]}"; do
     [ -e "${need%%:*}" ] || missing+=("${need##*:}")
 done
+# Fetches the examples of CommonMark.
+python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
 if [ ${#missing[@]} -eq 0 ]; then
     echo "nothing is missing"
     exit 0
 fi
 echo "missing: ${missing[*]}"
 if ! command -v apt-get >/dev/null; then
-    echo "Install them with this system's package manager (Fedora: zlib-devel sqlite-devel nginx curl python3 strace xfsprogs btrfs-progs), then run this again." >&2
+    echo "Install them with this system's package manager (Fedora: zlib-devel sqlite-devel nginx curl python3 strace xfsprogs btrfs-progs python3-pip), then run this again." >&2
     exit 1
 fi
 as_root=()

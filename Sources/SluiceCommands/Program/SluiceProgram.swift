@@ -72,9 +72,12 @@ struct SluiceCommand: AsyncParsableCommand {
 
             Fetch three files at a time into a folder:
               sluice get -j 3 -d music https://example.com/a.mp3 https://example.com/b.mp3
+
+            Read a Markdown file:
+              sluice show README.md
             """,
         version: SluiceVersion.current,
-        subcommands: [GetCommand.self, DemoCommand.self])
+        subcommands: [GetCommand.self, ShowCommand.self, DemoCommand.self])
 }
 
 /// The version that `sluice --version` prints.

@@ -1,4 +1,4 @@
-import NativeMark
+package import NativeMark
 import SluiceFiles
 
 #if canImport(FoundationEssentials)
@@ -34,6 +34,12 @@ package struct Console: Sendable {
     package var hasColor: Bool
     /// The terminal's size now; it changes when the user resizes the window.
     package var size: @Sendable () -> Size
+    /// The terminal that the output goes to, if it is one.
+    package var outputSize: @Sendable () -> Size? = { nil }
+    /// The colours of the output.
+    package var outputColor = TerminalRenderer.Color.none
+    /// Shows what is longer than the output's screen.
+    package var pager: Pager?
     private let sink: @Sendable (String, Stream) async -> Void
 
     /// A console that hands what is written to `sink`.
@@ -84,7 +90,7 @@ extension Console {
         let files = FileIO.shared
         let environment = ProcessInfo.processInfo.environment
         let isTerminal = ProcessTerminal.isTerminal(Stream.error.rawValue) && environment["TERM"] != "dumb"
-        return Console(
+        var console = Console(
             isTerminal: isTerminal,
             hasColor: isTerminal && (environment["NO_COLOR"] ?? "").isEmpty,
             size: { ProcessTerminal.size(of: Stream.error.rawValue) ?? Size(columns: 80, rows: 24) },
@@ -93,5 +99,13 @@ extension Console {
                 let name = stream == .output ? "standard output" : "standard error"
                 try? await files.write(Data(text.utf8), toDescriptor: stream.rawValue, name: name)
             })
+        let output = Stream.output.rawValue
+        if ProcessTerminal.isTerminal(output) {
+            console.outputSize = { ProcessTerminal.size(of: output) ?? Size(columns: 80, rows: 24) }
+            console.outputColor = .detect(environment: environment, isTerminal: true)
+            console.pager = environment["TERM"] == "dumb" ? nil : Pager(environment: environment)
+            console.pager?.takesInterrupts = true
+        }
+        return console
     }
 }

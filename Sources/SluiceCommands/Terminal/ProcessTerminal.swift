@@ -46,6 +46,77 @@ package enum ProcessTerminal {
         return limit.rlim_cur >= rlim_t(Int32.max) ? nil : Int(limit.rlim_cur)
     }
 
+    // MARK: Other programs
+
+    /// A process that was started.
+    struct Child: Sendable {
+        let id: Int32
+        /// What is written here is its standard input.
+        let input: Int32
+        /// Comes to its end when the process does.
+        let life: Int32
+    }
+
+    /// Starts a command line of the shell with our standard output; nil if that cannot be (posix_spawn(3)).
+    static func spawn(shell command: String, environment: [String: String]) -> Child? {
+        var input: [Int32] = [-1, -1]
+        var life: [Int32] = [-1, -1]
+        guard pipe(&input) == 0 else { return nil }
+        guard pipe(&life) == 0 else {
+            input.forEach(close)
+            return nil
+        }
+        for descriptor in input + life { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input[0], 0)
+        // Any number that it does not use itself. The copy is inherited, as dup2(2) clears FD_CLOEXEC.
+        let unused = max(input[0], life[1]) + 1
+        posix_spawn_file_actions_adddup2(&actions, life[1], unused)
+
+        var arguments: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in strdup(text)
+        }
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
+        arguments.append(nil)
+        variables.append(nil)
+        defer { for text in arguments + variables { free(text) } }
+        var id: pid_t = 0
+        let result = posix_spawn(&id, "/bin/sh", &actions, nil, &arguments, &variables)
+        close(input[0])
+        close(life[1])
+        guard result == 0 else {
+            close(input[1])
+            close(life[0])
+            return nil
+        }
+        return Child(id: id, input: input[1], life: life[0])
+    }
+
+    /// The status with which a process has exited, which it did or is about to; -1 if a signal ended it (waitpid(2)).
+    static func reap(_ child: Child) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(child.id, &status, 0) < 0, errno == EINTR {}
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : -1
+    }
+
+    static func close(_ descriptor: Int32) {
+        #if canImport(Darwin)
+        _ = Darwin.close(descriptor)
+        #elseif canImport(Glibc)
+        _ = Glibc.close(descriptor)
+        #elseif canImport(Musl)
+        _ = Musl.close(descriptor)
+        #endif
+    }
+
+    /// Ctrl-C is for somebody else from now on, until what is returned is called (signal(7)).
+    static func ignoreInterrupts() -> @Sendable () -> Void {
+        let before = signal(SIGINT, SIG_IGN)
+        return { _ = signal(SIGINT, before) }
+    }
+
     /// Ends the process now: no handlers, no flushing.
     package static func exitAtOnce(_ status: ExitStatus) -> Never {
         _exit(status.rawValue)

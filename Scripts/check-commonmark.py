@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Runs the 652 examples of CommonMark 0.31.2, and the fixtures of markdown-it-py for tables, strikethrough and task items.
+
+    Scripts/check-commonmark.py [--worker PATH]
+
+580 examples must give the HTML that the specification says. In the 72 others there is raw HTML, which is plain text to us:
+those must give what markdown-it-py 4.3.0 makes of them with `html: False`. Both come from one sdist, which is fetched once
+with its hash pinned. The worker is built (`SLUICE_ONLY=NativeMark`) unless one is named. Exits with 1 if anything differs, or
+if not all examples ran.
+"""
+import argparse, hashlib, json, os, pathlib, re, struct, subprocess, sys, tarfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+CACHE = ROOT / ".build-markdown"
+FILES = {
+    "markdown_it_py-4.3.0.tar.gz": (
+        ["--no-binary", ":all:", "markdown-it-py==4.3.0"],
+        "91a58fa5b72c71a40cf7177250fd767480d7a2bb3ac426ccfb76fb90305fdaaa"),
+    "mdurl-0.1.2-py3-none-any.whl": (
+        ["--only-binary", ":all:", "mdurl==0.1.2"], "84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"),
+}
+SDIST = CACHE / "markdown_it_py-4.3.0"
+
+# Options of the worker.
+TABLES, STRIKETHROUGH, TASKS, AUTOLINKS, FOOTNOTES, SMART = (1 << bit for bit in range(6))
+
+# Examples with raw HTML outside of the sections about it.
+RAW_HTML = {21, 31, 201, 308, 309, 344, 475, 476, 477, 491, 494, 524, 536, 642, 643}
+RAW_HTML_SECTIONS = {"HTML blocks", "Raw HTML"}
+
+# Where we follow cmark-gfm and not markdown-it: a line that begins a list is no header of a table.
+DEVIATIONS = {"tables line 145": "<ul>\n<li>foo|foo\n---|---\nbar|bar</li>\n</ul>"}
+
+
+def fetch():
+    """Fetches the oracle and its data, and makes them importable."""
+    CACHE.mkdir(exist_ok=True)
+    for name, (arguments, digest) in FILES.items():
+        path = CACHE / name
+        if not path.exists():
+            subprocess.run(
+                [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(CACHE), *arguments],
+                check=True)
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if found != digest:
+            path.unlink()
+            sys.exit(f"{name}: the hash is {found}, and must be {digest}")
+    if not SDIST.exists():
+        with tarfile.open(CACHE / "markdown_it_py-4.3.0.tar.gz") as archive:
+            archive.extractall(CACHE, filter="data") if hasattr(tarfile, "data_filter") else archive.extractall(CACHE)
+    sys.path[:0] = [str(SDIST), str(CACHE / "mdurl-0.1.2-py3-none-any.whl")]
+
+
+class Worker:
+    """The process that renders with NativeMark."""
+
+    def __init__(self, path=None):
+        if path is None:
+            scratch = os.environ.get("SLUICE_SCRATCH", str(ROOT / ".build-markdown" / "build"))
+            environment = dict(os.environ, SLUICE_ONLY="NativeMark")
+            command = ["swift", "build", "-c", "release", "--product", "MarkdownWorker", "--scratch-path", scratch]
+            subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+            path = pathlib.Path(scratch) / "release" / "MarkdownWorker"
+        self.process = subprocess.Popen([str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def render(self, text, options=0):
+        data = text.encode()
+        self.process.stdin.write(bytes([options]) + struct.pack("<I", len(data)) + data)
+        self.process.stdin.flush()
+        header = self.process.stdout.read(4)
+        if len(header) < 4:
+            sys.exit(f"the worker died of this document: {text!r}")
+        return self.process.stdout.read(struct.unpack("<I", header)[0]).decode()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def normalized(html):
+    """Empty elements as HTML or XHTML, an empty quote with or without a line feed, and code on a line of its own, are the same."""
+    html = re.sub(r"\n?<pre>", "\n<pre>", html)
+    return html.replace(" />", ">").replace("<blockquote>\n</blockquote>", "<blockquote></blockquote>").rstrip()
+
+
+def run(title, cases, worker, expected_count):
+    """Cases: (name, markdown, options, expected HTML). Gives the number of failures."""
+    failures = 0
+    for name, markdown, options, expected in cases:
+        found = worker.render(markdown, options)
+        expected = DEVIATIONS.get(f"{title} {name}", expected)
+        if normalized(found) != normalized(expected):
+            failures += 1
+            print(f"--- {title} {name}\n{markdown}\n--- expected\n{expected}\n--- found\n{found}")
+    print(f"{title}: {len(cases)} ran, {failures} failed")
+    if len(cases) != expected_count:
+        print(f"{title}: {expected_count} should have run")
+        failures += 1
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--worker", help="the executable MarkdownWorker; built if missing")
+    arguments = parser.parse_args()
+    fetch()
+    from markdown_it import MarkdownIt
+    from markdown_it.utils import read_fixture_file
+
+    oracle = MarkdownIt("commonmark", {"html": False})
+    as_they_stand, with_raw_html = [], []
+    for example in json.loads((SDIST / "tests/test_cmark_spec/commonmark.json").read_text()):
+        number, markdown = example["example"], example["markdown"]
+        without_html = oracle.render(markdown)
+        # Some examples of the sections about it show what is no tag.
+        differs = normalized(without_html) != normalized(example["html"])
+        if number in RAW_HTML or example["section"] in RAW_HTML_SECTIONS and differs:
+            with_raw_html.append((number, markdown, 0, without_html))
+        else:
+            as_they_stand.append((number, markdown, 0, example["html"]))
+
+    def fixtures(name, options):
+        path = SDIST / "tests/test_port/fixtures" / name
+        return [(f"line {line}", text, options, expected) for line, _, text, expected in read_fixture_file(path)]
+
+    worker = Worker(arguments.worker)
+    failures = run("CommonMark", as_they_stand, worker, 580)
+    failures += run("CommonMark with raw HTML", with_raw_html, worker, 72)
+    failures += run("tables", fixtures("tables.md", TABLES), worker, 42)
+    failures += run("strikethrough", fixtures("strikethrough.md", STRIKETHROUGH), worker, 15)
+    failures += run("task items", fixtures("tasklists.md", TASKS | TABLES | STRIKETHROUGH), worker, 20)
+    worker.close()
+    print(f"CommonMark: {len(as_they_stand) + len(with_raw_html)} examples in all")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

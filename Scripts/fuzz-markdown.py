@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Compares NativeMark with markdown-it-py 4.3.0 on random documents.
+
+    Scripts/fuzz-markdown.py [--seed N] [--count N] [--worker PATH]
+
+Documents are put together from fragments that are likely to interact: emphasis, links, lists, quotes, fences, tables, entities,
+tabs, Unicode punctuation. A document that gives different HTML is made as short as possible and printed. Exits with 1 if
+there is one. What differs on purpose is in EXPLAINED, and taken out of the oracle by `oracle()`, or recognised by `explained()`.
+"""
+import argparse, importlib, importlib.util, pathlib, random, re, sys
+
+spec = importlib.util.spec_from_file_location("check_commonmark", pathlib.Path(__file__).parent / "check-commonmark.py")
+common = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(common)
+
+EXPLAINED = """
+1. Paragraphs, headings and cells lose spaces and tabs at their ends, as CommonMark says; markdown-it also takes no-break spaces
+   and the like away.
+2. The spaces that a line of a paragraph begins with are gone before code spans and titles are read, as in cmark, on which the
+   specification rests; markdown-it removes them only outside of these.
+3. Host names are not converted to punycode, and the text of an autolink is not percent-decoded: CommonMark shows what was written.
+4. A numeric reference to a control character or non-character gives it, and invalid ones U+FFFD also in titles (CommonMark 2.5).
+5. A document ends in a line feed: without one, markdown-it leaves out that of the last line of code.
+6. A line that begins a list, quote, fence or thematic break is no header of a table; markdown-it looks for tables first. GFM 4.10.
+7. In the description of a picture in that of a picture, markdown-it forgets backslash escapes and entities.
+8. A line behind a link reference definition goes on with its paragraph, as in cmark, so that it may be lazy, and indented code,
+   `2)` or an empty item cannot begin there. To markdown-it the definition is a block of its own. (With a blank line in between
+   both must agree.)
+9. markdown-it miscounts the columns of a tab behind the marker of a quote (CommonMark 2.2).
+10. A marker indented by four columns or more is text or code (CommonMark 4.4). markdown-it forgets that in a line that is not
+   as deep as the list or quote before. (With a letter instead of the marker both must agree.)
+11. Spaces at the end of a line are taken away; markdown-it leaves one behind a backslash.
+12. A destination in a definition may end in a backslash; markdown-it takes the line feed or tab behind it for a part of it.
+13. What follows the delimiters at the end of a link's text is a bracket, to markdown-it a space (CommonMark 6.2, rule of three).
+   (With a space there both must agree.)
+14. `[[]]` is no label (CommonMark 6.3), so that `[foo]` before it may be a link of its own; to markdown-it it is one.
+15. Where `](` begins no link, markdown-it looks for the label of a reference behind what it has read, which may be anywhere.
+"""
+
+FRAGMENTS = [
+    "a", "b", "foo", "bar baz", "1", "é", "ß", "日本", "“", "”", "—", "€", "\u00a0", "\u2003", "«x»",
+    "*", "**", "***", "****", "_", "__", "___", "*a*", "**b**", "_c_", "__d__", "*a", "b*", "**a", "b**", "_a", "b_", "a*b",
+    "~~", "~~~~", "~~~", "~", "~~x~~", "`", "``", "```", "`x`", "`` ` ``", "\\", "\\*", "\\`", "\\[", "\\\\", "\\|",
+    "[", "]", "![", "(", ")", "](", "](/u)", "](<u v>)", "](/u \"t\")", "](/u 't')", "][", "][]", "[foo]", "[foo][]", "[foo][bar]",
+    "[x](/u)", "![x](/u)", "[*x*](/u \"t\")", "](javascript:a)", "](a(b)c)", "](", "[]()", "[x](", "<", ">", "<a>", "</a>",
+    "<http://x.y>", "<a@b.c>", "<!-- -->", "&amp;", "&lt;", "&copy;", "&#35;", "&#x22;", "&", "&nbsp;", "&hellip;", "&x;", "&#0;",
+    "!", "\"", "'", ".", ",", "-", "+", "#", "=", ":", "|", "  ", " ", "\t", "   ",
+]
+LINES = [
+    "", "", "", " ", "\t", "- ", "* ", "+ ", "1. ", "2) ", "10. ", "-\t", "-", "*", "1.", "  - ", "    ", "   ", "  ", "\t", ">", "> ",
+    ">\t", ">> ", " > ", "# ", "## ", "###### ", "#", "---", "***", "___", "- - -", "===", "=", "-----", "```", "~~~", "````", "``` foo",
+    "~~~ a b", "    code", "\tcode", "[foo]: /url", "[foo]: /url \"title\"", "[bar]: <b c> 'd'", "[foo]:", "/url", "'title'",
+    "| a | b |", "|---|---|", "a | b", "--|--", "| :-: | -: |", "|-|", "| a |", "| x \\| y | `a\\|b` |", "|", "-|-", ":--", "1. a", "- a",
+    "  b", "> a", "> - b", "- > c", "<div>", "<!--", "</div>", "&gt; a", "\\# a", "1) ", "-   ", "-      x", "  1. ", "# a #", "## b ##  ",
+]
+
+
+def document(random):
+    lines = []
+    for _ in range(random.randint(1, random.choice((2, 4, 8)))):
+        line = ""
+        for _ in range(random.choice((0, 1, 1, 2, 3))):
+            line += random.choice(LINES)
+        for _ in range(random.choice((0, 0, 1, 2, 4, 8))):
+            line += random.choice(FRAGMENTS)
+        lines.append(line)
+    return "\n".join(lines) + random.choice(("", "\n"))
+
+
+def oracle():
+    """markdown-it-py without what is explained."""
+    module = lambda name: importlib.import_module("markdown_it." + name)
+    utils, renderer, entity = module("common.utils"), module("renderer"), module("rules_inline.entity")
+    heading, lheading, paragraph, table = (module("rules_block." + n) for n in ("heading", "lheading", "paragraph", "table"))
+    import mdurl
+    from markdown_it import MarkdownIt
+
+    trim = lambda text: text.strip(" \t\n")
+    lines = lambda text: re.sub(r"\n[ \t]+", "\n", trim(text))
+    heading.mdTrim = table.mdTrim = renderer.mdTrim = trim
+    renderer.MD_TRIM_RE = re.compile("[ \t\n]+")
+    paragraph.mdTrim = lheading.mdTrim = lines
+    is_valid = lambda code: 0 < code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
+    utils.isValidEntityCode = entity.isValidEntityCode = is_valid
+
+    def replace(match, name):
+        if name in utils.entities:
+            return utils.entities[name]
+        number = re.fullmatch(r"#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}))", name)
+        if not number:
+            return match
+        code = int(number[1], 16) if number[1] else int(number[2])
+        return chr(code) if is_valid(code) else "\ufffd"
+
+    utils.replaceEntityPattern = replace
+    md = MarkdownIt("commonmark", {"html": False, "maxNesting": 400}).enable(["table", "strikethrough"])
+
+    begin_table = table.table
+    others = [getattr(module("rules_block." + n), f) for n, f in (
+        ("list", "list_block"), ("blockquote", "blockquote"), ("fence", "fence"), ("hr", "hr"))]
+
+    def table_unless_other(state, start, end, silent):
+        kept = state.parentType
+        if not silent:
+            state.parentType = "root"  # A rule that failed may have left another one.
+        is_other = any(rule(state, start, end, True) for rule in others)
+        state.parentType = kept
+        if is_other:
+            return False
+        return begin_table(state, start, end, silent)
+
+    md.block.ruler.at("table", table_unless_other, {"alt": ["paragraph", "reference"]})
+    as_text = renderer.RendererHTML.renderInlineAsText
+
+    def with_special(self, tokens, options, env):
+        for token in tokens or []:
+            if token.type == "text_special":
+                token.type = "text"
+        return as_text(self, tokens, options, env)
+
+    renderer.RendererHTML.renderInlineAsText = with_special
+    md.normalizeLink = lambda url: mdurl.encode(url)
+    md.normalizeLinkText = lambda url: url
+    return md
+
+
+def without_eight(text):
+    """The document with a blank line behind what may be a definition."""
+    return re.sub(r"(\]:[^\n]*\n)", r"\1\n", text)
+
+
+def without_ten(text):
+    """The document with a letter for the marker behind so much indentation."""
+    return re.sub(r"(\n[> ]*(?: {4}| {0,3}\t)[ \t]*)[^\sa-z]+", r"\1x", text)
+
+
+def without_thirteen(text):
+    """The document with a space between a run of delimiters and a bracket."""
+    return re.sub(r"([*_~])\]", r"\1 ]", text)
+
+
+def explained(text):
+    """Whether a document may differ by what cannot be taken out of the oracle: 9, 11, 12, 14 and 15."""
+    return any(re.search(pattern, text) for pattern in (
+        r">[^\n]*\t", r"\\ +\n", r"\]:\s*\S*\\\n", r"\\\t", r"\]\[[^\]]*\[",
+        r"(?s)\]\([^)\n]*\[.*\]:"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--stop-after", type=int, default=10, help="differences to print")
+    parser.add_argument("--worker", help="the executable MarkdownWorker; built if missing")
+    arguments = parser.parse_args()
+    common.fetch()
+    md = oracle()
+    worker = common.Worker(arguments.worker)
+    generator = random.Random(arguments.seed)
+
+    def compare(text):
+        found = common.normalized(worker.render(text, common.TABLES | common.STRIKETHROUGH))
+        expected = common.normalized(md.render(text))
+        return (found, expected) if found != expected else None
+
+    def differs(text):
+        text += "" if text.endswith("\n") else "\n"
+        difference = compare(text)
+        if not difference:
+            return None
+        others = {without_eight(text), without_ten(text), without_ten(without_eight(text)), without_thirteen(text)} - {text}
+        if explained(text) or any(not compare(other) for other in others):
+            excused[0] += 1
+            return None
+        return difference
+
+    excused = [0]
+
+    def shortest(text):
+        size = len(text)
+        while size >= 1:
+            start = 0
+            while start < len(text):
+                shorter = text[:start] + text[start + size:]
+                if differs(shorter):
+                    text = shorter
+                else:
+                    start += size
+            size //= 2
+        return text
+
+    differences, ran = 0, 0
+    for number in range(arguments.count):
+        text = document(generator)
+        ran += 1
+        if not differs(text):
+            continue
+        differences += 1
+        known = excused[0]
+        short = shortest(text)
+        excused[0] = known
+        found, expected = compare(short + "\n") or compare(short)
+        print(f"--- document {number}: {short!r}\n--- markdown-it\n{expected}\n--- NativeMark\n{found}\n", flush=True)
+        if differences >= arguments.stop_after:
+            break
+    worker.close()
+    print(f"{ran} documents with seed {arguments.seed}: {differences} differ, and {excused[0]} as explained under 8 to 15")
+    sys.exit(1 if differences else 0)
+
+
+if __name__ == "__main__":
+    main()

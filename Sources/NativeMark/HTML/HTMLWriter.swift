@@ -1,0 +1,235 @@
+/// The walk of ``HTMLRenderer``.
+struct HTMLWriter {
+    let storage: DocumentStorage
+    var output: [UInt8] = []
+    /// In the description of a picture there is only text.
+    private var imageDepth = 0
+    private var inFootnotes = false
+    /// How often each footnote was referred to.
+    private var footnoteReferences: [Int32: Int] = [:]
+
+    init(storage: DocumentStorage) {
+        self.storage = storage
+        output.reserveCapacity(storage.bytes.count + storage.bytes.count / 4 + 64)
+    }
+
+    mutating func write() {
+        let nodes = storage.nodes
+        var walk = TreeWalk(from: 0)
+        while let step = walk.next(in: nodes) {
+            let node = nodes[step.index]
+            if imageDepth > 0 {
+                writeDescription(node, isEnter: step.isEnter)
+            } else if step.isEnter {
+                enter(node)
+            } else {
+                leave(node)
+            }
+        }
+        if inFootnotes { write("</ol>\n</section>\n") }
+    }
+
+    // MARK: Nodes
+
+    private mutating func enter(_ node: NodeRecord) {
+        switch node.tag {
+        case .text: writeEscaped(node)
+        case .softBreak: output.append(0x0A)
+        case .paragraph: if !isTight(node) { block("<p>") }
+        case .emphasis: write("<em>")
+        case .strong: write("<strong>")
+        case .strikethrough: write("<s>")
+        case .code:
+            write("<code>")
+            writeEscaped(node)
+            write("</code>")
+        case .lineBreak: write("<br />\n")
+        case .link:
+            write("<a href=\"")
+            writeEscaped(storage.string(node.value) ?? "")
+            writeTitle(node)
+            write("\">")
+        case .image:
+            write("<img src=\"")
+            writeEscaped(storage.string(node.value) ?? "")
+            write("\" alt=\"")
+            imageDepth = 1
+        case .document: break
+        case .blockQuote: block("<blockquote>\n")
+        case .list: enterList(node)
+        case .item:
+            block("<li")
+            if node.detail > 0 {
+                write(
+                    " class=\"task-list-item\"><input class=\"task-list-item-checkbox\" disabled=\"\" type=\"checkbox\""
+                )
+                if node.detail == 2 { write(" checked=\"\"") }
+                write("> ")
+            } else {
+                write(">")
+            }
+        case .heading:
+            block("<h")
+            output.append(0x30 + node.detail)
+            write(">")
+        case .codeBlock:
+            block("<pre><code")
+            let info = storage.string(node.value) ?? ""
+            if let language = info.split(whereSeparator: { $0 == " " || $0 == "\t" }).first {
+                write(" class=\"language-")
+                writeEscaped(String(language))
+                write("\"")
+            }
+            write(">")
+        case .thematicBreak: block("<hr />\n")
+        case .table: block("<table>\n")
+        case .tableRow:
+            if node.detail == 1 { write("<thead>\n") } else if isFirstOfBody(node) { write("<tbody>\n") }
+            write("<tr>\n")
+        case .tableCell:
+            write(isInHeader(node) ? "<th" : "<td")
+            switch Document.Alignment.allCases[Int(node.detail)] {
+            case .none: write(">")
+            case .leading: write(" style=\"text-align:left\">")
+            case .center: write(" style=\"text-align:center\">")
+            case .trailing: write(" style=\"text-align:right\">")
+            }
+        case .footnoteDefinition:
+            if !inFootnotes { block("<section class=\"footnotes\">\n<ol>\n") }
+            inFootnotes = true
+            block("<li id=\"fn-\(node.extra)\">\n")
+        case .footnoteReference:
+            let count = footnoteReferences[node.extra, default: 0] + 1
+            footnoteReferences[node.extra] = count
+            let suffix = count == 1 ? "" : "-\(count)"
+            write("<sup class=\"footnote-ref\"><a href=\"#fn-\(node.extra)\" id=\"fnref-\(node.extra)\(suffix)\">")
+            write("\(node.extra)</a></sup>")
+        }
+    }
+
+    private mutating func leave(_ node: NodeRecord) {
+        switch node.tag {
+        case .paragraph: if !isTight(node) { write("</p>\n") }
+        case .emphasis: write("</em>")
+        case .strong: write("</strong>")
+        case .strikethrough: write("</s>")
+        case .link: write("</a>")
+        case .blockQuote: block("</blockquote>\n")
+        case .list: block(node.value >= 0 ? "</ol>\n" : "</ul>\n")
+        case .item: write("</li>\n")
+        case .heading:
+            write("</h")
+            output.append(0x30 + node.detail)
+            write(">\n")
+        case .codeBlock: write("</code></pre>\n")
+        case .table: write("</table>\n")
+        case .tableRow:
+            write("</tr>\n")
+            if node.detail == 1 { write("</thead>\n") } else if node.next < 0 { write("</tbody>\n") }
+        case .tableCell: write(isInHeader(node) ? "</th>\n" : "</td>\n")
+        case .footnoteDefinition: block("</li>\n")
+        default: break
+        }
+    }
+
+    private mutating func enterList(_ node: NodeRecord) {
+        block(node.value >= 0 ? "<ol" : "<ul")
+        if node.value >= 0, node.value != 1 { write(" start=\"\(node.value)\"") }
+        var item = node.firstChild
+        while item >= 0 {
+            if storage.nodes[Int(item)].detail > 0 {
+                write(" class=\"contains-task-list\"")
+                break
+            }
+            item = storage.nodes[Int(item)].next
+        }
+        write(">\n")
+    }
+
+    private mutating func writeDescription(_ node: NodeRecord, isEnter: Bool) {
+        switch node.tag {
+        case .image:
+            imageDepth += isEnter ? 1 : -1
+            if imageDepth == 0 {
+                writeTitle(node)
+                write("\" />")
+            }
+        case .text, .code: writeEscaped(node)
+        case .softBreak, .lineBreak: output.append(0x0A)
+        default: break
+        }
+    }
+
+    private mutating func writeTitle(_ node: NodeRecord) {
+        guard let title = storage.string(node.extra) else { return }
+        write("\" title=\"")
+        writeEscaped(title)
+    }
+
+    // MARK: Neighbours
+
+    private func isTight(_ node: NodeRecord) -> Bool {
+        let parent = storage.nodes[Int(node.parent)]
+        return parent.tag == .item && storage.nodes[Int(parent.parent)].flag
+    }
+
+    private func isInHeader(_ node: NodeRecord) -> Bool { storage.nodes[Int(node.parent)].detail == 1 }
+
+    private func isFirstOfBody(_ node: NodeRecord) -> Bool {
+        node.previous >= 0 && storage.nodes[Int(node.previous)].detail == 1
+    }
+
+    // MARK: Bytes
+
+    private mutating func write(_ text: StaticString) {
+        output.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private mutating func write(_ text: String) { output.append(contentsOf: text.utf8) }
+
+    /// Blocks begin on a line of their own.
+    private mutating func block(_ text: StaticString) {
+        if let last = output.last, last != 0x0A { output.append(0x0A) }
+        write(text)
+    }
+
+    private mutating func block(_ text: String) {
+        if let last = output.last, last != 0x0A { output.append(0x0A) }
+        write(text)
+    }
+
+    private mutating func writeEscaped(_ node: NodeRecord) {
+        let first = Int(node.value)
+        let last = first + Int(node.extra)
+        storage.bytes.withUnsafeBufferPointer {
+            Self.escape(UnsafeBufferPointer(rebasing: $0[first..<last]), to: &output)
+        }
+    }
+
+    private mutating func writeEscaped(_ text: String) {
+        var text = text
+        text.withUTF8 { Self.escape($0, to: &output) }
+    }
+
+    private static func escape(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        var copied = 0
+        var index = 0
+        while index < bytes.count {
+            let entity: StaticString
+            switch bytes[index] {
+            case 0x26: entity = "&amp;"
+            case 0x3C: entity = "&lt;"
+            case 0x3E: entity = "&gt;"
+            case 0x22: entity = "&quot;"
+            default:
+                index &+= 1
+                continue
+            }
+            output.append(contentsOf: bytes[copied..<index])
+            output.append(contentsOf: UnsafeBufferPointer(start: entity.utf8Start, count: entity.utf8CodeUnitCount))
+            index &+= 1
+            copied = index
+        }
+        output.append(contentsOf: bytes[copied...])
+    }
+}

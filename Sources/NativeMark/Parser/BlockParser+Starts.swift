@@ -1,0 +1,296 @@
+extension BlockParser {
+    /// Opens the blocks that begin here, and gives how many open ones the line has matched then; -1 if nothing of the line is
+    /// left.
+    mutating func beginBlocks(matched: Int) -> Int {
+        var matched = matched
+        while true {
+            builder.steps &+= 1
+            // A paragraph that the line goes on with, unless something begins.
+            let inParagraph = open[matched - 1].tag == .paragraph && matched == open.count
+            let mayBeLazy = open[open.count - 1].tag == .paragraph
+            guard !isBlank else { return matched }
+            if indent >= 4 {
+                guard !mayBeLazy else { return matched }
+                advanceColumns(4)
+                closeForNew(matched)
+                beginLeaf(.codeBlock, at: offset)
+                open[open.count - 1].codeEnd = builder.content.count
+                addIndentedLine()
+                return -1
+            }
+            if options.tables, matched == open.count, beginTable() { return -1 }
+            switch source[nonspace] {
+            case 0x3E where matched < Self.maximalDepth:
+                closeForNew(matched)
+                addContainer(.blockQuote)
+                readToNonspace()
+                advance(1)
+                skipOptionalSpace()
+                matched = open.count
+                continue
+            case 0x23 where beginHeading(matched): return -1
+            case 0x60 where beginFence(matched), 0x7E where beginFence(matched): return -1
+            case 0x3D where inParagraph && endAsHeading(level: 1): return -1
+            case 0x2D where inParagraph && endAsHeading(level: 2): return -1
+            case 0x2A where beginThematicBreak(matched), 0x2D where beginThematicBreak(matched),
+                0x5F where beginThematicBreak(matched):
+                return -1
+            case 0x5B where options.footnotes && beginFootnote(matched):
+                matched = open.count
+                continue
+            case 0x2A, 0x2B, 0x2D, 0x30...0x39:
+                guard matched < Self.maximalDepth, beginItem(matched, inParagraph: inParagraph) else {
+                    return matched
+                }
+                matched = open.count
+                continue
+            default: break
+            }
+            return matched
+        }
+    }
+
+    // MARK: Containers
+
+    /// Closes what the line did not go on with, and a paragraph or table that something else begins behind.
+    mutating func closeForNew(_ matched: Int) {
+        close(downTo: matched)
+        let tag = open[open.count - 1].tag
+        if tag == .paragraph || tag == .table { close(downTo: open.count - 1) }
+        closeUnfittingList()
+    }
+
+    /// Only items can be in a list.
+    mutating func closeUnfittingList() {
+        if open[open.count - 1].tag == .list { close(downTo: open.count - 1) }
+    }
+
+    mutating func addContainer(_ tag: NodeTag) {
+        beginChild()
+        let node = builder.append(
+            NodeRecord(tag, start: nonspace, end: nonspace + 1), to: open[open.count - 1].node)
+        open.append(OpenBlock(node: node, tag: tag))
+    }
+
+    /// Notes that something begins in the innermost container, which makes a list loose if a blank line is before it.
+    mutating func beginChild() {
+        let index = open.count - 1
+        if open[index].hadChild, blankLine == lineNumber - 1, index >= blankDepth {
+            if open[index].tag == .item {
+                builder.nodes[Int(open[index - 1].node)].flag = false
+            } else if open[index].tag == .list {
+                builder.nodes[Int(open[index].node)].flag = false
+            }
+        }
+        open[index].hadChild = true
+    }
+
+    mutating func beginLeaf(_ tag: NodeTag, at start: Int) {
+        beginChild()
+        let node = builder.append(NodeRecord(tag, start: start, end: lineEnd), to: open[open.count - 1].node)
+        var block = OpenBlock(node: node, tag: tag)
+        block.contentStart = builder.content.count
+        open.append(block)
+    }
+
+    private mutating func addIndentedLine() {
+        let index = open.count - 1
+        appendCode()
+        open[index].codeEnd = builder.content.count
+    }
+
+    // MARK: Leaves
+
+    private mutating func beginHeading(_ matched: Int) -> Bool {
+        var end = nonspace
+        while end < lineEnd, source[end] == 0x23 { end += 1 }
+        let level = end - nonspace
+        guard level <= 6, end == lineEnd || source[end].isSpaceOrTab else { return false }
+        while end < lineEnd, source[end].isSpaceOrTab { end += 1 }
+        closeForNew(matched)
+        beginLeaf(.heading, at: nonspace)
+        var last = lineEnd
+        while last > end, source[last - 1].isSpaceOrTab { last -= 1 }
+        let index = Int(open[open.count - 1].node)
+        builder.nodes[index].end = Int32(last > end ? last : nonspace + level)
+        var hashes = last
+        while hashes > end, source[hashes - 1] == 0x23 { hashes -= 1 }
+        if hashes == end {
+            last = end
+        } else if source[hashes - 1].isSpaceOrTab {
+            last = hashes
+            while last > end, source[last - 1].isSpaceOrTab { last -= 1 }
+        }
+        heading = Int32(index)
+        headingLine = lineNumber
+        builder.nodes[index].detail = UInt8(level)
+        let oldEnd = lineEnd
+        lineEnd = last
+        appendContent(from: end)
+        lineEnd = oldEnd
+        close(downTo: open.count - 1)
+        return true
+    }
+
+    private mutating func beginFence(_ matched: Int) -> Bool {
+        let character = source[nonspace]
+        var end = nonspace
+        while end < lineEnd, source[end] == character { end += 1 }
+        let length = end - nonspace
+        guard length >= 3 else { return false }
+        if character == 0x60 {
+            var index = end
+            while index < lineEnd {
+                if source[index] == 0x60 { return false }
+                index += 1
+            }
+        }
+        closeForNew(matched)
+        beginLeaf(.codeBlock, at: nonspace)
+        let index = open.count - 1
+        open[index].width = length
+        open[index].indentation = indent
+        open[index].character = character
+        open[index].codeEnd = builder.content.count
+        var last = lineEnd
+        while last > end, source[last - 1].isSpaceOrTab { last -= 1 }
+        while end < last, source[end].isSpaceOrTab { end += 1 }
+        builder.nodes[Int(open[index].node)].end = Int32(last)
+        builder.nodes[Int(open[index].node)].detail = 1
+        if end < last {
+            let info = Unescaping.string(UnsafeBufferPointer(rebasing: source[end..<last]))
+            builder.nodes[Int(open[index].node)].value = builder.add(info)
+        }
+        return true
+    }
+
+    private mutating func endAsHeading(level: Int) -> Bool {
+        let character = source[nonspace]
+        var end = nonspace
+        while end < lineEnd, source[end] == character { end += 1 }
+        let last = end
+        while end < lineEnd, source[end].isSpaceOrTab { end += 1 }
+        guard end == lineEnd else { return false }
+        let index = open.count - 1
+        readDefinitions(of: index)
+        // Nothing but definitions: the line is the text of a new paragraph, or a thematic break.
+        guard open[index].contentStart < builder.content.count else { return false }
+        let node = Int(open[index].node)
+        builder.nodes[node].tag = .heading
+        builder.nodes[node].detail = UInt8(level)
+        open[index].tag = .heading
+        close(downTo: index)
+        builder.nodes[node].end = Int32(last)
+        return true
+    }
+
+    private mutating func beginThematicBreak(_ matched: Int) -> Bool {
+        guard thematicBreakFailure <= nonspace else { return false }
+        let character = source[nonspace]
+        var index = nonspace
+        var count = 0
+        var last = nonspace
+        while index < lineEnd {
+            builder.steps &+= 1
+            if source[index] == character {
+                count += 1
+                last = index + 1
+            } else if !source[index].isSpaceOrTab {
+                thematicBreakFailure = index
+                return false
+            }
+            index += 1
+        }
+        guard count >= 3 else {
+            thematicBreakFailure = lineEnd
+            return false
+        }
+        closeForNew(matched)
+        beginChild()
+        _ = builder.append(NodeRecord(.thematicBreak, start: nonspace, end: last), to: open[open.count - 1].node)
+        return true
+    }
+
+    // MARK: Items
+
+    private mutating func beginItem(_ matched: Int, inParagraph: Bool) -> Bool {
+        var end = nonspace
+        var start = -1
+        if source[end].isDigit {
+            start = 0
+            while end < lineEnd, source[end].isDigit {
+                guard end - nonspace < 9 else { return false }
+                start = start * 10 + Int(source[end] - 0x30)
+                end += 1
+            }
+            guard end < lineEnd, source[end] == 0x2E || source[end] == 0x29 else { return false }
+        }
+        let marker = source[end]
+        end += 1
+        guard end == lineEnd || source[end].isSpaceOrTab else { return false }
+        if inParagraph {
+            // Only an item with text, the first one if numbered, ends a paragraph.
+            guard start < 0 || start == 1 else { return false }
+            var index = end
+            while index < lineEnd, source[index].isSpaceOrTab { index += 1 }
+            guard index < lineEnd else { return false }
+        }
+
+        let markerStart = nonspace
+        let markerIndent = indent
+        close(downTo: matched)
+        if open[open.count - 1].tag == .paragraph || open[open.count - 1].tag == .table {
+            close(downTo: open.count - 1)
+        }
+        readToNonspace()
+        advance(end - nonspace)
+
+        var padding = indent
+        if isBlank || padding > 4 || padding < 1 { padding = 1 }
+        let width = markerIndent + (end - markerStart) + padding
+
+        let last = open[open.count - 1]
+        let fits =
+            last.tag == .list && last.character == marker
+            && (builder.nodes[Int(last.node)].value >= 0) == (start >= 0)
+        let contentNonspace = nonspace
+        nonspace = markerStart
+        if !fits {
+            closeUnfittingList()
+            addContainer(.list)
+            let list = open.count - 1
+            open[list].character = marker
+            builder.nodes[Int(open[list].node)].detail = marker
+            builder.nodes[Int(open[list].node)].value = Int32(start)
+            builder.nodes[Int(open[list].node)].flag = true
+        }
+        addContainer(.item)
+        builder.nodes[Int(open[open.count - 1].node)].end = Int32(end)
+        open[open.count - 1].width = width
+        nonspace = contentNonspace
+        if isBlank { readToNonspace() } else { advanceColumns(padding) }
+        return true
+    }
+
+    // MARK: Footnotes
+
+    private mutating func beginFootnote(_ matched: Int) -> Bool {
+        // Footnotes are not nested: the leaves of one are a range.
+        guard matched < Self.maximalDepth, !open[..<matched].contains(where: { $0.tag == .footnoteDefinition }),
+            let end = Footnotes.endOfLabel(in: source, from: nonspace, to: lineEnd), end + 1 < lineEnd,
+            source[end + 1] == 0x3A
+        else { return false }
+        let label = String(decoding: source[(nonspace + 2)..<end], as: UTF8.self)
+        closeForNew(matched)
+        addContainer(.footnoteDefinition)
+        footnoteStart = builder.leaves.count
+        let node = Int(open[open.count - 1].node)
+        builder.nodes[node].end = Int32(end + 2)
+        builder.nodes[node].value = builder.add(label)
+        let length = end + 2 - nonspace
+        readToNonspace()
+        advance(length)
+        readToNonspace()
+        return true
+    }
+}

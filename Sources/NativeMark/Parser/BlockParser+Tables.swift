@@ -1,0 +1,177 @@
+/// Tables (GFM 4.10), read as markdown-it does.
+extension BlockParser {
+    /// Cells that rows lack are added, which must not make a short text long.
+    private var maximalAutocompletedCells: Int { max(0x10000, source.count) }
+
+    /// Whether the line is the one of dashes, and the line before a header of as many cells. Then the table begins.
+    ///
+    /// The header is the last line of the paragraph that is open, or a heading: `# | a` is one until dashes follow.
+    mutating func beginTable() -> Bool {
+        let index = open.count - 1
+        guard source[nonspace] == 0x7C || source[nonspace] == 0x2D || source[nonspace] == 0x3A, nonspace + 1 < lineEnd,
+            let headerStart = startOfHeader(), let columns = delimiterRow()
+        else { return false }
+        var headerEnd = headerStart
+        while headerEnd < source.count, source[headerEnd] != 0x0A, source[headerEnd] != 0x0D { headerEnd += 1 }
+        builder.steps &+= headerEnd - headerStart
+        let header = trimmed(headerStart..<headerEnd)
+        guard source[header].contains(0x7C) else { return false }
+        var cells = 0
+        forEachCell(in: header) { _, _ in cells += 1 }
+        guard cells == columns.count, cells > 0 else { return false }
+
+        if open[index].tag == .paragraph { takeLastLine(of: index) } else { takeHeading() }
+        beginChild()
+        var table = NodeRecord(.table, start: headerStart, end: lineEnd)
+        table.value = Int32(builder.alignments.count)
+        table.extra = Int32(columns.count)
+        builder.alignments += columns
+        let node = builder.append(table, to: open[open.count - 1].node)
+        open.append(OpenBlock(node: node, tag: .table))
+        addRow(header, to: node, isHeader: true)
+        return true
+    }
+
+    private func startOfHeader() -> Int? {
+        let block = open[open.count - 1]
+        if block.tag == .paragraph {
+            return block.isLazy || block.indentation >= 4 ? nil : block.lastLineSource
+        }
+        guard headingLine == lineNumber - 1, builder.nodes[Int(block.node)].lastChild == heading else { return nil }
+        return Int(builder.nodes[Int(heading)].start)
+    }
+
+    private mutating func takeLastLine(of index: Int) {
+        let paragraph = open[index]
+        let lastLine = paragraph.lastLine
+        builder.content.removeSubrange(lastLine...)
+        if paragraph.contentStart == lastLine {
+            builder.detach(paragraph.node)
+            open.removeLast()
+        } else {
+            builder.nodes[Int(paragraph.node)].end = Int32(
+                builder.map.range(of: lastLine - 2..<lastLine - 1).upperBound)
+            close(downTo: index)
+        }
+    }
+
+    private mutating func takeHeading() {
+        builder.detach(heading)
+        if builder.leaves.last == heading { builder.leaves.removeLast() }
+        headingLine = -2
+    }
+
+    /// Adds the line as a row, unless too many cells were added.
+    mutating func addTableRow(to index: Int) -> Bool {
+        let node = open[index].node
+        let row = trimmed(nonspace..<lineEnd)
+        var cells = 0
+        forEachCell(in: row) { _, _ in cells += 1 }
+        autocompletedCells += max(0, Int(builder.nodes[Int(node)].extra) - cells)
+        guard autocompletedCells <= maximalAutocompletedCells else { return false }
+        addRow(row, to: node, isHeader: false)
+        builder.nodes[Int(node)].end = Int32(row.upperBound)
+        return true
+    }
+
+    private mutating func addRow(_ range: Range<Int>, to table: Int32, isHeader: Bool) {
+        var record = NodeRecord(.tableRow, start: range.lowerBound, end: range.upperBound)
+        record.detail = isHeader ? 1 : 0
+        let row = builder.append(record, to: table)
+        let columns = Int(builder.nodes[Int(table)].extra)
+        let firstAlignment = Int(builder.nodes[Int(table)].value)
+        var ranges: [Range<Int>] = []
+        forEachCell(in: range) { number, cell in if number < columns { ranges.append(cell) } }
+        builder.steps &+= range.count + columns
+        for column in 0..<columns {
+            let cell = column < ranges.count ? trimmed(ranges[column]) : range.upperBound..<range.upperBound
+            var record = NodeRecord(.tableCell, start: cell.lowerBound, end: cell.upperBound)
+            record.detail = UInt8(
+                Document.Alignment.allCases.firstIndex(of: builder.alignments[firstAlignment + column]) ?? 0)
+            guard !cell.isEmpty else {
+                _ = builder.append(record, to: row)
+                continue
+            }
+            let start = builder.content.count
+            appendCell(cell)
+            record.value = Int32(start)
+            record.extra = Int32(builder.content.count - start)
+            builder.leaves.append(builder.append(record, to: row))
+        }
+    }
+
+    /// Copies a cell without the backslashes before its pipes.
+    private mutating func appendCell(_ cell: Range<Int>) {
+        var copied = cell.lowerBound
+        builder.map.append(content: builder.content.count, source: copied)
+        for index in cell {
+            let isEscape = source[index] == 0x5C && index + 1 < cell.upperBound && source[index + 1] == 0x7C
+            guard isEscape || source[index] == 0 else { continue }
+            builder.content.append(contentsOf: source[copied..<index])
+            copied = index + 1
+            if source[index] == 0 {
+                builder.map.append(content: builder.content.count, source: index)
+                builder.content.append(contentsOf: [0xEF, 0xBF, 0xBD])
+            }
+            builder.map.append(content: builder.content.count, source: copied)
+        }
+        builder.content.append(contentsOf: source[copied..<cell.upperBound])
+    }
+
+    /// The cells between pipes that no backslash is before; what is left of the first pipe and right of the last one counts
+    /// if it is there.
+    private func forEachCell(in row: Range<Int>, _ body: (Int, Range<Int>) -> Void) {
+        var number = 0
+        var start = row.lowerBound
+        var index = row.lowerBound
+        while index < row.upperBound {
+            if source[index] == 0x7C, index == row.lowerBound || source[index - 1] != 0x5C {
+                if index > row.lowerBound {
+                    body(number, start..<index)
+                    number += 1
+                }
+                start = index + 1
+            }
+            index += 1
+        }
+        if start < row.upperBound { body(number, start..<row.upperBound) }
+    }
+
+    private func delimiterRow() -> [Document.Alignment]? {
+        if source[nonspace] == 0x2D, source[nonspace + 1].isSpaceOrTab { return nil }
+        var result: [Document.Alignment] = []
+        var index = nonspace
+        var isFirst = true
+        while true {
+            var end = index
+            while end < lineEnd, source[end] != 0x7C {
+                switch source[end] {
+                case 0x2D, 0x3A, 0x20, 0x09: end += 1
+                default: return nil
+                }
+            }
+            let isLast = end == lineEnd
+            let cell = trimmed(index..<end)
+            if cell.isEmpty {
+                guard isFirst || isLast else { return nil }
+            } else {
+                let leading = source[cell.lowerBound] == 0x3A
+                let trailing = cell.count > 1 && source[cell.upperBound - 1] == 0x3A
+                let dashes = cell.dropFirst(leading ? 1 : 0).dropLast(trailing ? 1 : 0)
+                guard !dashes.isEmpty, dashes.allSatisfy({ source[$0] == 0x2D }) else { return nil }
+                result.append(leading ? (trailing ? .center : .leading) : (trailing ? .trailing : .none))
+            }
+            if isLast { return result }
+            index = end + 1
+            isFirst = false
+        }
+    }
+
+    private func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var start = range.lowerBound
+        var end = range.upperBound
+        while start < end, source[start].isSpaceOrTab { start += 1 }
+        while end > start, source[end - 1].isSpaceOrTab { end -= 1 }
+        return start..<end
+    }
+}

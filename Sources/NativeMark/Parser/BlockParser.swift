@@ -1,0 +1,267 @@
+/// The first phase: reads line by line and keeps a stack of the blocks that are open.
+///
+/// For each line: which open containers go on (their markers are there); which blocks begin behind them; and the rest is
+/// text of the innermost block. That is the strategy of the appendix of the CommonMark specification. The work for a line is its
+/// length plus the depth of the stack, which is limited.
+struct BlockParser {
+    /// How many containers may be open. Deeper markers are text.
+    static let maximalDepth = 100
+
+    let source: UnsafeBufferPointer<UInt8>
+    let options: Document.Options
+    var builder: DocumentBuilder
+    var open: [OpenBlock] = []
+
+    // The line at hand: its range in the source, and how far it is read.
+    var lineNumber = 0
+    var lineStart = 0
+    var lineEnd = 0
+    var offset = 0
+    var column = 0
+    /// How many columns of the tab at `offset` are read.
+    var tabRead = 0
+    // From `offset`, what follows its spaces and tabs.
+    var nonspace = 0
+    var nonspaceColumn = 0
+    var indent: Int { nonspaceColumn - column }
+    var isBlank: Bool { nonspace >= lineEnd }
+
+    /// The last line that was blank, and how deep the quotes on it were.
+    var blankLine = -2
+    var blankDepth = 0
+    /// A line that failed to be a thematic break there fails so before as well.
+    var thematicBreakFailure = 0
+    /// Where the leaves of the footnote begin that is open.
+    var footnoteStart = -1
+    var autocompletedCells = 0
+    /// The last heading with number signs, and its line.
+    var heading: Int32 = -1
+    var headingLine = -2
+
+    struct OpenBlock {
+        var node: Int32
+        var tag: NodeTag
+        /// item: columns of the content, from the indentation of the container. Fence: its length.
+        var width = 0
+        /// Fence: its indentation. Paragraph: that of the last line.
+        var indentation = 0
+        /// Fence: its character. List: its marker.
+        var character: UInt8 = 0
+        /// Leaf: where its content begins.
+        var contentStart = 0
+        /// Paragraph: where its last line begins, in the content and in the source.
+        var lastLine = 0
+        var lastLineSource = 0
+        /// Paragraph: whether the last line has no markers of its containers.
+        var isLazy = false
+        /// Container: whether something stood in it, be it a definition that leaves no node.
+        var hadChild = false
+        /// Indented code: where the last line ends that is not blank.
+        var codeEnd = 0
+    }
+
+    init(source: UnsafeBufferPointer<UInt8>, options: Document.Options) {
+        self.source = source
+        self.options = options
+        builder = DocumentBuilder(length: source.count)
+        open.append(OpenBlock(node: 0, tag: .document))
+    }
+
+    mutating func parse() {
+        var position = 0
+        let count = source.count
+        while position < count {
+            var end = position
+            while end < count, source[end] != 0x0A, source[end] != 0x0D { end &+= 1 }
+            lineStart = position
+            lineEnd = end
+            position = end + 1
+            if end < count, source[end] == 0x0D, position < count, source[position] == 0x0A { position += 1 }
+            parseLine()
+            lineNumber += 1
+            builder.steps &+= end - lineStart + 1
+        }
+        close(downTo: 0)
+    }
+
+    // MARK: One line
+
+    private mutating func parseLine() {
+        offset = lineStart
+        column = 0
+        tabRead = 0
+        thematicBreakFailure = 0
+        findNonspace()
+
+        var matched = 1
+        var quoteDepth = 0
+        while matched < open.count {
+            builder.steps &+= 1
+            guard let goesOn = matchContainer(at: matched) else { return }  // A fence was closed.
+            guard goesOn else { break }
+            if open[matched].tag == .blockQuote { quoteDepth = matched }
+            matched += 1
+        }
+
+        let allMatched = matched == open.count
+        // A list whose item did not go on stays open only if another item follows.
+        let isCode = allMatched && open[matched - 1].tag == .codeBlock
+        if isBlank {
+            blankLine = lineNumber
+            blankDepth = quoteDepth
+        }
+        if isCode {
+            addCodeLine()
+            return
+        }
+        let depth = beginBlocks(matched: matched)
+        addText(matched: depth, began: depth > matched || depth < 0)
+    }
+
+    /// nil if the line ended a fence.
+    private mutating func matchContainer(at index: Int) -> Bool? {
+        switch open[index].tag {
+        case .blockQuote:
+            guard indent < 4, !isBlank, source[nonspace] == 0x3E else { return false }
+            readToNonspace()
+            advance(1)
+            skipOptionalSpace()
+            return true
+        case .list:
+            return true
+        case .item:
+            // An item that begins with two blank lines ends there.
+            guard !isBlank || open[index].hadChild else { return false }
+            if indent >= open[index].width {
+                advanceColumns(open[index].width)
+                return true
+            }
+            guard isBlank else { return false }
+            readToNonspace()
+            return true
+        case .footnoteDefinition:
+            if indent >= 4 {
+                advanceColumns(4)
+                return true
+            }
+            guard isBlank else { return false }
+            readToNonspace()
+            return true
+        case .codeBlock:
+            return matchCode(at: index)
+        case .paragraph:
+            return !isBlank
+        case .table:
+            return !isBlank && indent < 4
+        default:
+            return false
+        }
+    }
+
+    private mutating func matchCode(at index: Int) -> Bool? {
+        let block = open[index]
+        guard block.character != 0 else {
+            if indent >= 4 {
+                advanceColumns(4)
+                return true
+            }
+            guard isBlank else { return false }
+            readToNonspace()
+            return true
+        }
+        if indent < 4, !isBlank, source[nonspace] == block.character {
+            var end = nonspace
+            while end < lineEnd, source[end] == block.character { end += 1 }
+            let length = end - nonspace
+            while end < lineEnd, source[end].isSpaceOrTab { end += 1 }
+            if length >= block.width, end == lineEnd {
+                builder.nodes[Int(block.node)].end = Int32(nonspace + length)
+                close(downTo: index)
+                return nil
+            }
+        }
+        var left = block.indentation
+        while left > 0, offset < lineEnd, source[offset].isSpaceOrTab {
+            advanceColumns(1)
+            left -= 1
+        }
+        return true
+    }
+
+    /// What is left of the line is text of the innermost block, begins a paragraph, or is nothing.
+    private mutating func addText(matched: Int, began: Bool) {
+        guard matched >= 0 else { return }
+        let tip = open.count - 1
+        if isBlank {
+            if matched < open.count { close(downTo: matched) }
+            return
+        }
+        if !began, open[tip].tag == .paragraph {
+            addParagraphLine(to: tip, isLazy: matched < open.count)
+            return
+        }
+        close(downTo: matched)
+        let last = open.count - 1
+        if open[last].tag == .table {
+            if addTableRow(to: last) { return }
+            close(downTo: last)
+        }
+        closeUnfittingList()
+        beginLeaf(.paragraph, at: nonspace)
+        addParagraphLine(to: open.count - 1, isLazy: false)
+    }
+
+    mutating func addParagraphLine(to index: Int, isLazy: Bool) {
+        open[index].lastLine = builder.content.count
+        open[index].lastLineSource = nonspace
+        open[index].indentation = indent
+        open[index].isLazy = isLazy
+        appendContent(from: nonspace)
+        var end = lineEnd
+        while end > nonspace, source[end - 1].isSpaceOrTab { end -= 1 }
+        builder.nodes[Int(open[index].node)].end = Int32(end)
+    }
+
+    private mutating func addCodeLine() {
+        let index = open.count - 1
+        let isIndented = open[index].character == 0
+        appendCode()
+        // Blank lines at the end of indented code are not part of it.
+        if !isBlank || !isIndented {
+            builder.nodes[Int(open[index].node)].end = Int32(lineEnd)
+            open[index].codeEnd = builder.content.count
+        }
+    }
+
+    /// Copies the rest of the line. A tab that is read in part leaves spaces.
+    mutating func appendCode() {
+        if tabRead > 0, offset < lineEnd {
+            for _ in 0..<(4 - column % 4) {
+                builder.map.append(content: builder.content.count, source: offset)
+                builder.content.append(0x20)
+            }
+            offset += 1
+            tabRead = 0
+        }
+        appendContent(from: min(offset, lineEnd))
+    }
+
+    /// Copies the line from there, and a line feed.
+    mutating func appendContent(from start: Int) {
+        builder.map.append(content: builder.content.count, source: start)
+        var copied = start
+        var index = start
+        while index < lineEnd {
+            if source[index] == 0 {
+                builder.content.append(contentsOf: source[copied..<index])
+                builder.map.append(content: builder.content.count, source: index)
+                builder.content.append(contentsOf: [0xEF, 0xBF, 0xBD])
+                copied = index + 1
+                builder.map.append(content: builder.content.count, source: copied)
+            }
+            index &+= 1
+        }
+        builder.content.append(contentsOf: source[copied..<lineEnd])
+        builder.content.append(0x0A)
+    }
+}

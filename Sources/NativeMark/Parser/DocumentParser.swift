@@ -1,0 +1,28 @@
+/// Parses a text in two phases: blocks line by line, then the content of each leaf block.
+///
+/// The second phase needs all link reference definitions and footnotes, which may stand at the end.
+enum DocumentParser {
+    static func parse(_ markdown: String, options: Document.Options) -> DocumentStorage {
+        parseCounting(markdown, options: options).storage
+    }
+
+    /// Also gives the number of steps it took: bytes looked at and links followed, which is proportional to the time. Tests
+    /// that hostile input takes linear time count instead of measuring.
+    static func parseCounting(
+        _ markdown: String, options: Document.Options
+    ) -> (storage: DocumentStorage, steps: Int) {
+        var source = markdown
+        source.makeContiguousUTF8()
+        var builder = source.withUTF8 { bytes in
+            precondition(bytes.count < Int(Int32.max) / 3, "A document must be shorter than 700 MB.")
+            var blocks = BlockParser(source: bytes, options: options)
+            blocks.parse()
+            return blocks.builder
+        }
+        InlinePhase.run(on: &builder, options: options)
+        let storage = DocumentStorage(
+            source: source, options: options, nodes: builder.nodes, bytes: builder.content, map: builder.map,
+            strings: builder.strings, alignments: builder.alignments)
+        return (storage, builder.steps)
+    }
+}

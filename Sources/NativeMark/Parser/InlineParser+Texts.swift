@@ -1,0 +1,203 @@
+/// When the links and pairs of a leaf are known: texts side by side become one, and e-mail addresses in them links.
+extension InlineParser {
+    /// Deeper than this, emphasis, links and pictures are taken away, and what is in them stays: those who walk the tree may
+    /// need a stack as deep as it is.
+    private static var maximalDepth: Int { 100 }
+
+    mutating func finishTexts() {
+        var index = builder.nodes[Int(leaf)].firstChild
+        var linkDepth = 0
+        var depth = 0
+        while index >= 0 {
+            builder.steps &+= 1
+            if builder.nodes[Int(index)].tag == .text {
+                mergeFollowing(index)
+                if needsAddresses, linkDepth == 0 { index = makeAddresses(in: index) }
+                if builder.nodes[Int(index)].extra == 0 {
+                    let next = following(index, &linkDepth, &depth)
+                    builder.detach(index)
+                    index = next
+                    continue
+                }
+            }
+            let child = builder.nodes[Int(index)].firstChild
+            if child >= 0, depth >= Self.maximalDepth {
+                index = dissolve(index)
+            } else if child >= 0 {
+                depth += 1
+                if builder.nodes[Int(index)].tag == .link { linkDepth += 1 }
+                index = child
+            } else {
+                index = following(index, &linkDepth, &depth)
+            }
+        }
+    }
+
+    /// The next node of the walk that is not below this one.
+    private func following(_ index: Int32, _ linkDepth: inout Int, _ depth: inout Int) -> Int32 {
+        var index = index
+        while index != leaf {
+            let next = builder.nodes[Int(index)].next
+            if next >= 0 { return next }
+            index = builder.nodes[Int(index)].parent
+            depth -= 1
+            if builder.nodes[Int(index)].tag == .link { linkDepth -= 1 }
+        }
+        return -1
+    }
+
+    /// Puts the children of a node in its place, and gives the node to go on with. A node is moved once at most, because its new
+    /// parent stays.
+    private mutating func dissolve(_ index: Int32) -> Int32 {
+        let node = builder.nodes[Int(index)]
+        var child = node.firstChild
+        while child >= 0 {
+            builder.steps &+= 1
+            builder.nodes[Int(child)].parent = node.parent
+            child = builder.nodes[Int(child)].next
+        }
+        builder.nodes[Int(node.firstChild)].previous = index
+        builder.nodes[Int(node.lastChild)].next = node.next
+        if node.next >= 0 {
+            builder.nodes[Int(node.next)].previous = node.lastChild
+        } else {
+            builder.nodes[Int(node.parent)].lastChild = node.lastChild
+        }
+        builder.nodes[Int(index)].next = node.firstChild
+        builder.nodes[Int(index)].firstChild = -1
+        builder.nodes[Int(index)].lastChild = -1
+        builder.detach(index)
+        // A text before may now have one behind it.
+        return node.previous >= 0 ? node.previous : node.firstChild
+    }
+
+    private mutating func mergeFollowing(_ index: Int32) {
+        while true {
+            let next = builder.nodes[Int(index)].next
+            guard next >= 0, builder.nodes[Int(next)].tag == .text else { return }
+            let text = builder.nodes[Int(index)]
+            let added = builder.nodes[Int(next)]
+            builder.steps &+= 1
+            if added.extra == 0 || text.value + text.extra == added.value {
+                builder.nodes[Int(index)].extra += added.extra
+            } else if text.extra == 0 {
+                builder.nodes[Int(index)].value = added.value
+                builder.nodes[Int(index)].extra = added.extra
+                builder.nodes[Int(index)].start = added.start
+            } else {
+                // Copied once; what follows is only appended.
+                if Int(text.value + text.extra) != bytes.count + extra.count {
+                    builder.nodes[Int(index)].value = Int32(bytes.count + extra.count)
+                    appendExtra(text)
+                }
+                appendExtra(added)
+                builder.nodes[Int(index)].extra += added.extra
+            }
+            if added.extra > 0 || text.extra > 0 {
+                builder.nodes[Int(index)].end = max(text.end, added.end)
+            }
+            builder.detach(next)
+        }
+    }
+
+    private mutating func appendExtra(_ text: NodeRecord) {
+        let first = Int(text.value)
+        builder.steps &+= Int(text.extra)
+        if first < bytes.count {
+            extra += bytes[first..<first + Int(text.extra)]
+        } else {
+            let start = first - bytes.count
+            extra.append(contentsOf: Array(extra[start..<start + Int(text.extra)]))
+        }
+    }
+
+    // MARK: Addresses
+
+    /// Splits a text at its e-mail addresses, and gives the last part.
+    private mutating func makeAddresses(in text: Int32) -> Int32 {
+        var rest = text
+        while let found = address(in: builder.nodes[Int(rest)]) {
+            let node = builder.nodes[Int(rest)]
+            let isContent = Int(node.value) < bytes.count
+            func part(_ range: Range<Int>, _ tag: NodeTag) -> NodeRecord {
+                // Where the text was put together, its parts stand where all of it stands.
+                let isExact = isContent && node.end - node.start == node.extra
+                var record = NodeRecord(
+                    tag, start: Int(node.start) + (isExact ? range.lowerBound : 0),
+                    end: isExact ? Int(node.start) + range.upperBound : Int(node.end))
+                record.value = node.value + Int32(range.lowerBound)
+                record.extra = Int32(range.count)
+                return record
+            }
+            let first = Int(node.value) + found.lowerBound
+            let address = (first..<first + found.count).map { byte(at: $0) }
+            var link = part(found, .link)
+            link.value = builder.add(
+                LinkDestination.normalized(
+                    address.starts(with: "mailto:".utf8) ? address : Array("mailto:".utf8) + address))
+            link.extra = -1
+            let linkNode = builder.insert(link, after: rest)
+            _ = builder.append(part(found, .text), to: linkNode)
+            let tail = builder.insert(part(found.upperBound..<Int(node.extra), .text), after: linkNode)
+            let before = part(0..<found.lowerBound, .text)
+            builder.nodes[Int(rest)].end = before.end
+            builder.nodes[Int(rest)].extra = before.extra
+            if before.extra == 0 { builder.detach(rest) }
+            rest = tail
+        }
+        return rest
+    }
+
+    private func byte(at index: Int) -> UInt8 { index < bytes.count ? bytes[index] : extra[index - bytes.count] }
+
+    /// The first address in a text: letters, digits, `.`, `-`, `_` and `+`, an `@`, and a domain with a dot that ends in a letter
+    /// or digit.
+    private mutating func address(in node: NodeRecord) -> Range<Int>? {
+        let base = Int(node.value)
+        let count = Int(node.extra)
+        var from = 0
+        var at = 0
+        while at < count {
+            builder.steps &+= 1
+            guard byte(at: base + at) == 0x40 else {
+                at += 1
+                continue
+            }
+            var first = at
+            while first > from, byte(at: base + first - 1).isLocalCharacter { first -= 1 }
+            var end = at + 1
+            var dots = 0
+            while end < count {
+                let next = byte(at: base + end)
+                if next == 0x2E {
+                    guard end + 1 < count, byte(at: base + end + 1).isLetterOrDigit else { break }
+                    dots += 1
+                } else if !next.isLetterOrDigit, next != 0x2D, next != 0x5F {
+                    break
+                }
+                end += 1
+            }
+            builder.steps &+= end - first
+            let isComplete = end == count || byte(at: base + end) != 0x40
+            if first < at, dots > 0, isComplete, byte(at: base + end - 1).isLetterOrDigit {
+                let scheme = Array("mailto:".utf8)
+                if first - from >= scheme.count,
+                    scheme.indices.allSatisfy({ byte(at: base + first - scheme.count + $0) == scheme[$0] })
+                {
+                    first -= scheme.count
+                }
+                return first..<end
+            }
+            from = at + 1
+            at = at + 1
+        }
+        return nil
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetterOrDigit: Bool { isLetter || isDigit }
+    fileprivate var isLocalCharacter: Bool {
+        isLetterOrDigit || self == 0x2E || self == 0x2D || self == 0x5F || self == 0x2B
+    }
+}

@@ -1,0 +1,286 @@
+/// Parses the content of one leaf after the other.
+///
+/// Text is scanned for the few bytes that may mean something; what is in between becomes a text node that points into
+/// the content. Delimiters and brackets are text nodes as well, until it turns out what they are (the appendix of the
+/// CommonMark specification).
+struct InlineParser {
+    var builder: DocumentBuilder
+    let options: Document.Options
+    /// All content.
+    var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+    /// Text that does not stand so in the content.
+    var extra: [UInt8] = []
+    /// For each byte, whether it may mean something.
+    private let special: UnsafeMutablePointer<Bool>
+
+    // The leaf at hand, and where one is in its content.
+    var leaf: Int32 = 0
+    var start = 0
+    var limit = 0
+    var position = 0
+    /// Text from here to `position` has no node yet.
+    var textStart = 0
+    var delimiters: [Delimiter] = []
+    var brackets: [Bracket] = []
+    /// Openers of links below are not to be used: links are not nested.
+    var linkFloor = 0
+    /// How many openers of links are from there on.
+    var openLinkCount = 0
+    /// See `processDelimiters`.
+    var floors = [Int](repeating: 0, count: 16)
+    /// The last position of a run of so many backticks, once all were seen.
+    var backticks: [Int: Int] = [:]
+    var haveBackticks = false
+    /// Whether texts may stand side by side, or have addresses in them.
+    var needsMerging = false
+    var needsAddresses = false
+    /// The host name that was read last.
+    var host = Host(start: 0, end: 0)
+    /// What references may still add, in bytes.
+    var expansionLeft: Int
+    var usedFootnotes: [DocumentBuilder.Footnote] = []
+
+    /// Where a host name is, the dot before its last one, and its last underscore.
+    struct Host {
+        var start: Int
+        var end: Int
+        var beforeLastDot = -1
+        var underscore = -1
+    }
+
+    /// A run of the same character that may begin or end something.
+    struct Delimiter {
+        var node: Int32
+        var character: UInt8
+        var canOpen: Bool
+        var canClose: Bool
+        /// What it was, and what is left of it.
+        var length: Int
+        var left: Int
+        /// Neighbours in the stack, -1 for none.
+        var previous: Int
+        var next: Int
+    }
+
+    /// A `[` or `![`.
+    struct Bracket {
+        var node: Int32
+        /// Where the `[` is.
+        var position: Int
+        var isImage: Bool
+        /// How many delimiters were before.
+        var delimiterCount: Int
+        /// Whether another one follows, so that this is no label.
+        var hasBracketAfter = false
+    }
+
+    init(taking builder: inout DocumentBuilder, options: Document.Options) {
+        self.builder = DocumentBuilder(length: 0)
+        self.options = options
+        let length = Int(builder.nodes[0].end)
+        expansionLeft = max(100_000, length)
+        special = .allocate(capacity: 256)
+        special.initialize(repeating: false, count: 256)
+        for byte in "\n\\`&<[]!*_".utf8 { special[Int(byte)] = true }
+        if options.strikethrough { special[0x7E] = true }
+        if options.autolinks { for byte in ":.@".utf8 { special[Int(byte)] = true } }
+        if options.smartPunctuation { for byte in "'\".-".utf8 { special[Int(byte)] = true } }
+        swap(&self.builder, &builder)
+    }
+
+    func deallocate() { special.deallocate() }
+
+    mutating func parse(leaf index: Int32) {
+        leaf = index
+        start = Int(builder.nodes[Int(index)].value)
+        limit = start + Int(builder.nodes[Int(index)].extra)
+        position = start
+        textStart = start
+        delimiters.removeAll(keepingCapacity: true)
+        brackets.removeAll(keepingCapacity: true)
+        linkFloor = 0
+        openLinkCount = 0
+        if haveBackticks {
+            backticks.removeAll(keepingCapacity: true)
+            haveBackticks = false
+        }
+        needsMerging = false
+        needsAddresses = false
+
+        let bytes = bytes
+        let special = special
+        while true {
+            var index = position
+            while index < limit, !special[Int(bytes[index])] { index &+= 1 }
+            builder.steps &+= index - position
+            position = index
+            guard index < limit else { break }
+            parseSpecial(bytes[index])
+        }
+        flushText()
+        processDelimiters(above: 0)
+        if needsMerging || needsAddresses { finishTexts() }
+    }
+
+    private mutating func parseSpecial(_ byte: UInt8) {
+        builder.steps &+= 1
+        switch byte {
+        case 0x0A: parseLineEnd()
+        case 0x5C: parseBackslash()
+        case 0x60: parseBackticks()
+        case 0x26: parseEntity()
+        case 0x3C: parseAngle()
+        case 0x2A, 0x5F, 0x7E: parseDelimiters(byte)
+        case 0x5B:
+            pushBracket(isImage: false, from: position)
+        case 0x21 where position + 1 < limit && bytes[position + 1] == 0x5B:
+            position += 1
+            pushBracket(isImage: true, from: position - 1)
+        case 0x5D: parseClosingBracket()
+        case 0x3A where options.autolinks: parseScheme()
+        case 0x40 where options.autolinks:
+            needsAddresses = true
+            position += 1
+        case 0x2E where options.autolinks && parseWWW(): break
+        case 0x22, 0x27, 0x2D, 0x2E: parsePunctuation(byte)
+        default: position += 1
+        }
+    }
+
+    // MARK: Nodes
+
+    /// Gives the text before `end` a node.
+    mutating func flushText(to end: Int? = nil) {
+        let end = end ?? position
+        if textStart < end { _ = appendText(textStart..<end) }
+        textStart = end
+    }
+
+    @inline(__always)
+    mutating func appendText(_ range: Range<Int>) -> Int32 {
+        var node = NodeRecord(.text, start: range.lowerBound, end: range.upperBound)
+        node.value = Int32(truncatingIfNeeded: range.lowerBound)
+        node.extra = Int32(truncatingIfNeeded: range.count)
+        return builder.append(node, to: leaf)
+    }
+
+    /// A node of text that stands otherwise in the source.
+    mutating func appendText(_ text: [UInt8], from range: Range<Int>) -> Int32 {
+        var node = NodeRecord(.text, start: range.lowerBound, end: range.upperBound)
+        node.value = Int32(bytes.count + extra.count)
+        node.extra = Int32(text.count)
+        extra += text
+        needsMerging = true
+        return builder.append(node, to: leaf)
+    }
+
+    // MARK: Lines, backslashes, entities
+
+    private mutating func parseLineEnd() {
+        var end = position
+        while end > textStart, bytes[end - 1] == 0x20 { end -= 1 }
+        let isHard = position - end >= 2
+        flushText(to: end)
+        append(isHard ? .lineBreak : .softBreak, from: end, to: position + 1)
+    }
+
+    /// Adds a line's end, and skips the spaces that the next line begins with.
+    private mutating func append(_ tag: NodeTag, from start: Int, to end: Int) {
+        _ = builder.append(NodeRecord(tag, start: start, end: end), to: leaf)
+        position = end
+        while position < limit, bytes[position].isSpaceOrTab { position += 1 }
+        textStart = position
+    }
+
+    private mutating func parseBackslash() {
+        guard position + 1 < limit else {
+            position += 1
+            return
+        }
+        let next = bytes[position + 1]
+        if next == 0x0A {
+            flushText()
+            append(.lineBreak, from: position, to: position + 2)
+        } else if next.isPunctuation {
+            flushText()
+            var node = NodeRecord(.text, start: position, end: position + 2)
+            node.value = Int32(position + 1)
+            node.extra = 1
+            _ = builder.append(node, to: leaf)
+            needsMerging = true
+            position += 2
+            textStart = position
+        } else {
+            position += 1
+        }
+    }
+
+    private mutating func parseEntity() {
+        guard let entity = Entities.read(bytes, at: position, to: limit) else {
+            position += 1
+            return
+        }
+        flushText()
+        _ = appendText(entity.text, from: position..<entity.end)
+        position = entity.end
+        textStart = position
+    }
+
+    // MARK: Code
+
+    private mutating func parseBackticks() {
+        var end = position
+        while end < limit, bytes[end] == 0x60 { end += 1 }
+        let length = end - position
+        guard let closer = closingBackticks(length, from: end) else {
+            position = end
+            return
+        }
+        flushText()
+        appendCode(end..<closer, from: position, to: closer + length)
+        position = closer + length
+        textStart = position
+    }
+
+    /// Looks at the rest of the leaf once: what was seen of longer and shorter runs says later whether there is one.
+    private mutating func closingBackticks(_ length: Int, from start: Int) -> Int? {
+        if haveBackticks, backticks[length, default: -1] < start { return nil }
+        var index = start
+        while index < limit {
+            guard bytes[index] == 0x60 else {
+                index &+= 1
+                continue
+            }
+            let run = index
+            while index < limit, bytes[index] == 0x60 { index += 1 }
+            if index - run == length {
+                builder.steps &+= index - start
+                return run
+            }
+            if !haveBackticks { backticks[index - run] = run }
+        }
+        builder.steps &+= index - start
+        haveBackticks = true
+        return nil
+    }
+
+    private mutating func appendCode(_ content: Range<Int>, from start: Int, to end: Int) {
+        var range = content
+        if range.count >= 2, isSpace(range.lowerBound), isSpace(range.upperBound - 1),
+            range.contains(where: { !isSpace($0) })
+        {
+            range = range.lowerBound + 1..<range.upperBound - 1
+        }
+        var node = NodeRecord(.code, start: start, end: end)
+        if range.contains(where: { bytes[$0] == 0x0A }) {
+            node.value = Int32(bytes.count + extra.count)
+            for index in range { extra.append(bytes[index] == 0x0A ? 0x20 : bytes[index]) }
+        } else {
+            node.value = Int32(range.lowerBound)
+        }
+        node.extra = Int32(range.count)
+        _ = builder.append(node, to: leaf)
+    }
+
+    private func isSpace(_ index: Int) -> Bool { bytes[index] == 0x20 || bytes[index] == 0x0A }
+}

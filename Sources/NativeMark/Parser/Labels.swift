@@ -1,0 +1,75 @@
+/// Labels of references (CommonMark 6.3).
+enum Labels {
+    static let maximalLength = 999
+
+    /// The `]` that belongs to the `[` at `start`; nil if it is too far, or another `[` is before it.
+    static func end(in bytes: UnsafeBufferPointer<UInt8>, from start: Int, to limit: Int) -> Int? {
+        var index = start + 1
+        let last = min(limit, start + 1 + 4 * maximalLength)
+        var characters = 0
+        while index < last {
+            switch bytes[index] {
+            case 0x5B: return nil
+            case 0x5D: return characters <= maximalLength ? index : nil
+            case 0x5C where index + 1 < last && bytes[index + 1].isPunctuation:
+                index += 2
+                characters += 2
+            case 0x80..<0xC0: index += 1
+            default:
+                index += 1
+                characters += 1
+            }
+        }
+        return nil
+    }
+
+    /// What two labels that match have in common: full case folding, and white space collapsed and trimmed.
+    ///
+    /// Lower and then upper case of each scalar brings the variants of a letter together: ẞ, ß, SS and ss are SS. Bytes and not
+    /// a String, to which a letter with an accent equals the letter and the accent.
+    static func folded(_ label: String) -> [UInt8] {
+        var result = ""
+        result.reserveCapacity(label.utf8.count)
+        var pendingSpace = false
+        for scalar in label.unicodeScalars {
+            if scalar.isMarkdownSpace {
+                pendingSpace = !result.isEmpty
+                continue
+            }
+            if pendingSpace { result.unicodeScalars.append(" ") }
+            pendingSpace = false
+            if scalar.isASCII {
+                let value = scalar.value
+                let isLower = value >= 0x61 && value <= 0x7A
+                result.unicodeScalars.append(isLower ? Unicode.Scalar(value - 32)! : scalar)
+            } else {
+                for lower in scalar.properties.lowercaseMapping.unicodeScalars {
+                    result += lower.properties.uppercaseMapping
+                }
+            }
+        }
+        return Array(result.utf8)
+    }
+}
+
+extension Unicode.Scalar {
+    /// Unicode white space as CommonMark means it: category Zs, tab, line feed, form feed, carriage return.
+    var isMarkdownSpace: Bool {
+        switch value {
+        case 0x20, 0x09, 0x0A, 0x0C, 0x0D: true
+        case 0..<0x80: false
+        default: properties.generalCategory == .spaceSeparator
+        }
+    }
+
+    /// Category P or S.
+    var isMarkdownPunctuation: Bool {
+        if value < 0x80 { return UInt8(value).isPunctuation }
+        switch properties.generalCategory {
+        case .connectorPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation, .initialPunctuation,
+            .finalPunctuation, .otherPunctuation, .mathSymbol, .currencySymbol, .modifierSymbol, .otherSymbol:
+            return true
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,278 @@
+/// Makes a styled text from the events of a document.
+struct StyledTextBuilder {
+    private var text: StyledText
+    private let sheet: ResolvedStyleSheet
+    private let highlighter: StyledText.Highlighter?
+
+    /// The blocks that are open, outermost first, by index.
+    private var open: [Int] = []
+    /// The styles of the inline nodes that are open. Never empty inside a block.
+    private var inlines: [ResolvedTextStyle] = []
+    private var link: Int?
+    /// The image whose children are skipped: they are its alternative text already.
+    private var skippedImage: Int?
+    /// Per open list, its next number.
+    private var counters: [Counter] = []
+    /// The last block that has text of its own.
+    private var lastLeaf: Int?
+    private var quoteDepth = 0
+    private var footnotes = 0
+    private var rows = 0
+    private var columns = 0
+
+    private struct Counter {
+        var list: Document.List
+        var next: Int
+        var marker: StyleSheet.Marker
+        /// How many lists of the same kind it is in.
+        var depth: Int
+    }
+
+    init(text: StyledText, sheet: ResolvedStyleSheet, highlighter: StyledText.Highlighter?) {
+        self.text = text
+        self.sheet = sheet
+        self.highlighter = highlighter
+    }
+
+    /// The result, when the last event was seen.
+    func finished() -> StyledText { text }
+
+    mutating func enter(_ node: Document.Node) {
+        guard skippedImage == nil else { return }
+        let kind = node.kind
+        switch kind {
+        case .document: begin(.document, [.document])
+        case .paragraph:
+            begin(.paragraph, [.paragraph], isClose: isInTightItem)
+            separate()
+        case .heading(let level):
+            begin(.heading(level: level), [.headings, .heading(level: level)])
+            separate()
+        case .blockQuote:
+            quoteDepth += 1
+            begin(.blockQuote(depth: quoteDepth), [.blockQuote])
+        case .codeBlock(let info, _):
+            let language = info.split(whereSeparator: \.isWhitespace).first.map(String.init)
+            begin(.codeBlock(language: language), [.codeBlock])
+            separate()
+        case .thematicBreak:
+            begin(.thematicBreak, [.thematicBreak])
+            separate()
+            append("⸻")
+            end()
+        case .list(let list): beginList(list)
+        case .item(let task): beginItem(task)
+        case .table(let alignments):
+            rows = 0
+            begin(.table(alignments: alignments), [.table])
+        case .tableRow(let isHeader):
+            columns = 0
+            begin(.tableRow(rows), [isHeader ? .tableHeader : .tableRow])
+        case .tableCell(let alignment):
+            begin(.tableCell(row: rows, column: columns, alignment: alignment), [.tableCell])
+            separate(by: columns == 0 ? "\n" : "\t")
+        case .footnoteDefinition(let label):
+            if footnotes == 0 { begin(.footnotes, [.footnotes]) }
+            footnotes += 1
+            begin(.footnote(label: label, number: footnotes), [.footnote])
+        default: enterInline(kind, node)
+        }
+    }
+
+    mutating func leave(_ node: Document.Node) {
+        if let image = skippedImage {
+            if image == node.id { skippedImage = nil }
+            return
+        }
+        switch node.kind {
+        case .thematicBreak, .text, .softBreak, .lineBreak, .code, .footnoteReference, .image: break
+        case .emphasis, .strong, .strikethrough: inlines.removeLast()
+        case .link:
+            inlines.removeLast()
+            link = nil
+        case .document:
+            if footnotes > 0 { end() }
+            end()
+        case .blockQuote:
+            quoteDepth -= 1
+            end()
+        case .list:
+            counters.removeLast()
+            end()
+        case .tableRow:
+            rows += 1
+            end()
+        case .tableCell:
+            columns += 1
+            end()
+        default: end()
+        }
+    }
+
+    private mutating func enterInline(_ kind: Document.Kind, _ node: Document.Node) {
+        switch kind {
+        case .text(let string):
+            if case .codeBlock(let language) = text.blocks[open.last ?? 0].kind {
+                appendCode(string, language: language ?? "")
+            } else {
+                append(string)
+            }
+        case .softBreak: append(" ")
+        case .lineBreak: append("\u{2028}", isLineBreak: true)
+        case .code(let string): append(string, style: sheet.text(.code, in: current))
+        case .emphasis: inlines.append(sheet.text(.emphasis, in: current))
+        case .strong: inlines.append(sheet.text(.strong, in: current))
+        case .strikethrough: inlines.append(sheet.text(.strikethrough, in: current))
+        case .link(let destination, let title):
+            link = text.links.count
+            text.links.append(.init(destination: destination, title: title))
+            inlines.append(sheet.text(.link, in: current))
+        case .image(let source, let title):
+            skippedImage = node.id
+            let alternative = node.plainText.replacingLineFeeds()
+            text.images.append(.init(source: source, title: title, alternativeText: alternative))
+            append(
+                alternative.isEmpty ? "\u{FFFC}" : alternative, style: sheet.text(.image, in: current),
+                image: text.images.count - 1)
+        case .footnoteReference(_, let number):
+            append(String(number), style: sheet.text(.footnoteReference, in: current), footnote: number)
+        default: break
+        }
+    }
+}
+
+// MARK: Blocks
+
+extension StyledTextBuilder {
+    /// The style of text where no inner rule says otherwise.
+    private var current: ResolvedTextStyle { inlines.last ?? sheet.document.text }
+
+    private mutating func begin(
+        _ kind: StyledText.Kind, _ selectors: [StyleSheet.BlockSelector], isClose: Bool = false
+    ) {
+        let parent = open.last
+        var style = sheet.block(selectors, in: parent.map { text.blocks[$0].style })
+        if isClose {
+            style.spacingBefore = 0
+            style.spacingAfter = 0
+        }
+        let place = text.string.utf8.count
+        open.append(text.blocks.count)
+        inlines = [style.text]
+        text.blocks.append(.init(kind: kind, style: style, parent: parent, range: place..<place, end: 0))
+    }
+
+    private mutating func end() {
+        let index = open.removeLast()
+        let start = text.blocks[index].range.lowerBound
+        text.blocks[index].range = start..<text.string.utf8.count
+        text.blocks[index].end = text.blocks.count
+        inlines = open.last.map { [text.blocks[$0].style.text] } ?? []
+    }
+
+    /// Puts a separator in front of a block with text, unless it is the first one. It and the blocks that begin with it begin
+    /// behind the separator.
+    private mutating func separate(by separator: String = "\n") {
+        defer { lastLeaf = text.blocks.count - 1 }
+        guard let lastLeaf else { return }
+        text.string += separator
+        let place = text.string.utf8.count
+        for index in open.reversed() {
+            guard index > lastLeaf else { break }
+            text.blocks[index].range = place..<place
+        }
+        // Empty blocks that have ended already, as an item without anything, go with the one around them.
+        for index in lastLeaf + 1..<text.blocks.count {
+            guard let parent = text.blocks[index].parent, parent > lastLeaf else { continue }
+            if text.blocks[parent].range.lowerBound == place { text.blocks[index].range = place..<place }
+        }
+    }
+
+    private var isInTightItem: Bool {
+        guard let parent = open.last, case .item = text.blocks[parent].kind else { return false }
+        return counters.last?.list.isTight ?? false
+    }
+
+    private mutating func beginList(_ list: Document.List) {
+        let isOrdered = list.start != nil
+        let isClose = isInTightItem
+        let depth = counters.count { ($0.list.start != nil) == isOrdered }
+        begin(
+            .list(.init(isOrdered: isOrdered, depth: counters.count + 1, isTight: list.isTight)),
+            [.lists, .list(isOrdered ? .ordered : .bullets)], isClose: isClose)
+        let marker = text.blocks[text.blocks.count - 1].style.marker
+        counters.append(
+            Counter(
+                list: list, next: list.start ?? 0,
+                marker: marker ?? (isOrdered ? .numbers([.decimal]) : .bullets(["•"])), depth: depth))
+    }
+
+    private mutating func beginItem(_ task: Document.Task?) {
+        var number: Int?
+        var marker = ""
+        if let counter = counters.last {
+            number = counter.list.start == nil ? nil : counter.next
+            marker = counter.marker.text(number: number, delimiter: counter.list.marker, depth: counter.depth)
+            counters[counters.count - 1].next += 1
+        }
+        if let task {
+            let box = task == .open ? "☐" : "☑"
+            marker = number == nil || marker.isEmpty ? box : marker + " " + box
+        }
+        begin(.item(.init(number: number, marker: marker, task: task)), [.item])
+    }
+}
+
+// MARK: Text
+
+extension StyledTextBuilder {
+    private mutating func append(
+        _ string: String, style: ResolvedTextStyle? = nil, image: Int? = nil, footnote: Int? = nil,
+        isLineBreak: Bool = false
+    ) {
+        guard !string.isEmpty, let block = open.last else { return }
+        let start = text.string.utf8.count
+        text.string += string
+        let run = StyledText.Run(
+            range: start..<text.string.utf8.count, style: style ?? current, block: block, link: link, image: image,
+            footnote: footnote, isLineBreak: isLineBreak)
+        // A soft break between two texts splits no run.
+        if let last = text.runs.last, last.joins(run) {
+            text.runs[text.runs.count - 1].range = last.range.lowerBound..<run.range.upperBound
+        } else {
+            text.runs.append(run)
+        }
+    }
+
+    private mutating func appendCode(_ string: String, language: String) {
+        let code = string.hasSuffix("\n") ? String(string.dropLast()) : string
+        guard let highlighter, !code.isEmpty else { return append(code) }
+        var place = code.utf8.startIndex
+        var offset = 0
+        for highlight in highlighter(code, language).cut(to: code) {
+            let start = code.utf8.index(place, offsetBy: highlight.range.lowerBound - offset)
+            let end = code.utf8.index(start, offsetBy: highlight.range.count)
+            append(String(code[place..<start]))
+            append(String(code[start..<end]), style: sheet.text(current, with: highlight.styles))
+            place = end
+            offset = highlight.range.upperBound
+        }
+        append(String(code[place...]))
+    }
+}
+
+extension StyledText.Run {
+    /// Whether both are one run: nothing differs, and the other begins where this one ends.
+    fileprivate func joins(_ next: Self) -> Bool {
+        range.upperBound == next.range.lowerBound && image == nil && next.image == nil && footnote == nil
+            && next.footnote == nil && !isLineBreak && !next.isLineBreak && block == next.block && link == next.link
+            && style == next.style
+    }
+}
+
+extension String {
+    /// In one line.
+    func replacingLineFeeds() -> String {
+        utf8.contains(0x0A) ? String(map { $0.isNewline ? " " : $0 }) : self
+    }
+}

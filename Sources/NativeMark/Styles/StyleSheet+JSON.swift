@@ -1,0 +1,123 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension StyleSheet {
+    /// Reads a sheet from JSON.
+    ///
+    ///     {
+    ///       "base": "default",
+    ///       "colors": { "accent": { "light": "#0A5FFF", "dark": "#6FB1FF" } },
+    ///       "blocks": {
+    ///         "heading1": { "textStyle": "largeTitle", "color": "accent", "spacingAfter": "0.5em" },
+    ///         "orderedList": { "marker": { "numbers": ["decimal", "lowercaseLetters"] } },
+    ///         "codeBlock": { "border": { "edges": ["leading"], "color": "border" }, "padding": "1em" }
+    ///       },
+    ///       "inlines": { "emphasis": { "color": "ansi:cyan", "italic": false } }
+    ///     }
+    ///
+    /// Every part may be missing. Rules are added to those of the base: ``default`` unless it says `"empty"`. A length is a
+    /// number of points or a string in `em` or `pt`; a colour is a role, `#RRGGBB`, `ansi:` with one of the sixteen names,
+    /// `standard`, or an object with `light` and `dark`.
+    ///
+    /// - Throws: ``StyleSheetError``, which names the key and says what to write there. Unknown keys are errors.
+    public init(json: String) throws(StyleSheetError) {
+        do {
+            self = try JSONDecoder().decode(StyleSheet.self, from: Data(json.utf8))
+        } catch let error as StyleSheetError {
+            throw error
+        } catch let error as DecodingError {
+            throw StyleSheetError(error)
+        } catch {
+            throw StyleSheetError(at: [], "cannot be read: \(error)", remedy: "Check that it is JSON")
+        }
+    }
+
+    /// The sheet as JSON, with its keys in alphabetical order. Reading it gives the same sheet.
+    public var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        // Only a number that JSON does not have can fail, and `encode(into:)` puts none there.
+        let data = (try? encoder.encode(self)) ?? Data()
+        return String(decoding: data, as: UTF8.self)
+    }
+}
+
+extension StyleSheet: Codable {
+    private enum Part: String, CaseIterable {
+        case base, colors, blocks, inlines
+    }
+
+    /// Reads a sheet in the form that ``init(json:)`` describes, from any decoder that names its keys.
+    public init(from decoder: any Decoder) throws {
+        let sheet = try decoder.object(of: Part.self, called: "part of a style sheet")
+        switch try sheet.value(of: .base, { try $0.string(expected: "the name of a sheet") }) {
+        case nil, "default"?: self = .default
+        case "empty"?: self.init()
+        case let other?:
+            throw StyleSheetError(
+                at: decoder.codingPath + [StyleKey("base")], "has no sheet called \"\(other)\"",
+                remedy: "Write \"default\" or \"empty\"")
+        }
+        if let colors = try sheet.value(of: .colors, { try $0.object(of: Role.self, called: "role") }) {
+            self = setting(colors: try colors.values { try Paint(json: $1) })
+        }
+        if let blocks = try sheet.value(of: .blocks, { try $0.object(of: BlockSelector.self, called: "block") }) {
+            self = setting(
+                block: try blocks.values { _, decoder in
+                    try decoder.object(of: BlockStyle.Property.self, called: "style of a block")
+                        .values { try BlockStyle($0, json: $1) }.map(\.value)
+                })
+        }
+        if let inlines = try sheet.value(
+            of: .inlines, { try $0.object(of: InlineSelector.self, called: "kind of text") })
+        {
+            self = setting(
+                inline: try inlines.values { _, decoder in
+                    try decoder.object(of: InlineStyle.Property.self, called: "style of text")
+                        .values { try InlineStyle($0, json: $1) }.map(\.value)
+                })
+        }
+    }
+
+    /// Writes all rules, upon the base `empty`.
+    public func encode(to encoder: any Encoder) throws {
+        var sheet = encoder.container(keyedBy: StyleKey.self)
+        try sheet.encode("empty", forKey: "base")
+        var part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "colors")
+        for (role, paint) in colors { try paint.encode(into: part.superEncoder(forKey: StyleKey(role.rawValue))) }
+        part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "blocks")
+        for (selector, styles) in blocks {
+            var rule = part.nestedContainer(keyedBy: StyleKey.self, forKey: StyleKey(selector.name))
+            for style in styles {
+                try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name)))
+            }
+        }
+        part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "inlines")
+        for (selector, styles) in inlines {
+            var rule = part.nestedContainer(keyedBy: StyleKey.self, forKey: StyleKey(selector.rawValue))
+            for style in styles {
+                try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name)))
+            }
+        }
+    }
+}
+
+extension StyleSheetError {
+    /// What a decoder of the system says, for what is not JSON at all.
+    fileprivate init(_ error: DecodingError) {
+        let context: DecodingError.Context? =
+            switch error {
+            case .dataCorrupted(let context), .keyNotFound(_, let context), .typeMismatch(_, let context),
+                .valueNotFound(_, let context):
+                context
+            @unknown default: nil
+            }
+        let detail = context?.underlyingError.map { "\($0)" } ?? context?.debugDescription ?? "\(error)"
+        self.init(
+            at: context?.codingPath ?? [], "is not valid JSON: \(detail)",
+            remedy: "Look for a missing comma, quote or bracket")
+    }
+}

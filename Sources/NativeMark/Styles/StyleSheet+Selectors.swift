@@ -1,0 +1,97 @@
+extension StyleSheet {
+    /// The block that a rule is about.
+    ///
+    /// Where two selectors match the same block (``headings`` and ``heading(level:)``), the narrower one wins.
+    public enum BlockSelector: Sendable, Hashable {
+        /// The whole document.
+        case document
+        /// A paragraph.
+        case paragraph
+        /// Headings of every level.
+        case headings
+        /// Headings of one level, 1 to 6.
+        case heading(level: Int)
+        /// A block quote.
+        case blockQuote
+        /// A code block, fenced or indented.
+        case codeBlock
+        /// Lists of both kinds.
+        case lists
+        /// Lists of one kind.
+        case list(ListKind)
+        /// An item of a list.
+        case item
+        /// A line across.
+        case thematicBreak
+        /// A table.
+        case table
+        /// The first row of a table, with the names of the columns.
+        case tableHeader
+        /// The rows below it.
+        case tableRow
+        /// One cell, of the header as well.
+        case tableCell
+        /// All footnotes, at the end of the document.
+        case footnotes
+        /// One of them.
+        case footnote
+    }
+
+    /// The two kinds of lists.
+    public enum ListKind: Sendable, Hashable, CaseIterable {
+        /// With numbers.
+        case ordered
+        /// With bullets.
+        case bullets
+    }
+
+    /// The part of a text that a rule is about.
+    public enum InlineSelector: String, Sendable, Hashable, CaseIterable {
+        /// `*emphasis*`
+        case emphasis
+        /// `**strong emphasis**`
+        case strong
+        /// A code span.
+        case code
+        /// The text of a link.
+        case link
+        /// The alternative text of an image.
+        case image
+        /// `~~deleted~~`
+        case strikethrough
+        /// The number that refers to a footnote.
+        case footnoteReference
+    }
+}
+
+extension StyleSheet.BlockSelector: CaseIterable {
+    /// All selectors, in the order of the documentation.
+    public static let allCases: [StyleSheet.BlockSelector] =
+        [.document, .paragraph, .headings] + (1...6).map { .heading(level: $0) } + [
+            .blockQuote, .codeBlock, .lists, .list(.ordered), .list(.bullets), .item, .thematicBreak, .table,
+            .tableHeader, .tableRow, .tableCell, .footnotes, .footnote,
+        ]
+
+    /// The name in JSON: `paragraph`, `heading1`, `orderedList`.
+    var name: String {
+        switch self {
+        case .document: "document"
+        case .paragraph: "paragraph"
+        case .headings: "headings"
+        case .heading(let level): "heading\(level)"
+        case .blockQuote: "blockQuote"
+        case .codeBlock: "codeBlock"
+        case .lists: "lists"
+        case .list(.ordered): "orderedList"
+        case .list(.bullets): "bulletList"
+        case .item: "item"
+        case .thematicBreak: "thematicBreak"
+        case .table: "table"
+        case .tableHeader: "tableHeader"
+        case .tableRow: "tableRow"
+        case .tableCell: "tableCell"
+        case .footnotes: "footnotes"
+        case .footnote: "footnote"
+        }
+    }
+}

@@ -1,0 +1,87 @@
+extension TerminalLayout {
+    /// The text of some runs with all that a terminal adds to it: targets of links, places of images.
+    func inlineText(of runs: ArraySlice<StyledText.Run>, in block: StyledText.Block) -> InlineText {
+        var result = InlineText()
+        append(runs, in: block, to: &result)
+        return result
+    }
+
+    func append(_ runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, to result: inout InlineText) {
+        var said = ""
+        for index in runs.indices {
+            let run = runs[index]
+            let look = InlineText.Look(style: run.style, link: renderer.hyperlinks ? hyperlink(of: run) : nil)
+            let shown = string(of: run, in: block)
+            result.append(shown, look)
+            said += shown
+            guard !renderer.hyperlinks else { continue }
+            let plain = InlineText.Look(style: block.style.text, link: nil)
+            if let image = run.image { result.append(target(text.images[image].source, unlessIn: shown), plain) }
+            let isLast = index + 1 == runs.endIndex || runs[index + 1].link != run.link
+            if isLast, let link = run.link {
+                result.append(target(text.links[link].destination, unlessIn: said), plain)
+            }
+            if isLast { said = "" }
+        }
+    }
+
+    private func target(_ target: String, unlessIn said: String) -> String {
+        target.isEmpty || LinkTarget.isSaid(target, by: said) ? "" : " <\(LinkTarget.visible(target))>"
+    }
+
+    private func hyperlink(of run: StyledText.Run) -> InlineText.Hyperlink? {
+        if let link = run.link {
+            return .init(target: LinkTarget.encoded(text.links[link].destination), number: link)
+        }
+        // The numbers of images follow those of links.
+        return run.image.map {
+            .init(target: LinkTarget.encoded(text.images[$0].source), number: text.links.count + $0)
+        }
+    }
+
+    /// What is shown of a run: harmless, and the only line feeds are ends of lines.
+    private func string(of run: StyledText.Run, in block: StyledText.Block) -> String {
+        if run.isLineBreak { return "\n" }
+        if let image = run.image, text.images[image].alternativeText.isEmpty {
+            let name = text.images[image].source.split(separator: "/").last ?? "image"
+            return TerminalText.sanitized(String(name))
+        }
+        let string = String(text.string(of: run))
+        if case .codeBlock = block.kind { return Self.code(string) }
+        if run.footnote != nil, run.style.baseline == 0 { return "[\(string)]" }
+        return Self.raised(TerminalText.sanitized(string), by: run.style.baseline)
+    }
+
+    /// Code line by line. A tab goes to the next multiple of four columns, counted from where the run or line begins.
+    private static func code(_ string: String) -> String {
+        var lines: [String] = []
+        for line in string.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            var result = ""
+            var column = 0
+            for part in line.split(separator: "\t", omittingEmptySubsequences: false) {
+                if column > 0 || !result.isEmpty || part.startIndex > line.startIndex {
+                    let stop = 4 - column % 4
+                    result += String(repeating: " ", count: stop)
+                    column += stop
+                }
+                let clean = TerminalText.sanitized(String(part))
+                result += clean
+                column += TerminalText.width(of: clean)
+            }
+            lines.append(result)
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// Superscript or subscript digits, if that is what the style wants and the text has nothing else.
+    private static func raised(_ string: String, by baseline: Double) -> String {
+        guard baseline != 0 else { return string }
+        let digits = Array(baseline > 0 ? "⁰¹²³⁴⁵⁶⁷⁸⁹" : "₀₁₂₃₄₅₆₇₈₉")
+        var result = ""
+        for character in string {
+            guard character.isASCII, let digit = character.wholeNumberValue else { return string }
+            result.append(digits[digit])
+        }
+        return result
+    }
+}

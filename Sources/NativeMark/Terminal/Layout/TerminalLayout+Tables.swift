@@ -1,0 +1,97 @@
+extension TerminalLayout {
+    /// A table: columns of fitting widths, or one record per row where they would be too narrow.
+    mutating func table(_ index: Int, runs: ArraySlice<StyledText.Run>) {
+        let table = TerminalTable(layout: self, index: index, runs: runs)
+        guard table.columnCount > 0 else { return }
+        if let widths = table.widths(in: top.width) {
+            grid(table, widths)
+        } else {
+            records(table)
+        }
+    }
+
+    private mutating func grid(_ table: TerminalTable, _ widths: [Int]) {
+        let edges = table.border?.edges ?? []
+        if edges.contains(.top) { rule(table, widths, "┌", "┬", "┐") }
+        for (row, cells) in table.rows.enumerated() {
+            let columns = zip(cells, widths).map { cell, width in
+                (cell, width, cell.content.lines(.init(first: width, others: width)))
+            }
+            let height = columns.map(\.2.count).max() ?? 1
+            for number in 0..<height {
+                var segments: [Segment] = []
+                for (column, (cell, width, lines)) in columns.enumerated() {
+                    segments += separator(table, column: column, background: cell.background)
+                    segments += self.cell(cell, number < lines.count ? lines[number] : 0..<0, width)
+                }
+                line(segments + separator(table, column: columns.count, background: columns.last?.0.background))
+            }
+            if row == 0, table.border != nil {
+                rule(table, widths, edges.contains(.leading) ? "├" : "", "┼", edges.contains(.trailing) ? "┤" : "")
+            }
+        }
+        if edges.contains(.bottom) { rule(table, widths, "└", "┴", "┘") }
+    }
+
+    /// One line of a cell, with spaces up to its width.
+    private func cell(_ cell: TerminalTable.Cell, _ range: Range<Int>, _ width: Int) -> [Segment] {
+        let left = width - cell.content.width(of: range)
+        let offset =
+            switch cell.alignment {
+            case .none, .leading: 0
+            case .center: left / 2
+            case .trailing: left
+            }
+        let fill = filling(cell.background)
+        var content = cell.content.segments(of: range)
+        for index in content.indices where content[index].look.style.background == nil {
+            content[index].look.style.background = cell.background
+        }
+        return Segment.spaces(offset, fill) + content + Segment.spaces(left - offset, fill)
+    }
+
+    /// What stands in front of a column, or behind the last one.
+    private func separator(_ table: TerminalTable, column: Int, background: StyleSheet.Tone?) -> [Segment] {
+        let isOutside = column == 0 || column == table.columnCount
+        guard let border = table.border else { return isOutside ? [] : Segment.spaces(2, filling(background)) }
+        let style = lineStyle(border, background)
+        guard isOutside else { return [Segment(" │ ", style)] }
+        guard border.edges.contains(column == 0 ? .leading : .trailing) else { return [] }
+        return [Segment(column == 0 ? "│ " : " │", style)]
+    }
+
+    private mutating func rule(_ table: TerminalTable, _ widths: [Int], _ start: String, _ cross: String, _ end: String)
+    {
+        guard let border = table.border else { return }
+        let lines = widths.map { String(repeating: "─", count: $0) }
+        let first = border.edges.contains(.leading) ? start + "─" : ""
+        let last = border.edges.contains(.trailing) ? "─" + end : ""
+        line([Segment(first + lines.joined(separator: "─\(cross)─") + last, lineStyle(border, top.background))])
+    }
+
+    /// `name: value`, one line or more for each cell, and a line across between two rows.
+    private mutating func records(_ table: TerminalTable) {
+        let header = table.rows.first ?? []
+        let rows = table.rows.count > 1 ? table.rows.dropFirst() : table.rows[...]
+        for (number, cells) in rows.enumerated() {
+            if number > 0 {
+                let style = table.border.map { lineStyle($0, top.background) } ?? filling(top.background)
+                line([Segment(String(repeating: "─", count: min(ruleWidth(top.width), 10)), style)])
+            }
+            for (column, cell) in cells.enumerated() {
+                var content = InlineText()
+                if table.rows.count > 1, column < header.count {
+                    let look = InlineText.Look(style: header[column].style, link: nil)
+                    append(header[column].runs, in: text.blocks[header[column].block], to: &content)
+                    content.append(": ", look)
+                }
+                append(cell.runs, in: text.blocks[cell.block], to: &content)
+                content.measure(limit: top.width) { columns($0.kerning) }
+                content.clampRooms(to: top.width)
+                for range in content.lines(.init(first: top.width, others: top.width)) {
+                    line(content.segments(of: range))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// The cells of a table, measured, and the widths that its columns get.
+struct TerminalTable {
+    struct Cell {
+        var block: Int
+        var runs: ArraySlice<StyledText.Run>
+        var content: InlineText
+        var alignment: Document.Alignment
+        var style: ResolvedTextStyle
+        var background: StyleSheet.Tone?
+        /// The columns of its longest line, and of the longest part of it that cannot be parted.
+        var extent: (longest: Int, unbreakable: Int)
+    }
+
+    /// Below this many columns a column that wants more cannot be read.
+    static let leastWidth = 5
+
+    private(set) var rows: [[Cell]] = []
+    let border: ResolvedBlockStyle.Border?
+    var columnCount: Int { rows.first?.count ?? 0 }
+
+    init(layout: TerminalLayout, index: Int, runs: ArraySlice<StyledText.Run>) {
+        let text = layout.text
+        let table = text.blocks[index]
+        border = table.style.border
+        var runs = runs
+        var rowBackground: StyleSheet.Tone?
+        for block in index + 1..<table.end {
+            switch text.blocks[block].kind {
+            case .tableRow:
+                rows.append([])
+                rowBackground = text.blocks[block].style.background ?? layout.top.background
+            case .tableCell(_, _, let alignment) where !rows.isEmpty:
+                let cell = text.blocks[block]
+                let own = runs.prefix { $0.block == block }
+                runs = runs.dropFirst(own.count)
+                var content = layout.inlineText(of: own, in: cell)
+                content.measure(limit: Self.leastWidth) { layout.columns($0.kerning) }
+                content.clampRooms(to: Self.leastWidth)
+                rows[rows.count - 1].append(
+                    Cell(
+                        block: block, runs: own, content: content, alignment: alignment, style: cell.style.text,
+                        background: cell.style.background ?? rowBackground, extent: content.extent()))
+            default: break
+            }
+        }
+    }
+
+    /// The widths of the columns, or `nil` if the table does not fit in any readable way.
+    ///
+    /// Columns that want little get it. The others share the rest evenly, but a column whose longest word needs more than
+    /// that gets up to an even share of all the room first, at the cost of those with shorter words.
+    func widths(in room: Int) -> [Int]? {
+        let wanted = (0..<columnCount).map { column in max(rows.map { $0[column].extent.longest }.max() ?? 0, 1) }
+        let inside = border == nil ? 2 : 3
+        let outside = [StyleSheet.Edge.leading, .trailing].count { border?.edges.contains($0) == true } * 2
+        let left = room - (columnCount - 1) * inside - outside
+        let total = wanted.reduce(0, +)
+        guard total > left else { return wanted }
+        guard wanted.reduce(0, { $0 + min($1, Self.leastWidth) }) <= left else { return nil }
+
+        let share = left / columnCount
+        let words = (0..<columnCount).map { column in rows.map { $0[column].extent.unbreakable }.max() ?? 1 }
+        let floors = zip(wanted, words).map { min($0, max(min($1, share), min($0, Self.leastWidth))) }
+        guard floors.reduce(0, +) <= left else {
+            return Self.filled(wanted.map { min($0, Self.leastWidth) }, wanted, left)
+        }
+        return Self.filled(floors, wanted, left)
+    }
+
+    /// Raises the lowest columns together, each up to what it wants, until nothing is left.
+    private static func filled(_ floors: [Int], _ wanted: [Int], _ left: Int) -> [Int] {
+        var (low, high) = (0, left)
+        func widths(_ level: Int) -> [Int] { zip(floors, wanted).map { min($1, max($0, level)) } }
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if widths(middle).reduce(0, +) <= left { low = middle } else { high = middle - 1 }
+        }
+        var result = widths(low)
+        var rest = left - result.reduce(0, +)
+        for index in result.indices where rest > 0 && result[index] == low && wanted[index] > low {
+            result[index] += 1
+            rest -= 1
+        }
+        return result
+    }
+}

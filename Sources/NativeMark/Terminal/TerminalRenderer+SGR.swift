@@ -1,0 +1,83 @@
+extension TerminalRenderer {
+    /// The parameters of SGR for a style (ECMA-48, section 8.3.117), joined by semicolons. Empty for plain text.
+    func parameters(of style: ResolvedTextStyle, bodySize: Double) -> String {
+        guard color != .none else { return "" }
+        let isLarge = style.fontSize > bodySize
+        let isSmall = style.fontSize < bodySize && style.baseline == 0
+        var parameters: [String] = []
+        if style.isBold || isLarge {
+            parameters.append("1")
+        } else if isSmall {
+            parameters.append("2")
+        }
+        if style.isItalic { parameters.append("3") }
+        if style.isUnderlined { parameters.append("4") }
+        if style.isStruckThrough { parameters.append("9") }
+        if let foreground = parameter(of: style.color, isBackground: false) { parameters.append(foreground) }
+        if let background = style.background.flatMap({ parameter(of: $0, isBackground: true) }) {
+            parameters.append(background)
+        }
+        return parameters.joined(separator: ";")
+    }
+
+    private func parameter(of tone: StyleSheet.Tone, isBackground: Bool) -> String? {
+        switch tone {
+        case .standard: return nil
+        case .ansi(let ansi): return Self.parameter(ofANSI: ansi.number, isBackground: isBackground)
+        case .rgb(let red, let green, let blue):
+            let rgb = RGB(red: Int(red), green: Int(green), blue: Int(blue))
+            let kind = isBackground ? "48" : "38"
+            switch color {
+            case .full: return "\(kind);2;\(red);\(green);\(blue)"
+            case .ansi256: return "\(kind);5;\(rgb.nearestOf256)"
+            // A pale background is one of the sixteen only by force: white letters on white.
+            case .ansi16:
+                return isBackground ? nil : Self.parameter(ofANSI: rgb.nearestOf16, isBackground: false)
+            case .none: return nil
+            }
+        }
+    }
+
+    private static func parameter(ofANSI number: Int, isBackground: Bool) -> String {
+        String((number < 8 ? 30 + number : 82 + number) + (isBackground ? 10 : 0))
+    }
+}
+
+extension StyleSheet.ANSI {
+    var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
+/// A colour with distances to others.
+private struct RGB {
+    var red: Int
+    var green: Int
+    var blue: Int
+
+    private func distance(to other: RGB) -> Int {
+        let (red, green, blue) = (red - other.red, green - other.green, blue - other.blue)
+        return red * red + green * green + blue * blue
+    }
+
+    /// 16 to 231 are a cube with these six steps on each side, 232 to 255 greys from 8 in steps of 10.
+    var nearestOf256: Int {
+        let steps = [0, 95, 135, 175, 215, 255]
+        func nearest(_ value: Int) -> Int {
+            steps.indices.min { abs(steps[$0] - value) < abs(steps[$1] - value) } ?? 0
+        }
+        let (red, green, blue) = (nearest(red), nearest(green), nearest(blue))
+        let cube = RGB(red: steps[red], green: steps[green], blue: steps[blue])
+        let step = min(max((self.red + self.green + self.blue) / 3 - 3, 0) / 10, 23)
+        let grey = RGB(red: 8 + 10 * step, green: 8 + 10 * step, blue: 8 + 10 * step)
+        return distance(to: grey) < distance(to: cube) ? 232 + step : 16 + 36 * red + 6 * green + blue
+    }
+
+    /// By the values that xterm gives the sixteen.
+    var nearestOf16: Int {
+        let colors = [
+            0x000000, 0xCD0000, 0x00CD00, 0xCDCD00, 0x0000EE, 0xCD00CD, 0x00CDCD, 0xE5E5E5, 0x7F7F7F, 0xFF0000,
+            0x00FF00,
+            0xFFFF00, 0x5C5CFF, 0xFF00FF, 0x00FFFF, 0xFFFFFF,
+        ].map { RGB(red: $0 >> 16, green: $0 >> 8 & 0xFF, blue: $0 & 0xFF) }
+        return colors.indices.min { distance(to: colors[$0]) < distance(to: colors[$1]) } ?? 7
+    }
+}

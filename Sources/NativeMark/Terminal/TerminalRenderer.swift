@@ -1,0 +1,102 @@
+/// Shows Markdown in a terminal: as text with escape sequences for colours, weights and hyperlinks.
+///
+///     let renderer = TerminalRenderer(width: 80, color: .detect(environment: environment, isTerminal: true))
+///     print(renderer.render(Document("Hello *world*")))
+///
+/// No line is wider than ``width``, counted as ``TerminalText`` does. Lines end between words, and between characters of
+/// Chinese, Japanese and Korean; a no-break space keeps what it joins together. Where nested blocks leave too little room
+/// for text, the innermost lose their indents and bars.
+///
+/// Nothing that a document holds reaches the terminal as a control: text, code, targets and descriptions pass through
+/// ``TerminalText/sanitized(_:)`` after entities have been resolved. Escape sequences are this renderer's own.
+///
+/// Of a style sheet a terminal shows what it can:
+///
+/// | style | shown as |
+/// |---|---|
+/// | colour, backgrounds | SGR, in the colours that the terminal has |
+/// | bold, italic, underline, strikethrough | SGR 1, 3, 4, 9 |
+/// | text style | larger than body: bold; smaller: faint |
+/// | baseline | superscript and subscript digits |
+/// | kerning, indents, padding | columns, of half an em each |
+/// | spacing, line spacing | rows, of an em each |
+/// | border | lines of box drawing characters |
+/// | monospaced, justified | nothing |
+public struct TerminalRenderer: Sendable, Hashable {
+    /// The columns that a line may have, at least 1.
+    public var width: Int
+    /// The colours that the terminal knows; with ``Color/none``, no weights either.
+    public var color: Color
+    /// Whether links are hyperlinks (OSC 8). If not, their targets stand behind them: `text <target>`.
+    public var hyperlinks: Bool
+    /// How pictures are shown.
+    public var images: Images
+    /// What happens to lines of code that are too long.
+    public var longCode: LongCode = .cut
+
+    /// Whether it is for ``PlainText``: quotes with `>`, nothing else around blocks.
+    var isPlain = false
+    /// Whether lines have no end.
+    var isUnlimited = false
+
+    /// A renderer for a terminal of some width.
+    public init(width: Int, color: Color = .none, hyperlinks: Bool = false, images: Images = .none) {
+        self.width = max(width, 1)
+        self.color = color
+        self.hyperlinks = hyperlinks
+        self.images = images
+    }
+
+    /// How pictures are shown.
+    public enum Images: Sendable, Hashable, CaseIterable {
+        /// Alternative text, and where the picture is.
+        case none
+        /// The protocol of kitty, for PNG.
+        case kitty
+        /// The protocol of iTerm2, for whatever the terminal can decode.
+        case iTerm2
+    }
+
+    /// What happens to lines of code that are too long.
+    public enum LongCode: Sendable, Hashable, CaseIterable {
+        /// They end with `…`.
+        case cut
+        /// They go on in the next line.
+        case wrap
+    }
+
+    /// A picture that was loaded, for ``render(_:picture:)``.
+    public struct Picture: Sendable, Hashable {
+        /// The bytes of the file.
+        public var bytes: [UInt8]
+        /// The columns that it is to take, less where there is less room.
+        public var columns: Int
+        /// The rows that it is to take.
+        public var rows: Int
+
+        /// A picture and its place.
+        public init(bytes: [UInt8], columns: Int, rows: Int) {
+            self.bytes = bytes
+            self.columns = columns
+            self.rows = rows
+        }
+    }
+
+    /// The text as lines for the terminal, without a line feed at the end.
+    ///
+    /// - Parameters:
+    ///   - text: A styled document.
+    ///   - picture: Gives the pictures that are there already. Called for each image that stands alone in its paragraph, if
+    ///     ``images`` is not `none`; for all others the alternative text is shown.
+    public func render(_ text: StyledText, picture: ((StyledText.Image) -> Picture?)? = nil) -> String {
+        var layout = TerminalLayout(text: text, renderer: self, picture: picture)
+        return layout.render()
+    }
+
+    /// The document with a style, as lines for the terminal.
+    public func render(
+        _ document: Document, style: StyleSheet = .default, environment: StyleSheet.Environment = .init()
+    ) -> String {
+        render(StyledText(document, style: style, environment: environment))
+    }
+}

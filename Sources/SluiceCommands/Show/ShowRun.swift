@@ -1,0 +1,94 @@
+import NativeMark
+import SluiceFiles
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// `sluice show`: reads, renders and writes, or hands over to a pager.
+struct ShowRun {
+    let options: ShowCommand
+    let console: Console
+
+    /// More than anybody reads, and little enough to have in memory several times.
+    private static let largestDocument = 256 << 20
+    private static let largestStyle = 1 << 20
+    /// Lines that are longer are hard to read.
+    private static let comfortableWidth = 100
+
+    func run() async throws -> ExitStatus {
+        // The style first: a mistake in it is told before standard input is waited for.
+        let style = try await self.style()
+        let text = try await document()
+        let shown = render(text, style)
+        if let pager = pager(for: shown), await pager.show(shown) { return .success }
+        await console.write(shown, to: .output)
+        return .success
+    }
+
+    // MARK: Reading
+
+    private func document() async throws -> String {
+        if options.file == "-" {
+            return try await reading("standard input") {
+                try await FileIO.shared.readToEnd(
+                    descriptor: 0, name: "standard input", limit: Self.largestDocument)
+            }
+        }
+        return try await reading(options.file) {
+            try await Data(asyncContentsOf: URL(filePath: options.file), limit: Self.largestDocument)
+        }
+    }
+
+    private func style() async throws -> StyleSheet {
+        guard let path = options.style else { return .default }
+        let text = try await reading(path) {
+            try await Data(asyncContentsOf: URL(filePath: path), limit: Self.largestStyle)
+        }
+        do {
+            return try StyleSheet(json: text)
+        } catch {
+            throw CommandFailure(.usage, "\(path): \(error)")
+        }
+    }
+
+    /// What is no UTF-8 is shown as U+FFFD, as the terminal would do.
+    private func reading(_ name: String, _ body: () async throws -> Data) async throws -> String {
+        do {
+            return String(decoding: try await body(), as: UTF8.self)
+        } catch let error as FileError {
+            throw CommandFailure(.localFile, "\(error)")
+        }
+    }
+
+    // MARK: Writing
+
+    private func render(_ markdown: String, _ style: StyleSheet) -> String {
+        let document = Document(markdown)
+        switch options.format {
+        case .html: return HTMLRenderer().render(document)
+        case .text: return ended(PlainText(StyledText(document), width: width).string)
+        case .terminal:
+            let environment = StyleSheet.Environment(appearance: options.background == .dark ? .dark : .light)
+            // Terminals that know all colours know OSC 8.
+            let renderer = TerminalRenderer(
+                width: width, color: console.outputColor, hyperlinks: console.outputColor == .full)
+            return ended(renderer.render(StyledText(document, style: style, environment: environment)))
+        }
+    }
+
+    private func ended(_ text: String) -> String { text.isEmpty ? "" : text + "\n" }
+
+    private var width: Int {
+        options.width ?? console.outputSize().map { min($0.columns, Self.comfortableWidth) } ?? 80
+    }
+
+    /// The pager, if what is shown is for a terminal and does not fit on it with the prompt that comes after it.
+    private func pager(for shown: String) -> Pager? {
+        guard !options.noPager, let size = console.outputSize() else { return nil }
+        let rows = shown.utf8.count { $0 == UInt8(ascii: "\n") }
+        return rows >= size.rows ? console.pager : nil
+    }
+}

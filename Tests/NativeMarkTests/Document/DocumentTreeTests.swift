@@ -1,0 +1,81 @@
+import NativeMark
+import Testing
+
+@Suite("The tree of a document")
+struct DocumentTreeTests {
+    private let document = Document("# One\n\n- *two*\n- three `four`\n\n> ![five](six.png \"seven\")  \n> eight\n")
+
+    @Test func `events enter and leave each node in document order, and leaves are only entered`() {
+        var names: [String] = []
+        for event in Document("*a* `b`").events {
+            switch event {
+            case .enter(let node): names.append("+\(node.kind)")
+            case .leave(let node): names.append("-\(node.kind)")
+            }
+        }
+        #expect(
+            names == [
+                "+document", "+paragraph", "+emphasis", "+text(\"a\")", "-emphasis", "+text(\" \")", "+code(\"b\")",
+                "-paragraph", "-document",
+            ])
+    }
+
+    @Test func `an empty document has a root and nothing below`() {
+        let empty = Document("")
+        #expect(empty.root.kind == .document)
+        #expect(empty.root.firstChild == nil)
+        #expect(Array(empty.root.children).isEmpty)
+        #expect(empty.events.map { _ in 1 }.count == 2)
+    }
+
+    @Test func `neighbours agree with each other`() {
+        for node in document.nodes(where: { _ in true }) {
+            let children = Array(node.children)
+            #expect(children.first == node.firstChild)
+            #expect(children.last == node.lastChild)
+            for (child, next) in zip(children, children.dropFirst()) {
+                #expect(child.nextSibling == next)
+                #expect(next.previousSibling == child)
+            }
+            #expect(children.allSatisfy { $0.parent == node })
+        }
+    }
+
+    @Test func `the walk of a node stays below it`() {
+        let list = document.first { if case .list = $0 { true } else { false } }!
+        #expect(list.events.map { _ in 1 }.count == 15)
+        #expect(list.plainText == "two\nthree four")
+    }
+
+    @Test func `plain text has line feeds between blocks`() {
+        #expect(document.root.plainText == "One\ntwo\nthree four\nfive\neight")
+    }
+
+    @Test func `pictures and nodes are found in document order`() {
+        #expect(document.images.map(\.kind) == [.image(source: "six.png", title: "seven")])
+        let headings = document.nodes { if case .heading = $0.kind { true } else { false } }
+        #expect(headings.map(\.plainText) == ["One"])
+    }
+
+    @Test func `documents are equal when source and options are`() {
+        #expect(Document("a") == Document("a"))
+        #expect(Document("a").hashValue == Document("a").hashValue)
+        #expect(Document("a") != Document("b"))
+        #expect(Document("a") != Document("a", options: .commonMark))
+        #expect(Document("e\u{301}") != Document("\u{E9}"))
+        #expect(Document("a").root == Document("a").root)
+        #expect(Document("a").root != Document("b").root)
+        #expect(Document("a").root != Document("a").root.firstChild)
+    }
+
+    @Test func `two texts never stand side by side`() {
+        for source in ["a&amp;b\\*c", "*a _b c", "[a [b] c", "a&lt;&gt;&#65;b\\\\", "![a", "x ]( y", "~~a ~b", "**a*"] {
+            let document = Document(source)
+            for node in document.nodes(where: { if case .text = $0.kind { true } else { false } }) {
+                if case .text? = node.nextSibling?.kind { Issue.record("\(source)") }
+                if case .text("") = node.kind { Issue.record("\(source)") }
+            }
+        }
+        #expect(Document("a&amp;b\\*c").root.firstChild?.firstChild?.kind == .text("a&b*c"))
+    }
+}

@@ -1,0 +1,39 @@
+import NativeMark
+import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+@Suite struct `Attributed strings of styled text` {
+    @Test func `have the characters of the text, and the styles of its runs`() {
+        let text = StyledText(Document("# Ä *日本*\n\n- 👨‍👩‍👧 [x](y \"z\") ![i](s)[^1]\n\n[^1]: note"))
+        let attributed = AttributedString(text)
+
+        #expect(String(attributed.characters) == text.string)
+        for run in text.runs {
+            let piece = String(text.string(of: run))
+            let found = attributed.runs.first {
+                String(attributed[$0.range].characters) == piece
+                    && $0[NativeMarkAttributes.Blocks.self]?.number == run.block
+            }
+            #expect(found?[NativeMarkAttributes.TextStyle.self] == run.style, "\(piece)")
+            #expect(found?[NativeMarkAttributes.Blocks.self]?.blocks == text.path(of: run), "\(piece)")
+            #expect(found?[NativeMarkAttributes.Link.self] == run.link.map { text.links[$0] }, "\(piece)")
+            #expect(found?[NativeMarkAttributes.Image.self] == run.image.map { text.images[$0] }, "\(piece)")
+            #expect(found?[NativeMarkAttributes.Footnote.self] == run.footnote, "\(piece)")
+        }
+    }
+
+    @Test func `two paragraphs that look the same stay two`() {
+        let attributed = AttributedString(StyledText(Document("a\n\nb")))
+        let numbers = attributed.runs.compactMap { $0[NativeMarkAttributes.Blocks.self]?.number }
+        #expect(numbers == [1, 2])
+    }
+
+    @Test func `an empty document is an empty string`() {
+        #expect(AttributedString(StyledText(Document(""))).characters.isEmpty)
+    }
+}

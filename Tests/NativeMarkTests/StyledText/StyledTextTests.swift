@@ -1,0 +1,202 @@
+import NativeMark
+import Testing
+
+@Suite struct `Styled text of a document` {
+    private func pieces(_ text: StyledText) -> [String] {
+        text.runs.map { String(text.string(of: $0)) }
+    }
+
+    @Test func `is one string with a run wherever the looks change`() {
+        let text = StyledText(Document("Hello *world*, **again**!"))
+
+        #expect(text.string == "Hello world, again!")
+        #expect(pieces(text) == ["Hello ", "world", ", ", "again", "!"])
+        #expect(text.runs.map(\.style.isItalic) == [false, true, false, false, false])
+        #expect(text.runs.map(\.style.isBold) == [false, false, false, true, false])
+    }
+
+    @Test func `a soft break is a space and splits no run, a hard one is a run of its own`() {
+        let text = StyledText(Document("one\ntwo\\\nthree"))
+
+        #expect(pieces(text) == ["one two", "\u{2028}", "three"])
+        #expect(text.runs.map(\.isLineBreak) == [false, true, false])
+    }
+
+    @Test func `blocks have a line feed between them, cells a tab, and no run covers it`() {
+        let text = StyledText(Document("# a\n\nb\n\n- c\n- d\n\n| e | f |\n|---|---|\n| g | h |"))
+
+        #expect(text.string == "a\nb\nc\nd\ne\tf\ng\th")
+        #expect(pieces(text) == ["a", "b", "c", "d", "e", "f", "g", "h"])
+    }
+
+    @Test func `blocks know their text, their parent and where they end`() {
+        let text = StyledText(Document("> a\n>\n> b\n\nc"))
+
+        #expect(text.blocks.map(\.kind) == [.document, .blockQuote(depth: 1), .paragraph, .paragraph, .paragraph])
+        #expect(text.blocks.map(\.parent) == [nil, 0, 1, 1, 0])
+        #expect(text.blocks.map(\.end) == [5, 4, 3, 4, 5])
+        #expect(text.blocks.map { String(text.string(of: $0)) } == ["a\nb\nc", "a\nb", "a", "b", "c"])
+    }
+
+    @Test func `a run knows all blocks around it`() {
+        let text = StyledText(Document("> - one\n>   1. two\n>      > three"))
+        func path(_ index: Int) -> [StyledText.Kind] { text.path(of: text.runs[index]).map(\.kind) }
+        let list = StyledText.Kind.list(.init(isOrdered: false, depth: 1, isTight: true))
+        let item = StyledText.Kind.item(.init(number: nil, marker: "•", task: nil))
+        let numbers: [StyledText.Kind] = [
+            .document, .blockQuote(depth: 1), list, item, .list(.init(isOrdered: true, depth: 2, isTight: true)),
+            .item(.init(number: 1, marker: "1.", task: nil)),
+        ]
+
+        #expect(pieces(text) == ["one", "two", "three"])
+        #expect(path(0) == [.document, .blockQuote(depth: 1), list, item, .paragraph])
+        #expect(path(1) == numbers + [.paragraph])
+        #expect(path(2) == numbers + [.blockQuote(depth: 2), .paragraph])
+    }
+
+    @Test func `cells know their row, column and alignment`() {
+        let text = StyledText(Document("| a | b |\n|:-:|--:|\n| c | d |"))
+
+        #expect(
+            text.blocks.map(\.kind) == [
+                .document, .table(alignments: [.center, .trailing]), .tableRow(0),
+                .tableCell(row: 0, column: 0, alignment: .center), .tableCell(row: 0, column: 1, alignment: .trailing),
+                .tableRow(1), .tableCell(row: 1, column: 0, alignment: .center),
+                .tableCell(row: 1, column: 1, alignment: .trailing),
+            ])
+        #expect(text.runs.map(\.style.isBold) == [true, true, false, false])
+    }
+
+    @Test func `links have their destination, and inner rules win in them`() {
+        let text = StyledText(Document("[a `b`](https://example.com \"t\") [c](/d)"))
+
+        #expect(
+            text.links == [.init(destination: "https://example.com", title: "t"), .init(destination: "/d", title: nil)])
+        #expect(pieces(text) == ["a ", "b", " ", "c"])
+        #expect(text.runs.map(\.link) == [0, 0, nil, 1])
+        #expect(text.runs[1].style.isMonospaced && text.runs[1].style.isUnderlined)
+        #expect(text.runs[1].style.color != text.runs[0].style.color)
+    }
+
+    @Test func `an image is its alternative text, without markup, or a place holder`() {
+        let text = StyledText(Document("![a *b* ![c](d)](e \"f\") ![](g)"))
+
+        #expect(pieces(text) == ["a b c", " ", "\u{FFFC}"])
+        #expect(
+            text.images == [
+                .init(source: "e", title: "f", alternativeText: "a b c"),
+                .init(source: "g", title: nil, alternativeText: ""),
+            ])
+        #expect(text.runs.map(\.image) == [0, nil, 1])
+    }
+
+    @Test func `footnotes stand at the end, with the numbers of their references`() {
+        let text = StyledText(Document("a[^x] b[^y]\n\n[^y]: two\n[^x]: one"))
+
+        #expect(text.string == "a1 b2\none\ntwo")
+        #expect(text.runs.map(\.footnote) == [nil, 1, nil, 2, nil, nil])
+        #expect(
+            text.path(of: text.runs[4]).map(\.kind) == [
+                .document, .footnotes, .footnote(label: "x", number: 1), .paragraph,
+            ])
+    }
+
+    @Test func `code keeps its lines, and a hook gives parts of it a style`() {
+        let document = Document("```swift x\nlet é = 1\nif\n```")
+        let text = StyledText(document) { code, language in
+            #expect(code == "let é = 1\nif")
+            #expect(language == "swift")
+            return [
+                .init(0..<3, [.bold(true)]), .init(2..<100, [.italic(true)]), .init(-5..<1, [.underline(true)]),
+                .init(200..<300, [.bold(true)]),
+            ]
+        }
+
+        #expect(pieces(text) == ["l", "et", " é = 1\nif"])
+        #expect(text.runs.map(\.style.isUnderlined) == [true, false, false])
+        #expect(text.runs.map(\.style.isItalic) == [false, false, true])
+        #expect(text.runs.allSatisfy { $0.style.isMonospaced })
+        #expect(text.blocks[1].kind == .codeBlock(language: "swift"))
+    }
+
+    @Test func `a part that begins inside of a scalar begins with it`() {
+        let text = StyledText(Document("    aéb")) { _, _ in [.init(2..<3, [.bold(true)])] }
+
+        #expect(pieces(text) == ["a", "é", "b"])
+        #expect(text.runs.map(\.style.isBold) == [false, true, false])
+    }
+
+    @Test func `items close together have no space, others do`() {
+        func spacing(_ markdown: String) -> [Double] {
+            StyledText(Document(markdown)).blocks.filter { $0.kind == .paragraph }.map(\.style.spacingAfter)
+        }
+        #expect(spacing("- a\n- b") == [0, 0])
+        #expect(spacing("- a\n\n- b") == [17, 17])
+        #expect(spacing("- > a\n- b") == [17, 0])
+    }
+
+    @Test func `appearance and size category change colours and sizes`() {
+        let document = Document("# a\n\n[b](c)")
+        let small = StyledText(document, environment: .init(appearance: .light, sizeCategory: .xSmall))
+        let large = StyledText(document, environment: .init(appearance: .dark, sizeCategory: .accessibility5))
+
+        #expect(small.runs.map(\.style.fontSize) == [25, 14])
+        #expect(large.runs.map(\.style.fontSize) == [58, 53])
+        #expect(small.runs[1].style.color == .rgb(0x005FCC))
+        #expect(large.runs[1].style.color == .rgb(0x6CB6FF))
+        #expect(large.blocks[1].style.spacingBefore == 58)
+    }
+
+    @Test func `the same document, style and environment give the same text`() {
+        let document = Document("# a\n\n- *b* [c](d)")
+        let one = StyledText(document)
+
+        #expect(one == StyledText(document))
+        #expect(one.hashValue == StyledText(document).hashValue)
+        #expect(one != StyledText(document, environment: .init(appearance: .dark)))
+        #expect(one != StyledText(document, style: .default.setting(inline: [.emphasis: [.bold(true)]])))
+    }
+
+    @Test func `an empty document is an empty text`() {
+        let text = StyledText(Document(""))
+        #expect(text.string.isEmpty && text.runs.isEmpty)
+        #expect(text.blocks.map(\.kind) == [.document])
+    }
+}
+
+@Suite struct `Markers of items` {
+    private func markers(_ markdown: String, _ style: StyleSheet = .default) -> [String] {
+        StyledText(Document(markdown), style: style).blocks.compactMap {
+            if case .item(let item) = $0.kind { item.marker } else { nil }
+        }
+    }
+
+    @Test func `numbers go on from the first, with the delimiter of the document`() {
+        #expect(markers("9) a\n9) b\n1) c") == ["9)", "10)", "11)"])
+        #expect(markers("0. a\n1. b") == ["0.", "1."])
+    }
+
+    @Test func `bullets go by depth, lists with numbers in between not counted`() {
+        #expect(markers("- a\n  - b\n    - c\n      - d") == ["•", "◦", "▪", "•"])
+        #expect(markers("- a\n  1. b\n     - c") == ["•", "1.", "◦"])
+    }
+
+    @Test func `numbers have scripts by depth`() {
+        let style = StyleSheet.default.setting(block: [
+            .list(.ordered): [.marker(.numbers([.uppercaseRoman, .lowercaseLetters]))]
+        ])
+        #expect(markers("4. a\n   1) b\n      1. c\n      2. d", style) == ["IV.", "a)", "I.", "II."])
+    }
+
+    @Test func `tasks have boxes, behind a number if there is one`() {
+        #expect(markers("- [ ] a\n- [x] b\n- c") == ["☐", "☑", "•"])
+        #expect(markers("1. [x] a") == ["1. ☑"])
+    }
+
+    @Test func `a sheet may want other bullets, or none`() {
+        #expect(markers("- a", .default.setting(block: [.list(.bullets): [.marker(.bullets(["→"]))]])) == ["→"])
+        #expect(markers("- a\n- b", .default.setting(block: [.lists: [.marker(.none)]])) == ["•", "•"])
+        #expect(markers("- a", .default.setting(block: [.list(.bullets): [.marker(.none)]])) == [""])
+        #expect(markers("- a\n\n1. b", StyleSheet()) == ["•", "1."])
+    }
+}

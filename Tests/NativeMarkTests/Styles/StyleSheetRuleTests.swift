@@ -1,0 +1,154 @@
+import NativeMark
+import Testing
+
+@Suite struct `Rules of a style sheet` {
+    @Test func `a later style replaces one of the same property and leaves the others`() {
+        let sheet = StyleSheet()
+            .setting(inline: [.emphasis: [.color(.accent), .italic(true)]])
+            .setting(inline: [.emphasis: [.color(.link)]])
+
+        #expect(Set(sheet.inlines[.emphasis] ?? []) == [.color(.link), .italic(true)])
+    }
+
+    @Test func `of two styles in one rule the last one holds`() {
+        let sheet = StyleSheet().setting(inline: [.code: [.bold(true), .bold(false)]])
+
+        #expect(sheet.inlines[.code] == [.bold(false)])
+    }
+
+    @Test func `rules are the same in whatever order their styles were written`() {
+        let one = StyleSheet().setting(block: [.paragraph: [.color(.accent), .spacingAfter(.em(1)), .bold(true)]])
+        let other = StyleSheet().setting(block: [.paragraph: [.bold(true), .spacingAfter(.em(1)), .color(.accent)]])
+
+        #expect(one == other)
+        #expect(one.hashValue == other.hashValue)
+    }
+
+    @Test func `the narrower selector wins over the wider one`() {
+        let sheet = StyleSheet().setting(block: [
+            .headings: [.bold(true), .color(.accent)], .heading(level: 2): [.color(.link)],
+        ])
+        let resolved = sheet.resolved(in: .init())
+
+        let two = resolved.block([.headings, .heading(level: 2)], in: resolved.document).text
+        let one = resolved.block([.headings, .heading(level: 1)], in: resolved.document).text
+
+        #expect(two.isBold && one.isBold)
+        #expect(two.color == resolved.tone(of: .link))
+        #expect(one.color == resolved.tone(of: .accent))
+    }
+
+    @Test func `text and alignment are inherited, what is around a block is not`() {
+        let sheet = StyleSheet().setting(block: [
+            .blockQuote: [
+                .color(.ansi(.red)), .alignment(.center), .lineSpacing(.points(3)), .spacingAfter(.points(9)),
+                .background(.codeBackground), .padding(.all(.points(4))), .border(.init()), .leadingIndent(.points(5)),
+            ]
+        ])
+        let resolved = sheet.resolved(in: .init())
+        let quote = resolved.block([.blockQuote], in: resolved.document)
+
+        let inside = resolved.block([.paragraph], in: quote)
+
+        #expect(inside.text.color == .ansi(.red))
+        #expect(inside.alignment == .center)
+        #expect(inside.lineSpacing == 3)
+        #expect(inside.spacingAfter == 0 && inside.leadingIndent == 0)
+        #expect(inside.background == nil && inside.border == nil && inside.padding.top == 0)
+    }
+}
+
+@Suite struct `Resolving a style sheet` {
+    @Test func `light and dark have their own colours`() {
+        let sheet = StyleSheet().setting(inline: [
+            .strong: [.color(.dynamic(light: .rgb(0x102030), dark: .ansi(.brightBlue)))]
+        ])
+        let light = sheet.resolved(in: .init(appearance: .light))
+        let dark = sheet.resolved(in: .init(appearance: .dark))
+
+        #expect(light.text(.strong, in: light.document.text).color == .rgb(red: 0x10, green: 0x20, blue: 0x30))
+        #expect(dark.text(.strong, in: dark.document.text).color == .ansi(.brightBlue))
+    }
+
+    @Test(arguments: StyleSheet.Role.allCases)
+    func `every role has the colour that the sheet gives it, or the usual one`(_ role: StyleSheet.Role) {
+        let own = StyleSheet().setting(colors: [role: .init(light: .rgb(1), dark: .rgb(2))])
+
+        #expect(own.resolved(in: .init(appearance: .light)).tone(of: .role(role)) == .rgb(1))
+        #expect(own.resolved(in: .init(appearance: .dark)).tone(of: .role(role)) == .rgb(2))
+        let usual = StyleSheet.default.resolved(in: .init()).tone(of: .role(role))
+        #expect(StyleSheet().resolved(in: .init()).tone(of: .role(role)) == usual)
+        #expect((usual == .standard) == (role == .primary))
+    }
+
+    @Test(arguments: [
+        (StyleSheet.SizeCategory.xSmall, 14.0, 31.0, 11.0), (.small, 15, 32, 11), (.medium, 16, 33, 11),
+        (.large, 17, 34, 11), (.xLarge, 19, 36, 13), (.xxLarge, 21, 38, 15), (.xxxLarge, 23, 40, 17),
+        (.accessibility1, 28, 44, 20), (.accessibility2, 33, 48, 24), (.accessibility3, 40, 52, 29),
+        (.accessibility4, 47, 56, 34), (.accessibility5, 53, 60, 40),
+    ])
+    func `text styles have the sizes of Dynamic Type`(
+        _ category: StyleSheet.SizeCategory, body: Double, title: Double, caption: Double
+    ) {
+        #expect(StyleSheet.TextStyle.body.size(at: category) == body)
+        #expect(StyleSheet.TextStyle.largeTitle.size(at: category) == title)
+        #expect(StyleSheet.TextStyle.caption2.size(at: category) == caption)
+    }
+
+    @Test(arguments: StyleSheet.TextStyle.allCases)
+    func `no text style becomes smaller when text is to be larger`(_ style: StyleSheet.TextStyle) {
+        let sizes = StyleSheet.SizeCategory.allCases.map { style.size(at: $0) }
+        #expect(sizes == sizes.sorted())
+    }
+
+    @Test func `an em is the size that the same rule gives, at the size category`() {
+        let sheet = StyleSheet().setting(block: [
+            .heading(level: 1): [.spacingAfter(.em(0.5)), .leadingIndent(.points(7)), .kerning(.em(1))],
+            .headings: [.textStyle(.largeTitle)],
+        ])
+        let resolved = sheet.resolved(in: .init(sizeCategory: .accessibility5))
+
+        let heading = resolved.block([.headings, .heading(level: 1)], in: resolved.document)
+
+        #expect(heading.text.fontSize == 60)
+        #expect(heading.spacingAfter == 30)
+        #expect(heading.leadingIndent == 7)
+        #expect(heading.text.kerning == 60)
+    }
+
+    @Test func `each style of text arrives`() {
+        let sheet = StyleSheet().setting(inline: [
+            .link: [
+                .textStyle(.title2), .color(.ansi(.red)), .inlineBackground(.ansi(.blue)), .kerning(.points(2)),
+                .baseline(.em(0.5)), .bold(true), .italic(true), .monospaced(true), .underline(true),
+                .strikethrough(true),
+            ]
+        ])
+        let resolved = sheet.resolved(in: .init())
+        var expected = ResolvedTextStyle(textStyle: .title2, fontSize: 22)
+        expected.color = .ansi(.red)
+        expected.background = .ansi(.blue)
+        expected.kerning = 2
+        expected.baseline = 11
+        expected.isBold = true
+        expected.isItalic = true
+        expected.isMonospaced = true
+        expected.isUnderlined = true
+        expected.isStruckThrough = true
+
+        #expect(resolved.text(.link, in: resolved.document.text) == expected)
+    }
+}
+
+@Suite struct `Numbers in front of items` {
+    @Test(arguments: [
+        (StyleSheet.Numbering.decimal, 12, "12"), (.lowercaseLetters, 1, "a"), (.lowercaseLetters, 26, "z"),
+        (.lowercaseLetters, 27, "aa"), (.uppercaseLetters, 52, "AZ"), (.uppercaseLetters, 703, "AAA"),
+        (.lowercaseRoman, 4, "iv"), (.uppercaseRoman, 1994, "MCMXCIV"), (.uppercaseRoman, 3999, "MMMCMXCIX"),
+        (.uppercaseRoman, 4000, "4000"), (.lowercaseRoman, 0, "0"), (.lowercaseLetters, 0, "0"),
+        (.uppercaseLetters, 999_999_999, "CFDGSXK"),
+    ])
+    func `each script writes its own`(_ numbering: StyleSheet.Numbering, _ number: Int, _ text: String) {
+        #expect(numbering.text(of: number) == text)
+    }
+}

@@ -1,0 +1,165 @@
+import NativeMark
+import Testing
+
+/// Every style of a sheet, as the terminal shows it: `⎋3m` stands for the sequence of SGR 3.
+@Suite struct `Styles in a terminal` {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var what: String
+        var markdown: String
+        var style: StyleSheet
+        var output: String
+        var color = TerminalRenderer.Color.full
+        var width = 20
+
+        var testDescription: String { what }
+
+        init(
+            _ what: String, _ markdown: String, inline: [StyleSheet.InlineSelector: [StyleSheet.InlineStyle]],
+            _ output: String, color: TerminalRenderer.Color = .full
+        ) {
+            (self.what, self.markdown, self.output, self.color) = (what, markdown, output, color)
+            style = StyleSheet().setting(inline: inline)
+        }
+
+        init(
+            _ what: String, _ markdown: String, block: [StyleSheet.BlockSelector: [StyleSheet.BlockStyle]],
+            _ output: String, width: Int = 20, color: TerminalRenderer.Color = .full
+        ) {
+            (self.what, self.markdown, self.output, self.width, self.color) = (what, markdown, output, width, color)
+            style = StyleSheet().setting(block: block)
+        }
+    }
+
+    @Test(arguments: [
+        Row("bold", "a *b*", inline: [.emphasis: [.bold(true)]], "a ⎋1mb⎋0m"),
+        Row("italic", "a **b**", inline: [.strong: [.italic(true)]], "a ⎋3mb⎋0m"),
+        Row("underline", "a `b`", inline: [.code: [.underline(true)]], "a ⎋4mb⎋0m"),
+        Row("strikethrough", "a ~~b~~", inline: [.strikethrough: [.strikethrough(true)]], "a ⎋9mb⎋0m"),
+        Row("several at once", "*b*", inline: [.emphasis: [.bold(true), .italic(true)]], "⎋1;3mb⎋0m"),
+        Row("monospaced, which a terminal is anyway", "`b`", inline: [.code: [.monospaced(true)]], "b"),
+        Row("a colour", "*b*", inline: [.emphasis: [.color(.rgb(0x010203))]], "⎋38;2;1;2;3mb⎋0m"),
+        Row(
+            "a colour behind text", "*b*", inline: [.emphasis: [.inlineBackground(.rgb(0x010203))]], "⎋48;2;1;2;3mb⎋0m"),
+        Row("one of the sixteen", "*b*", inline: [.emphasis: [.color(.ansi(.red))]], "⎋31mb⎋0m"),
+        Row(
+            "a bright one, behind text", "*b*", inline: [.emphasis: [.inlineBackground(.ansi(.brightCyan))]],
+            "⎋106mb⎋0m"),
+        Row("the colour that text has anyway", "*b*", inline: [.emphasis: [.color(.primary)]], "b"),
+        Row("256 colours", "*b*", inline: [.emphasis: [.color(.rgb(0xFF0000))]], "⎋38;5;196mb⎋0m", color: .ansi256),
+        Row(
+            "256 colours, a grey", "*b*", inline: [.emphasis: [.color(.rgb(0x585858))]], "⎋38;5;240mb⎋0m",
+            color: .ansi256),
+        Row("16 colours", "*b*", inline: [.emphasis: [.color(.rgb(0xF01010))]], "⎋91mb⎋0m", color: .ansi16),
+        Row("no colours", "*b*", inline: [.emphasis: [.color(.rgb(0xF01010)), .bold(true)]], "b", color: .none),
+        Row("kerning", "*abc* d", inline: [.emphasis: [.kerning(.em(0.5))]], "a b c  d", color: .none),
+        Row("raised digits", "*12*", inline: [.emphasis: [.baseline(.em(0.3))]], "¹²"),
+        Row("lowered digits", "*12*", inline: [.emphasis: [.baseline(.em(-0.3))]], "₁₂"),
+        Row("raised letters stay", "*x2*", inline: [.emphasis: [.baseline(.em(0.3))]], "x2"),
+        Row("larger text", "*b*", inline: [.emphasis: [.textStyle(.title1)]], "⎋1mb⎋0m"),
+        Row("smaller text", "*b*", inline: [.emphasis: [.textStyle(.caption1)]], "⎋2mb⎋0m"),
+        Row("a link", "[b](b)", inline: [.link: [.underline(true)]], "⎋4mb⎋0m"),
+        Row("an image", "![b](b)", inline: [.image: [.italic(true)]], "⎋3mb⎋0m"),
+        Row(
+            "a reference to a footnote", "a[^1]\n\n[^1]: b", inline: [.footnoteReference: [.bold(true)]],
+            "a⎋1m[1]⎋0m\n1. b"),
+        Row(
+            "inner rules win", "**a *b***",
+            inline: [.strong: [.color(.ansi(.red))], .emphasis: [.color(.ansi(.blue))]], "⎋31ma ⎋0m⎋34mb⎋0m"),
+    ])
+    func `of text`(_ row: Row) {
+        expect(row)
+    }
+
+    @Test(arguments: [
+        Row("of the document", "b", block: [.document: [.italic(true)]], "⎋3mb⎋0m"),
+        Row("of a paragraph", "b", block: [.paragraph: [.bold(true)]], "⎋1mb⎋0m"),
+        Row("of a heading's level", "# a\n## b", block: [.heading(level: 2): [.bold(true)]], "a\n⎋1mb⎋0m"),
+        Row("of all headings", "# a\n## b", block: [.headings: [.bold(true)]], "⎋1ma⎋0m\n⎋1mb⎋0m"),
+        Row("of code", "    b", block: [.codeBlock: [.bold(true)]], "⎋1mb⎋0m"),
+        Row("of a quote", "> b", block: [.blockQuote: [.bold(true)]], "⎋1mb⎋0m"),
+        Row("of lists with numbers", "1. a\n\n- b", block: [.list(.ordered): [.bold(true)]], "⎋1m1. a⎋0m\n• b"),
+        Row("of an item", "- a", block: [.item: [.bold(true)]], "⎋1m• a⎋0m"),
+        Row("of a line across", "---", block: [.thematicBreak: [.bold(true)]], "⎋1m────────────────────⎋0m"),
+        Row("of a table", "|a|\n|-|\n|b|", block: [.table: [.bold(true)]], "⎋1ma⎋0m\n⎋1mb⎋0m"),
+        Row("of a table's header", "|a|\n|-|\n|b|", block: [.tableHeader: [.bold(true)]], "⎋1ma⎋0m\nb"),
+        Row("of a table's rows", "|a|\n|-|\n|b|", block: [.tableRow: [.bold(true)]], "a\n⎋1mb⎋0m"),
+        Row("of cells", "|a|\n|-|\n|b|", block: [.tableCell: [.bold(true)]], "⎋1ma⎋0m\n⎋1mb⎋0m"),
+        Row("of footnotes", "a[^1]\n\n[^1]: b", block: [.footnotes: [.bold(true)]], "a[1]\n⎋1m1. b⎋0m"),
+        Row("of a footnote", "a[^1]\n\n[^1]: b", block: [.footnote: [.bold(true)]], "a[1]\n⎋1m1. b⎋0m"),
+        Row("alignment in the middle", "ab", block: [.paragraph: [.alignment(.center)]], "    ab", width: 10),
+        Row("alignment behind", "ab", block: [.document: [.alignment(.trailing)]], "        ab", width: 10),
+        Row("a justified text", "ab", block: [.paragraph: [.alignment(.justified)]], "ab", width: 10),
+        Row(
+            "room in front of the first line", "a b c d e f", block: [.paragraph: [.firstLineIndent(.em(1))]],
+            "  a b c d\ne f", width: 10),
+        Row(
+            "room in front", "a b c d e f", block: [.paragraph: [.leadingIndent(.em(1))]], "  a b c d\n  e f", width: 10
+        ),
+        Row(
+            "a hanging indent", "a b c d e f g",
+            block: [.paragraph: [.leadingIndent(.em(1)), .firstLineIndent(.em(-1))]], "a b c d e\n  f g", width: 10),
+        Row("room behind", "a b c d e f", block: [.paragraph: [.trailingIndent(.em(1))]], "a b c d\ne f", width: 10),
+        Row(
+            "room between blocks, the larger of two", "a\n\n# b",
+            block: [.paragraph: [.spacingAfter(.em(2))], .headings: [.spacingBefore(.em(1))]], "a\n\n\nb"),
+        Row("room between lines", "a\\\nb", block: [.paragraph: [.lineSpacing(.em(1))]], "a\n\nb"),
+        Row("numbers", "1. a\n2. b", block: [.lists: [.marker(.numbers([.lowercaseRoman]))]], " i. a\nii. b"),
+        Row("bullets", "- a\n  - b", block: [.lists: [.marker(.bullets(["+", "o"]))]], "+ a\n  o b"),
+        Row("no markers", "- a\n- b", block: [.list(.bullets): [.marker(.none)]], "a\nb"),
+        Row(
+            "a bar in front", "> a\n> \n> b",
+            block: [
+                .blockQuote: [
+                    .border(.init(edges: [.leading], color: .ansi(.blue))), .padding(.init(leading: .em(0.5))),
+                ]
+            ], "⎋34m│ ⎋0ma\n⎋34m│ ⎋0mb"),
+        Row(
+            "a box", "a", block: [.paragraph: [.border(.init(color: .primary))]], "┌────────┐\n│a       │\n└────────┘",
+            width: 10),
+        Row(
+            "a line below", "# a", block: [.headings: [.border(.init(edges: [.bottom], color: .primary))]],
+            "a\n──────────", width: 10),
+        Row(
+            "room inside a box", "a", block: [.paragraph: [.border(.init(color: .primary)), .padding(.all(.em(1)))]],
+            "┌────────────────┐\n│                │\n│  a             │\n│                │\n└────────────────┘",
+            width: 18),
+        Row(
+            "a background of the whole block", "    a", block: [.codeBlock: [.background(.ansi(.blue))]],
+            "⎋44ma         ⎋0m", width: 10),
+        Row(
+            "a background of the letters", "    a", block: [.codeBlock: [.inlineBackground(.ansi(.blue))]], "⎋44ma⎋0m",
+            width: 10),
+        Row(
+            "a background where there are no colours", "    a", block: [.codeBlock: [.background(.ansi(.blue))]], "a",
+            color: .none),
+    ])
+    func `of blocks`(_ row: Row) {
+        expect(row)
+    }
+
+    @Test func `differ between light and dark`() {
+        let style = StyleSheet().setting(inline: [
+            .emphasis: [.color(.dynamic(light: .ansi(.black), dark: .ansi(.white)))]
+        ])
+        let renderer = TerminalRenderer(width: 80, color: .ansi16)
+        let document = Document("*a*")
+
+        #expect(visible(renderer.render(document, style: style, environment: .init(appearance: .light))) == "⎋30ma⎋0m")
+        #expect(visible(renderer.render(document, style: style, environment: .init(appearance: .dark))) == "⎋37ma⎋0m")
+    }
+
+    @Test func `in em look the same at every size category`() {
+        let document = Document("# a\n\nb *c*\n\n> - d\n> - e\n\nf[^1]\n\n[^1]: g")
+        let renderer = TerminalRenderer(width: 80, color: .full)
+        let usual = renderer.render(document)
+        for category in [StyleSheet.SizeCategory.large, .xLarge, .accessibility1, .accessibility5] {
+            #expect(shown(renderer.render(document, environment: .init(sizeCategory: category))) == shown(usual))
+        }
+    }
+
+    private func expect(_ row: Row) {
+        let output = TerminalRenderer(width: row.width, color: row.color).render(
+            Document(row.markdown), style: row.style)
+        #expect(visible(output) == row.output)
+    }
+}

@@ -1,0 +1,105 @@
+import NativeMark
+import Testing
+
+@Suite struct `Tables in a terminal` {
+    private func lines(_ markdown: String, _ width: Int, border: StyleSheet.Border? = .init(edges: [])) -> [String] {
+        let style = StyleSheet().setting(block: [.table: border.map { [.border($0)] } ?? []])
+        return TerminalRenderer(width: width).render(Document(markdown), style: style)
+            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    @Test func `have the columns that they want where there is room`() {
+        #expect(
+            lines("| a | long name | 3 |\n|---|:-:|--:|\n| bb | x | 100 |", 80)
+                == ["a  │ long name │   3", "───┼───────────┼────", "bb │     x     │ 100"])
+    }
+
+    @Test func `have no lines without a border`() {
+        #expect(lines("| a | b |\n|-|-|\n| c | d |", 80, border: nil) == ["a  b", "c  d"])
+    }
+
+    @Test func `have the edges of their border`() {
+        #expect(
+            lines("| a |\n|-|\n| c |", 80, border: .init(edges: [.leading, .trailing]))
+                == ["│ a │", "├───┤", "│ c │"])
+        #expect(
+            lines("| a |\n|-|\n| c |", 80, border: .init()) == ["┌───┐", "│ a │", "├───┤", "│ c │", "└───┘"])
+    }
+
+    @Test func `wrap the cells of the columns that want most`() {
+        #expect(
+            lines("| id | text |\n|--|--|\n| 1 | one two three four five |\n| 2 | six |", 20)
+                == [
+                    "id │ text", "───┼────────────────", "1  │ one two three", "   │ four five", "2  │ six",
+                ])
+    }
+
+    @Test func `share the room between columns that both want more`() {
+        let found = lines("| a b c d e f g h i | 1 2 3 4 5 6 7 8 9 |\n|--|--|\n| x | y |", 23)
+        #expect(found[0] == "a b c d e  │ 1 2 3 4 5")
+        #expect(found[1] == "f g h i    │ 6 7 8 9")
+    }
+
+    @Test func `give a long word its width at the cost of short ones`() {
+        let found = lines("| a b c d e f g h i | incomprehensible |\n|--|--|\n| x | y |", 33)
+        #expect(found.contains { $0.contains("incomprehensible") || $0.contains("incomprehensibl") })
+        #expect(found.allSatisfy { TerminalText.width(of: $0) <= 33 })
+    }
+
+    @Test func `become one record per row where columns would be too narrow`() {
+        #expect(
+            lines("| one | two | three |\n|--|--|--|\n| aaaaaa | bbbbbb | cccccc |\n| d | e | f |", 14)
+                == [
+                    "one: aaaaaa", "two: bbbbbb", "three: cccccc", "──────────", "one: d", "two: e", "three: f",
+                ])
+    }
+
+    @Test func `with a header alone show it`() {
+        #expect(lines("| one | two |\n|--|--|", 40) == ["one │ two", "────┼────"])
+        #expect(lines("| oneoneone | twotwotwo |\n|--|--|", 9) == ["oneoneone", "twotwotwo"])
+    }
+
+    @Test func `measure wide characters, and align by columns`() {
+        #expect(
+            lines("| 日本 | b |\n|--:|--|\n| x | 👍🏽 |", 40) == ["日本 │ b", "─────┼───", "   x │ 👍🏽"])
+    }
+
+    @Test func `in a quote have its bar`() {
+        let output = TerminalRenderer(width: 40).render(
+            Document("> | a |\n> |-|\n> | b |"), style: .default.setting(block: [.table: [.border(.init(edges: []))]]))
+        #expect(output == "│ a\n│ ─\n│ b")
+    }
+}
+
+@Suite struct `Plain text of a document` {
+    private func text(_ markdown: String, width: Int? = nil) -> String {
+        PlainText(Document(markdown), width: width).string
+    }
+
+    @Test(arguments: [
+        ("# a *b*\n\n`c` ~~d~~", "a b\n\nc d"),
+        ("- a\n- b\n  1. c", "• a\n• b\n  1. c"),
+        ("- [x] a", "☑ a"),
+        ("> a\n> b\n>\n> c", "> a b\n>\n> c"),
+        ("[a](http://b) <http://c>", "a <http://b> http://c"),
+        ("| a | bb |\n|--|--:|\n| ccc | d |", "┌─────┬────┐\n│ a   │ bb │\n├─────┼────┤\n│ ccc │  d │\n└─────┴────┘"),
+        ("```\ncode  x\n```", "code  x"),
+        ("![a](b)", "a <b>"),
+        ("a[^1]\n\n[^1]: b", "a¹\n\n────────────────────────────────────────\n1. b"),
+        ("", ""),
+    ])
+    func `reads without any style`(_ markdown: String, _ expected: String) {
+        #expect(text(markdown) == expected)
+    }
+
+    @Test func `ends lines only where the document does, unless it has a width`() {
+        let long = String(repeating: "word ", count: 200) + "end"
+        #expect(text(long) == long)
+        #expect(text(long, width: 30).split(separator: "\n").allSatisfy { $0.count <= 30 })
+    }
+
+    @Test func `in the middle of an endless line is at its beginning`() {
+        let style = StyleSheet.default.setting(block: [.paragraph: [.alignment(.center), .leadingIndent(.em(1))]])
+        #expect(PlainText(StyledText(Document("a"), style: style)).string == "  a")
+    }
+}
