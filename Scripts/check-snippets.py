@@ -23,8 +23,8 @@ SCRATCH = ROOT / parser.parse_args().scratch
 PRODUCTS = SCRATCH / "debug"
 # The one module that was built, or none if all were.
 ONLY = os.environ.get("SLUICE_ONLY")
-# All articles of SluiceConcurrency and SluiceFiles that have a sample, and those of other modules that are named.
-ARTICLES = [path for module in ("SluiceConcurrency", "SluiceFiles")
+# All articles of SluiceConcurrency, SluiceFiles and NativeMark that have a sample, and those of other modules that are named.
+ARTICLES = [path for module in ("SluiceConcurrency", "SluiceFiles", "NativeMark")
             for path in sorted((ROOT / f"Sources/{module}/{module}.docc").glob("*.md"))]
 SAMPLES = ["README.md", *(str(path.relative_to(ROOT)) for path in ARTICLES if "```swift" in path.read_text()),
            "Sources/SluiceCache/SluiceCache.docc/RequestPath.md",
@@ -53,7 +53,7 @@ def check_samples(document: str) -> list[str]:
     problems = []
     text = (ROOT / document).read_text()
     samples = re.findall(r"(?:<!-- given: (.*?) -->\s*)?```swift\n(.*?)```", text, re.DOTALL)
-    modules = ["HTTPTypes", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads"]
+    modules = ["HTTPTypes", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "NativeMark"]
     imports = "".join(f"import {module}\n" for module in ["FoundationEssentials", *([ONLY] if ONLY else modules)])
     for given, sample in samples:
         code = re.sub(r"^import .*\n", "", sample, flags=re.MULTILINE)
