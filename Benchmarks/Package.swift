@@ -32,12 +32,14 @@ let files: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "_NIOFileSystem", package: "swift-nio"),
 ]
-let upperLayers: [Target.Dependency] = [.product(name: "SluiceCache", package: "sluice")]
+let upperLayers: [Target.Dependency] = [
+    .product(name: "SluiceCache", package: "sluice"), .product(name: "NativeMark", package: "sluice"),
+]
 
 let excluded =
     (withConcurrency ? [] : ["Rows/Broadcast", "Rows/Condition", "Rows/Limiter", "Rows/Queue"])
     + (withFiles ? [] : ["External", "Rows/Files"])
-    + (withAll ? [] : ["Rows/Cache", "Rows/Downloads"])
+    + (withAll ? [] : ["Rows/Cache", "Rows/Downloads", "Rows/Markdown"])
     + (withAll || !withFiles ? [] : ["External/Download.swift", "External/Loopback.swift", "External/Nginx.swift"])
 
 let package = Package(

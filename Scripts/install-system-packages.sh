@@ -10,6 +10,7 @@ needs=(
     /usr/bin/curl:curl
     /usr/bin/python3:python3
     /usr/bin/strace:strace
+    /usr/bin/cmark:cmark
     /sbin/mkfs.xfs:xfsprogs
     /sbin/mkfs.btrfs:btrfs-progs
 )
@@ -25,7 +26,7 @@ if [ ${#missing[@]} -eq 0 ]; then
 fi
 echo "missing: ${missing[*]}"
 if ! command -v apt-get >/dev/null; then
-    echo "Install them with this system's package manager (Fedora: zlib-devel sqlite-devel nginx curl python3 strace xfsprogs btrfs-progs python3-pip), then run this again." >&2
+    echo "Install them with this system's package manager (Fedora: zlib-devel sqlite-devel nginx curl python3 strace cmark xfsprogs btrfs-progs python3-pip), then run this again." >&2
     exit 1
 fi
 as_root=()
