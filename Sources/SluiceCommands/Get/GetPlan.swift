@@ -99,10 +99,7 @@ struct GetPlan: Sendable {
     private static func read(_ list: String, _ files: FileIO) async throws -> String {
         let data: Data
         do {
-            data =
-                list == "-"
-                ? try await files.readToEnd(descriptor: 0, name: "standard input", limit: listLimit)
-                : try await Data(asyncContentsOf: URL(filePath: list), limit: listLimit, using: files)
+            data = try await InputFile.read(list, limit: listLimit, using: files)
         } catch let error as FileError where error.code == .limitExceeded {
             throw CommandFailure(
                 .localFile, "-i \(list): the list has more than \(Format.bytes(Int64(listLimit))); split it")

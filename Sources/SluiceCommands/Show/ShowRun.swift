@@ -21,7 +21,7 @@ struct ShowRun {
     func run() async throws -> ExitStatus {
         // The style first: a mistake in it is told before standard input is waited for.
         let style = try await self.style()
-        let text = try await document()
+        let text = try await Self.read(options.file, limit: Self.largestDocument)
         let shown = render(text, style)
         if let pager = pager(for: shown), await pager.show(shown) { return .success }
         await console.write(shown, to: .output)
@@ -30,23 +30,9 @@ struct ShowRun {
 
     // MARK: Reading
 
-    private func document() async throws -> String {
-        if options.file == "-" {
-            return try await reading("standard input") {
-                try await FileIO.shared.readToEnd(
-                    descriptor: 0, name: "standard input", limit: Self.largestDocument)
-            }
-        }
-        return try await reading(options.file) {
-            try await Data(asyncContentsOf: URL(filePath: options.file), limit: Self.largestDocument)
-        }
-    }
-
     private func style() async throws -> StyleSheet {
         guard let path = options.style else { return .default }
-        let text = try await reading(path) {
-            try await Data(asyncContentsOf: URL(filePath: path), limit: Self.largestStyle)
-        }
+        let text = try await Self.read(path, limit: Self.largestStyle)
         do {
             return try StyleSheet(json: text)
         } catch {
@@ -55,9 +41,9 @@ struct ShowRun {
     }
 
     /// What is no UTF-8 is shown as U+FFFD, as the terminal would do.
-    private func reading(_ name: String, _ body: () async throws -> Data) async throws -> String {
+    private static func read(_ name: String, limit: Int) async throws -> String {
         do {
-            return String(decoding: try await body(), as: UTF8.self)
+            return String(decoding: try await InputFile.read(name, limit: limit), as: UTF8.self)
         } catch let error as FileError {
             throw CommandFailure(.localFile, "\(error)")
         }
