@@ -73,7 +73,7 @@ import Testing
         (["--width", "0"], "", ExitStatus.usage, ["--width 0", "between 1 and"]),
         (["--to", "pdf"], "", .usage, ["pdf", "--to"]),
         (["--style", "{folder}/none.json"], "", .localFile, ["none.json", "ENOENT"]),
-        (["--style", "{folder}/s.json"], "{", .usage, ["s.json"]),
+        (["--style", "{folder}/s.json"], "{", .usage, ["s.json", "is not valid JSON", ". Look for"]),
         (["--style", "{folder}/s.json"], #"{ "blocks": { "heading9": {} } }"#, .usage, ["s.json", "heading9"]),
         (["--style", "{folder}/s.json", "--to", "html"], "{}", .usage, ["--style", "--to terminal"]),
     ])
@@ -83,6 +83,7 @@ import Testing
         let shown = try await show("x", arguments, files: ["s.json": sheet])
         #expect(shown.status == status && shown.output == "")
         #expect(shown.error.split(separator: "\n").count == 1)
+        #expect(!shown.error.contains(".."))
         for text in mentions { #expect(shown.error.contains(text), "\(shown.error)") }
     }
 

@@ -117,7 +117,8 @@ extension StyleSheetError {
             }
         let detail = context?.underlyingError.map { "\($0)" } ?? context?.debugDescription ?? "\(error)"
         self.init(
-            at: context?.codingPath ?? [], "is not valid JSON: \(detail)",
+            at: context?.codingPath ?? [],
+            "is not valid JSON: \(detail.hasSuffix(".") ? String(detail.dropLast()) : detail)",
             remedy: "Look for a missing comma, quote or bracket")
     }
 }
