@@ -24,10 +24,13 @@ extension StyleSheet {
         /// 11 points.
         case caption2
 
-        /// The size in points (Apple's Human Interface Guidelines, Typography, the tables of iOS).
+        /// The size in points.
         ///
         ///     TextStyle.body.size(at: .large)            // 17
         ///     TextStyle.body.size(at: .accessibility5)   // 53
+        ///
+        /// As Apple's Human Interface Guidelines publish them (Typography, iOS and iPadOS: Dynamic Type sizes, larger
+        /// accessibility type sizes), on every platform: macOS, which has no Dynamic Type, has smaller text of its own.
         public func size(at category: SizeCategory) -> Double {
             Self.sizes[self]?[SizeCategory.allCases.firstIndex(of: category) ?? 3] ?? 17
         }

@@ -81,26 +81,6 @@ import Testing
         #expect((usual == .standard) == (role == .primary))
     }
 
-    @Test(arguments: [
-        (StyleSheet.SizeCategory.xSmall, 14.0, 31.0, 11.0), (.small, 15, 32, 11), (.medium, 16, 33, 11),
-        (.large, 17, 34, 11), (.xLarge, 19, 36, 13), (.xxLarge, 21, 38, 15), (.xxxLarge, 23, 40, 17),
-        (.accessibility1, 28, 44, 20), (.accessibility2, 33, 48, 24), (.accessibility3, 40, 52, 29),
-        (.accessibility4, 47, 56, 34), (.accessibility5, 53, 60, 40),
-    ])
-    func `text styles have the sizes of Dynamic Type`(
-        _ category: StyleSheet.SizeCategory, body: Double, title: Double, caption: Double
-    ) {
-        #expect(StyleSheet.TextStyle.body.size(at: category) == body)
-        #expect(StyleSheet.TextStyle.largeTitle.size(at: category) == title)
-        #expect(StyleSheet.TextStyle.caption2.size(at: category) == caption)
-    }
-
-    @Test(arguments: StyleSheet.TextStyle.allCases)
-    func `no text style becomes smaller when text is to be larger`(_ style: StyleSheet.TextStyle) {
-        let sizes = StyleSheet.SizeCategory.allCases.map { style.size(at: $0) }
-        #expect(sizes == sizes.sorted())
-    }
-
     @Test func `an em is the size that the same rule gives, at the size category`() {
         let sheet = StyleSheet().setting(block: [
             .heading(level: 1): [.spacingAfter(.em(0.5)), .leadingIndent(.points(7)), .kerning(.em(1))],
