@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Puts bugs into SluiceConcurrency and SluiceFiles, one after the other, and sees whether their tests find each.
+"""Puts bugs into SluiceConcurrency, SluiceFiles and NativeMark, one after the other, and sees whether their tests find each.
 
     Scripts/mutate.py                           # all of Tests/Mutations: half a minute to two minutes for each
     Scripts/mutate.py --filter Limiter          # those whose file or description has it
-    Scripts/mutate.py --filter Sources/SluiceFiles
+    Scripts/mutate.py --filter Sources/NativeMark
     Scripts/mutate.py --list
 
 A bug is an entry of Tests/Mutations/*.toml: a file, a text that occurs in it exactly once, what to put there instead, and which

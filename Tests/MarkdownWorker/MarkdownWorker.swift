@@ -1,11 +1,15 @@
 import Foundation
 import NativeMark
 
-/// Renders many documents as HTML in one process, for the scripts that compare with another implementation.
+/// Renders many documents in one process: as HTML for the scripts that compare with another implementation, or as a terminal
+/// shows them for the script that draws pictures.
 ///
 /// Reads from standard input, and answers each document before it reads the next one: a byte with the options (1 tables,
 /// 2 strikethrough, 4 task items, 8 autolinks, 16 footnotes, 32 smart punctuation), the length as 4 bytes, lowest first, and
 /// the text. The answer is the length of the HTML, and the HTML.
+///
+/// With 64 in the first byte, three parts of the text end in NUL before the document begins: the columns, `light` or `dark`,
+/// and a style sheet in JSON. The answer is then what goes to a terminal with all colours and hyperlinks.
 @main
 struct MarkdownWorker {
     static func main() throws {
@@ -20,12 +24,25 @@ struct MarkdownWorker {
             options.autolinks = header[0] & 8 != 0
             options.footnotes = header[0] & 16 != 0
             options.smartPunctuation = header[0] & 32 != 0
-            let html = HTMLRenderer().render(Document(String(decoding: text, as: UTF8.self), options: options))
+            let output =
+                header[0] & 64 != 0
+                ? try terminal(String(decoding: text, as: UTF8.self), options)
+                : HTMLRenderer().render(Document(String(decoding: text, as: UTF8.self), options: options))
             var answer = Data()
-            for shift in stride(from: 0, to: 32, by: 8) { answer.append(UInt8(html.utf8.count >> shift & 255)) }
-            answer.append(contentsOf: html.utf8)
+            for shift in stride(from: 0, to: 32, by: 8) { answer.append(UInt8(output.utf8.count >> shift & 255)) }
+            answer.append(contentsOf: output.utf8)
             try FileHandle.standardOutput.write(contentsOf: answer)
         }
+    }
+
+    static func terminal(_ text: String, _ options: Document.Options) throws -> String {
+        let parts = text.split(separator: "\0", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 4, let width = Int(parts[0]),
+            let appearance = StyleSheet.Appearance(rawValue: parts[1])
+        else { throw CocoaError(.coderInvalidValue) }
+        return TerminalRenderer(width: width, color: .full, hyperlinks: true).render(
+            Document(parts[3], options: options), style: try StyleSheet(json: parts[2]),
+            environment: .init(appearance: appearance))
     }
 
     static func read(_ count: Int, from input: FileHandle) throws -> Data? {

@@ -78,6 +78,13 @@ import Testing
         #expect(text.runs[1].style.color != text.runs[0].style.color)
     }
 
+    @Test func `links side by side stay two, and what is behind them is in none`() {
+        let text = StyledText(Document("[a](b)[c](d)e"), style: StyleSheet())
+
+        #expect(pieces(text) == ["a", "c", "e"])
+        #expect(text.runs.map(\.link) == [0, 1, nil])
+    }
+
     @Test func `an image is its alternative text, without markup, or a place holder`() {
         let text = StyledText(Document("![a *b* ![c](d)](e \"f\") ![](g)"))
 
@@ -119,6 +126,14 @@ import Testing
         #expect(text.blocks[1].kind == .codeBlock(language: "swift"))
     }
 
+    @Test func `lengths in em of a part are of the text that its styles give, in whatever order`() {
+        let styles: [StyleSheet.InlineStyle] = [.kerning(.em(1)), .textStyle(.title1), .baseline(.em(-1))]
+        let text = StyledText(Document("    a")) { _, _ in [.init(0..<1, styles)] }
+
+        #expect(text.runs.map(\.style.kerning) == [28])
+        #expect(text.runs.map(\.style.baseline) == [-28])
+    }
+
     @Test func `a part that begins inside of a scalar begins with it`() {
         let text = StyledText(Document("    aéb")) { _, _ in [.init(2..<3, [.bold(true)])] }
 
@@ -133,6 +148,10 @@ import Testing
         #expect(spacing("- a\n- b") == [0, 0])
         #expect(spacing("- a\n\n- b") == [17, 17])
         #expect(spacing("- > a\n- b") == [17, 0])
+
+        let around = StyleSheet().setting(block: [.paragraph: [.spacingBefore(.em(1)), .spacingAfter(.em(1))]])
+        let blocks = StyledText(Document("- a\n  - b"), style: around).blocks
+        #expect(blocks.allSatisfy { $0.style.spacingBefore == 0 && $0.style.spacingAfter == 0 })
     }
 
     @Test func `appearance and size category change colours and sizes`() {

@@ -88,6 +88,8 @@ import Testing
         ("[a](b) [a](b)", "a <b> a <b>"), ("[a](b)[c](d)", "a <b>c <d>"), ("![a](b)", "a <b>"),
         ("![](x/b.png)", "b.png <x/b.png>"),
         ("[![a](b)](c)", "a <b> <c>"), ("[a\\\nb](c)", "a\nb <c>"),
+        ("[bank.org](http://evil.org/bank.org)", "bank.org <http://evil.org/bank.org>"),
+        ("[http://bank.org](http://bank.org.evil.org)", "http://bank.org <http://bank.org.evil.org>"),
     ])
     func `have their target behind them, once, and not if the text says it`(_ markdown: String, _ output: String) {
         #expect(render(markdown) == output)
