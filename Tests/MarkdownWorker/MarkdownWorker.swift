@@ -9,7 +9,7 @@ import NativeMark
 /// the text. The answer is the length of the HTML, and the HTML.
 ///
 /// With 64 in the first byte, three parts of the text end in NUL before the document begins: the columns, `light` or `dark`,
-/// and a style sheet in JSON. The answer is then what goes to a terminal with all colours and hyperlinks.
+/// and a style sheet in JSON. The answer is then what goes to a terminal with all colours, and with hyperlinks if there is 128.
 @main
 struct MarkdownWorker {
     static func main() throws {
@@ -26,7 +26,7 @@ struct MarkdownWorker {
             options.smartPunctuation = header[0] & 32 != 0
             let output =
                 header[0] & 64 != 0
-                ? try terminal(String(decoding: text, as: UTF8.self), options)
+                ? try terminal(String(decoding: text, as: UTF8.self), options, hyperlinks: header[0] & 128 != 0)
                 : HTMLRenderer().render(Document(String(decoding: text, as: UTF8.self), options: options))
             var answer = Data()
             for shift in stride(from: 0, to: 32, by: 8) { answer.append(UInt8(output.utf8.count >> shift & 255)) }
@@ -35,12 +35,12 @@ struct MarkdownWorker {
         }
     }
 
-    static func terminal(_ text: String, _ options: Document.Options) throws -> String {
+    static func terminal(_ text: String, _ options: Document.Options, hyperlinks: Bool) throws -> String {
         let parts = text.split(separator: "\0", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let width = Int(parts[0]),
             let appearance = StyleSheet.Appearance(rawValue: parts[1])
         else { throw CocoaError(.coderInvalidValue) }
-        return TerminalRenderer(width: width, color: .full, hyperlinks: true).render(
+        return TerminalRenderer(width: width, color: .full, hyperlinks: hyperlinks).render(
             Document(parts[3], options: options), style: try StyleSheet(json: parts[2]),
             environment: .init(appearance: appearance))
     }

@@ -9,7 +9,7 @@ import Testing
         ("`a\n\nb`", "<p>`a</p>\n<p>b`</p>"),
         ("` ` `  ` ` a ` `  b  `", "<p><code> </code> <code>  </code> <code>a</code> <code> b </code></p>"),
         ("`` ` `` `\\`", "<p><code>`</code> <code>\\</code></p>"),
-        ("`a\nb`", "<p><code>a b</code></p>"),
+        ("`a\nb`", "<p><code>a b</code></p>"), ("`   `", "<p><code>   </code></p>"),
         ("*a`*`", "<p>*a<code>*</code></p>"),
     ]
 
