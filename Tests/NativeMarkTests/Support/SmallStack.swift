@@ -10,21 +10,23 @@ import Darwin
 func onSmallStack(_ work: @escaping @Sendable () -> Bool) async -> Bool {
     await withCheckedContinuation { continuation in
         let box = Unmanaged.passRetained(Work { continuation.resume(returning: work()) })
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setstacksize(&attributes, 512 * 1_024)
-        pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
+        // Not pthread_attr_t(): the compiler takes that for a part of Dispatch if another file of its batch imports that.
+        let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+        defer { attributes.deallocate() }
+        pthread_attr_init(attributes)
+        pthread_attr_setstacksize(attributes, 512 * 1_024)
+        pthread_attr_setdetachstate(attributes, CInt(PTHREAD_CREATE_DETACHED))
         #if canImport(Darwin)
         var thread: pthread_t?
         let result = pthread_create(
-            &thread, &attributes,
+            &thread, attributes,
             {
                 Unmanaged<Work>.fromOpaque($0).takeRetainedValue().run(); return nil
             }, box.toOpaque())
         #else
         var thread = pthread_t()
         let result = pthread_create(
-            &thread, &attributes,
+            &thread, attributes,
             {
                 Unmanaged<Work>.fromOpaque($0!).takeRetainedValue().run(); return nil
             }, box.toOpaque())
