@@ -27,8 +27,9 @@ BLOCKING = re.compile(
 # The methods of FileIO and of streams that are spelled like system calls.
 OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore)\.(open|rename|stat)\(|func open\(|condition\.wait\(\)|ended\.wait\(\)")
 
-# `FileHandle` is in Foundation alone. One file extends it.
-NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Handles/FileHandle+Async.swift"}
+# `FileHandle` is in Foundation alone. One file extends it. Apple's platforms have no FoundationEssentials.
+NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Handles/FileHandle+Async.swift",
+                          *(str(path.relative_to(ROOT)) for path in (ROOT / "Sources/NativeMark/Apple").glob("*.swift"))}
 
 IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|var|let|typealias) )?(\w+)", re.M)
 

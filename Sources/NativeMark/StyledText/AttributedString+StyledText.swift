@@ -9,6 +9,8 @@ extension AttributedString {
     ///
     ///     let attributed = AttributedString(StyledText(document))
     ///
+    /// On Apple's platforms the runs also have Foundation's presentation intents and links, and SwiftUI's fonts and colours.
+    ///
     /// The characters are those of ``StyledText/string``; separators between blocks have the attributes of no run. One
     /// string is made, and then attributes are set on ranges of it: appending one run after another takes three times as long.
     public init(_ text: StyledText) {
@@ -29,6 +31,9 @@ extension AttributedString {
             if let link = run.link { attributes[NativeMarkAttributes.Link.self] = text.links[link] }
             if let image = run.image { attributes[NativeMarkAttributes.Image.self] = text.images[image] }
             attributes[NativeMarkAttributes.Footnote.self] = run.footnote
+            #if canImport(Darwin)
+            attributes.addNative(run, in: text, blocks: path?.value)
+            #endif
             self[start..<end].setAttributes(attributes)
         }
     }

@@ -1,11 +1,7 @@
+// Type-checked against stub modules by Scripts/check-apple.py; run by no test of ours.
 #if canImport(Darwin)
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
 public import Foundation
-#endif
 
-// Type-checked on Apple's platforms only, and run by no test of ours.
 extension PresentationIntent {
     /// The blocks around a piece of styled text as Foundation knows them, innermost first; `nil` for text in no block.
     ///

@@ -1,0 +1,29 @@
+// Type-checked against stub modules by Scripts/check-apple.py; run by no test of ours.
+#if canImport(Darwin)
+import Foundation
+
+extension AttributeContainer {
+    /// Adds what Foundation and SwiftUI know of a run, beside the attributes of ``NativeMarkAttributes``.
+    mutating func addNative(_ run: StyledText.Run, in text: StyledText, blocks: StyledText.Path?) {
+        typealias Keys = AttributeScopes.FoundationAttributes
+        if let blocks { self[Keys.PresentationIntentAttribute.self] = PresentationIntent(blocks, in: text) }
+        let intent = InlinePresentationIntent(text.traits(of: run))
+        if !intent.isEmpty { self[Keys.InlinePresentationIntentAttribute.self] = intent }
+        if let link = run.link { self[Keys.LinkAttribute.self] = text.links[link].url() }
+        #if canImport(SwiftUI)
+        addSwiftUI(run.style)
+        #endif
+    }
+}
+
+extension InlinePresentationIntent {
+    fileprivate init(_ traits: StyledText.Traits) {
+        self = []
+        if traits.contains(.emphasis) { insert(.emphasized) }
+        if traits.contains(.strong) { insert(.stronglyEmphasized) }
+        if traits.contains(.code) { insert(.code) }
+        if traits.contains(.strikethrough) { insert(.strikethrough) }
+        if traits.contains(.lineBreak) { insert(.lineBreak) }
+    }
+}
+#endif

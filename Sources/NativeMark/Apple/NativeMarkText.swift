@@ -1,0 +1,79 @@
+// Type-checked against stub modules by Scripts/check-apple.py; run by no test of ours.
+#if canImport(SwiftUI)
+public import Foundation
+public import SwiftUI
+
+/// A document in SwiftUI.
+///
+///     NativeMarkText("Hello *world*")
+///         .nativeMarkStyle(.default.setting(inline: [.emphasis: [.color(.accent)]]))
+///
+/// Takes the sheet, the colour scheme and the Dynamic Type size from the environment. Links open by the environment's
+/// `openURL`. Pictures are shown if there is a way to load them; until one has come, and if it does not, there is its
+/// alternative text:
+///
+///     NativeMarkText(document) { image in
+///         await cache.image(at: image.source).map { Image(uiImage: $0) }
+///     }
+///
+/// The text is made again whenever the view is: give it a ``Document`` that is kept somewhere if it is long. Of borders
+/// only the leading ones are shown, and no indent of the first line alone.
+public struct NativeMarkText: View {
+    /// Loads a picture, or gives nil. Its source comes from the document, and is not to be trusted.
+    public typealias PictureLoader = @Sendable (StyledText.Image) async -> Image?
+
+    private let document: Document
+    private let linkSchemes: Set<String>
+    private let load: PictureLoader?
+
+    @Environment(\.colorScheme) private var colorScheme
+    @Environment(\.dynamicTypeSize) private var dynamicTypeSize
+    @Environment(\.nativeMarkStyle) private var style
+    /// By source.
+    @State private var pictures: [String: Image] = [:]
+
+    /// Shows a document.
+    ///
+    /// - Parameters:
+    ///   - document: What to show.
+    ///   - linkSchemes: What links may open, see ``StyledText/Link/url(schemes:)``.
+    ///   - pictures: Loads pictures, four at a time. None are loaded without it.
+    public init(
+        _ document: Document, linkSchemes: Set<String> = StyledText.Link.openSchemes, pictures: PictureLoader? = nil
+    ) {
+        self.document = document
+        self.linkSchemes = linkSchemes
+        load = pictures
+    }
+
+    /// Shows a text. It is parsed each time that the view is made.
+    public init(
+        _ markdown: String, linkSchemes: Set<String> = StyledText.Link.openSchemes, pictures: PictureLoader? = nil
+    ) {
+        self.init(Document(markdown), linkSchemes: linkSchemes, pictures: pictures)
+    }
+
+    /// Shows what a string catalogue has in the person's language.
+    ///
+    ///     NativeMarkText(localized: "welcome")
+    ///
+    /// What is interpolated is markup as well: see ``Document/escaped(_:)``.
+    public init(
+        localized resource: LocalizedStringResource, linkSchemes: Set<String> = StyledText.Link.openSchemes,
+        pictures: PictureLoader? = nil
+    ) {
+        self.init(Document(localized: resource), linkSchemes: linkSchemes, pictures: pictures)
+    }
+
+    /// The paragraphs of the document, one below the other.
+    public var body: some View {
+        let environment = StyleSheet.Environment(colorScheme, dynamicTypeSize)
+        let text = StyledText(document, style: style, environment: environment)
+        NativeMarkParagraphs(text: text, layout: ParagraphLayout(text), pictures: pictures, linkSchemes: linkSchemes)
+            .task(id: document) {
+                guard let load else { return }
+                await text.loadPictures(load) { index, picture in pictures[text.images[index].source] = picture }
+            }
+    }
+}
+#endif

@@ -1,0 +1,248 @@
+/// Makes paragraphs of styled text, block after block. The blocks that are open are a stack of frames.
+struct ParagraphBuilder {
+    typealias Paragraph = ParagraphLayout.Paragraph
+
+    let text: StyledText
+    let width: (Substring, ResolvedTextStyle) -> Double
+    private(set) var paragraphs: [Paragraph] = []
+    private var frames: [Frame] = []
+    /// The first run that was not used yet.
+    private var nextRun = 0
+    /// Room that is due above the next paragraph: of what ended and begins, the largest spacing, and all padding.
+    private var spacing = 0.0
+    private var padding = 0.0
+
+    /// What nested blocks indent text by ends here: half of the narrowest screen is left for text, however deep it is.
+    static let deepest = 160.0
+
+    private struct Frame {
+        var block: Int
+        var indent = 0.0
+        var trailing = 0.0
+        var bars: [Bar] = []
+        var background: Background?
+        /// The room that the markers of a list take, the space behind them not counted.
+        var markerWidth = 0.0
+        /// The marker that no line has been put behind yet.
+        var marker: ParagraphLayout.Marker?
+    }
+
+    /// As in the layout, but with the block that it belongs to in place of whether it goes on.
+    private struct Bar {
+        var block: Int
+        var start: Double
+        var width: Double
+        var color: StyleSheet.Tone
+    }
+
+    private struct Background {
+        var block: Int
+        var start: Double
+        var trailing: Double
+        var color: StyleSheet.Tone
+    }
+
+    init(text: StyledText, width: @escaping (Substring, ResolvedTextStyle) -> Double) {
+        self.text = text
+        self.width = width
+    }
+
+    mutating func build() {
+        var index = 0
+        while index < text.blocks.count {
+            while let top = frames.last, index >= text.blocks[top.block].end { close() }
+            begin(index)
+            let block = text.blocks[index]
+            if block.isTable {
+                table(index)
+                index = block.end
+            } else {
+                if block.isLeaf { leaf(index) }
+                index += 1
+            }
+        }
+        while !frames.isEmpty { close() }
+    }
+
+    // MARK: Frames
+
+    private mutating func begin(_ index: Int) {
+        let block = text.blocks[index]
+        let style = block.style
+        var frame = frames.last ?? Frame(block: index)
+        frame.block = index
+        frame.marker = nil
+        spacing = max(spacing, points(style.spacingBefore))
+        padding += points(style.padding.top)
+        if frame.indent < Self.deepest {
+            frame.indent += points(style.leadingIndent)
+            let start = frame.indent
+            if let border = style.border, border.edges.contains(.leading), !block.isTable {
+                let width = points(border.width)
+                frame.bars.append(Bar(block: index, start: start, width: width, color: border.color))
+                frame.indent += width
+            }
+            frame.indent += points(style.padding.leading)
+            frame.trailing += points(style.trailingIndent)
+            if let color = style.background {
+                frame.background = Background(block: index, start: start, trailing: frame.trailing, color: color)
+            }
+            frame.trailing += points(style.padding.trailing)
+        }
+        addMarker(of: block, at: index, to: &frame)
+        frames.append(frame)
+    }
+
+    private mutating func close() {
+        // An item without anything in it still has a marker.
+        if let top = frames.last, top.marker != nil { add(to: top.block, [.init(pieces: [])], start: top.indent) }
+        let frame = frames.removeLast()
+        let style = text.blocks[frame.block].style
+        spacing = max(spacing, points(style.spacingAfter))
+        padding += points(style.padding.bottom)
+    }
+
+    private func addMarker(of block: StyledText.Block, at index: Int, to frame: inout Frame) {
+        switch block.kind {
+        case .list: frame.markerWidth = widestMarker(in: index)
+        case .footnotes:
+            frame.markerWidth = width("\(block.end - index).", block.style.text)
+        case .item(let item) where !item.marker.isEmpty:
+            set(item.marker, isNumber: item.number != nil, style: block.style.text, in: &frame)
+        case .footnote(_, let number): set("\(number).", isNumber: true, style: block.style.text, in: &frame)
+        default: break
+        }
+    }
+
+    /// Numbers end where the widest one does, bullets begin together.
+    private func set(_ marker: String, isNumber: Bool, style: ResolvedTextStyle, in frame: inout Frame) {
+        let room = isNumber ? max(frame.markerWidth - width(marker[...], style), 0) : 0
+        frame.marker = .init(text: marker, style: style, start: frame.indent + room)
+        if frame.indent < Self.deepest { frame.indent += frame.markerWidth + style.fontSize / 2 }
+    }
+
+    private func widestMarker(in list: Int) -> Double {
+        var widest = 0.0
+        var index = list + 1
+        while index < text.blocks[list].end {
+            let block = text.blocks[index]
+            if case .item(let item) = block.kind { widest = max(widest, width(item.marker[...], block.style.text)) }
+            index = block.end
+        }
+        return widest
+    }
+
+    // MARK: Paragraphs
+
+    private mutating func leaf(_ index: Int) {
+        var cell = ParagraphLayout.Cell(pieces: [])
+        let isCode = if case .codeBlock = text.blocks[index].kind { true } else { false }
+        let first = points(text.blocks[index].style.firstLineIndent, least: -Self.mostPoints)
+        let start = max((frames.last?.indent ?? 0) + first, 0)
+        for piece in pieces(of: index) {
+            guard isCode else {
+                cell.pieces.append(piece)
+                continue
+            }
+            var from = piece.range.lowerBound
+            for (offset, byte) in text.string(of: piece).utf8.enumerated() where byte == 0x0A {
+                let end = piece.range.lowerBound + offset
+                if from < end { cell.pieces.append(.init(run: piece.run, range: from..<end)) }
+                add(to: index, [cell], start: start)
+                cell.pieces = []
+                from = end + 1
+            }
+            if from < piece.range.upperBound {
+                cell.pieces.append(.init(run: piece.run, range: from..<piece.range.upperBound))
+            }
+        }
+        add(to: index, [cell], start: start)
+    }
+
+    /// One paragraph for each row. Columns are as wide as their widest cell, with an em in between.
+    private mutating func table(_ table: Int) {
+        let end = text.blocks[table].end
+        var rows: [(block: Int, cells: [ParagraphLayout.Cell])] = []
+        var widths: [Double] = []
+        for index in table + 1..<max(end, table + 1) {
+            switch text.blocks[index].kind {
+            case .tableRow: rows.append((index, []))
+            case .tableCell(_, let column, let alignment):
+                let pieces = pieces(of: index)
+                let wide = pieces.reduce(0) { $0 + width(text.string(of: $1), text.runs[$1.run].style) }
+                if column == widths.count { widths.append(0) }
+                widths[column] = max(widths[column], wide)
+                rows[rows.count - 1].cells.append(.init(pieces: pieces, alignment: alignment))
+            default: break
+            }
+        }
+        let left = frames.last?.indent ?? 0
+        let gap = text.blocks[table].style.text.fontSize
+        var starts: [Double] = [left]
+        for wide in widths { starts.append(starts[starts.count - 1] + wide + gap) }
+        for row in rows {
+            begin(row.block)
+            let cells = row.cells.enumerated().map { column, cell in
+                var cell = cell
+                cell.tab = Self.tab(cell.alignment, isFirst: column == 0, start: starts[column], width: widths[column])
+                return cell
+            }
+            add(to: row.block, cells, start: left, table: table)
+            paragraphs[paragraphs.count - 1].indent = left
+            close()
+        }
+    }
+
+    private static func tab(
+        _ alignment: Document.Alignment, isFirst: Bool, start: Double, width: Double
+    ) -> ParagraphLayout.Tab? {
+        switch alignment {
+        case .none, .leading: isFirst ? nil : .init(location: start, alignment: .leading)
+        case .center: .init(location: start + width / 2, alignment: .center)
+        case .trailing: .init(location: start + width, alignment: .trailing)
+        }
+    }
+
+    private mutating func add(to block: Int, _ cells: [ParagraphLayout.Cell], start: Double, table: Int? = nil) {
+        guard let frame = frames.last else { return }
+        let style = text.blocks[block].style
+        let before = paragraphs.last?.block ?? -1
+        var paragraph = Paragraph(
+            block: block, cells: cells, firstIndent: start, indent: frame.indent, trailingIndent: frame.trailing,
+            lineSpacing: points(style.lineSpacing), alignment: style.alignment, table: table)
+        for index in frames.indices {
+            if let marker = frames[index].marker { paragraph.markers.append(marker) }
+            frames[index].marker = nil
+        }
+        if !paragraphs.isEmpty { paragraph.space = spacing + padding }
+        (spacing, padding) = (0, 0)
+        paragraph.bars = frame.bars.map {
+            .init(start: $0.start, width: $0.width, color: $0.color, joins: before >= $0.block)
+        }
+        paragraph.background = frame.background.map {
+            .init(color: $0.color, start: $0.start, trailing: $0.trailing, joins: before >= $0.block)
+        }
+        paragraphs.append(paragraph)
+    }
+
+    // MARK: Text
+
+    /// The runs of a block stand together, in the order of the blocks.
+    private mutating func pieces(of block: Int) -> [ParagraphLayout.Piece] {
+        var pieces: [ParagraphLayout.Piece] = []
+        while nextRun < text.runs.count, text.runs[nextRun].block == block {
+            pieces.append(.init(run: nextRun, range: text.runs[nextRun].range))
+            nextRun += 1
+        }
+        return pieces
+    }
+
+    // MARK: Lengths
+
+    private static let mostPoints = 10_000.0
+
+    /// A length that can be calculated with: a sheet may say anything.
+    private func points(_ length: Double, least: Double = 0) -> Double {
+        length.isFinite ? min(max(length, least), Self.mostPoints) : 0
+    }
+}

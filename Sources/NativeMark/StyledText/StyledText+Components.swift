@@ -1,0 +1,18 @@
+extension StyleSheet.Tone {
+    /// Red, green and blue for a screen that has no sixteen colours of its own; nil for the standard colour.
+    var rgb: (red: UInt8, green: UInt8, blue: UInt8)? {
+        switch self {
+        case .standard: return nil
+        case .rgb(let red, let green, let blue): return (red, green, blue)
+        case .ansi(let color):
+            let value = Self.xterm[StyleSheet.ANSI.allCases.firstIndex(of: color) ?? 0]
+            return (UInt8(value >> 16), UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF))
+        }
+    }
+
+    /// What xterm shows for the sixteen (`XTerm-col.ad`).
+    private static let xterm: [UInt32] = [
+        0x000000, 0xCD0000, 0x00CD00, 0xCDCD00, 0x0000EE, 0xCD00CD, 0x00CDCD, 0xE5E5E5,
+        0x7F7F7F, 0xFF0000, 0x00FF00, 0xFFFF00, 0x5C5CFF, 0xFF00FF, 0x00FFFF, 0xFFFFFF,
+    ]
+}

@@ -1,0 +1,24 @@
+extension StyledText {
+    /// What a run is beside the text around it, as screen readers and Foundation's inline intents know it.
+    struct Traits: OptionSet, Sendable, Hashable {
+        let rawValue: Int
+
+        static let emphasis = Traits(rawValue: 1)
+        static let strong = Traits(rawValue: 2)
+        static let code = Traits(rawValue: 4)
+        static let strikethrough = Traits(rawValue: 8)
+        static let lineBreak = Traits(rawValue: 16)
+    }
+
+    /// What a run is beside its block: bold text in a heading that is bold is not strong.
+    func traits(of run: Run) -> Traits {
+        let outer = blocks[run.block].style.text
+        var traits: Traits = []
+        if run.style.isItalic, !outer.isItalic { traits.insert(.emphasis) }
+        if run.style.isBold, !outer.isBold { traits.insert(.strong) }
+        if run.style.isMonospaced, !outer.isMonospaced { traits.insert(.code) }
+        if run.style.isStruckThrough, !outer.isStruckThrough { traits.insert(.strikethrough) }
+        if run.isLineBreak { traits.insert(.lineBreak) }
+        return traits
+    }
+}

@@ -1,0 +1,355 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// What NativeMark uses of SwiftUI: see README.md.
+public import AppleFoundation
+
+// MARK: Views
+
+@MainActor @preconcurrency public protocol View {
+    associatedtype Body: View
+    @ViewBuilder @MainActor @preconcurrency var body: Self.Body { get }
+}
+
+extension Never: View {
+    public typealias Body = Never
+    public var body: Never { fatalError() }
+}
+
+extension Optional: View where Wrapped: View {
+    public typealias Body = Never
+    public var body: Never { fatalError() }
+}
+
+public struct EmptyView: View {
+    nonisolated public init() {}
+    public var body: Never { fatalError() }
+}
+
+public struct TupleView<T>: View {
+    public var body: Never { fatalError() }
+}
+
+public struct _ConditionalContent<TrueContent, FalseContent> {}
+
+extension _ConditionalContent: View where TrueContent: View, FalseContent: View {
+    public typealias Body = Never
+    public var body: Never { fatalError() }
+}
+
+@resultBuilder public struct ViewBuilder {
+    public static func buildExpression<Content>(_ content: Content) -> Content where Content: View { content }
+    public static func buildBlock() -> EmptyView { EmptyView() }
+    public static func buildBlock<Content>(_ content: Content) -> Content where Content: View { content }
+    public static func buildBlock<each Content>(
+        _ content: repeat each Content
+    ) -> TupleView<(repeat each Content)> where repeat each Content: View { fatalError() }
+    public static func buildIf<Content>(_ content: Content?) -> Content? where Content: View { content }
+    public static func buildEither<TrueContent, FalseContent>(
+        first: TrueContent
+    ) -> _ConditionalContent<TrueContent, FalseContent> where TrueContent: View, FalseContent: View { fatalError() }
+    public static func buildEither<TrueContent, FalseContent>(
+        second: FalseContent
+    ) -> _ConditionalContent<TrueContent, FalseContent> where TrueContent: View, FalseContent: View { fatalError() }
+}
+
+public struct VStack<Content>: View where Content: View {
+    public init(
+        alignment: HorizontalAlignment = .center, spacing: CGFloat? = nil, @ViewBuilder content: () -> Content
+    ) {}
+    public var body: Never { fatalError() }
+}
+
+public struct HStack<Content>: View where Content: View {
+    public init(
+        alignment: VerticalAlignment = .center, spacing: CGFloat? = nil, @ViewBuilder content: () -> Content
+    ) {}
+    public var body: Never { fatalError() }
+}
+
+public struct ZStack<Content>: View where Content: View {
+    public init(alignment: Alignment = .center, @ViewBuilder content: () -> Content) {}
+    public var body: Never { fatalError() }
+}
+
+public struct Grid<Content>: View where Content: View {
+    nonisolated public init(
+        alignment: Alignment = .center, horizontalSpacing: CGFloat? = nil, verticalSpacing: CGFloat? = nil,
+        @ViewBuilder content: () -> Content
+    ) {}
+    public var body: Never { fatalError() }
+}
+
+public struct GridRow<Content>: View where Content: View {
+    nonisolated public init(alignment: VerticalAlignment? = nil, @ViewBuilder content: () -> Content) {}
+    public var body: Never { fatalError() }
+}
+
+public struct ForEach<Data, ID, Content> where Data: RandomAccessCollection, ID: Hashable {}
+
+extension ForEach: View where Content: View {
+    public typealias Body = Never
+    public var body: Never { fatalError() }
+
+    nonisolated public init(
+        _ data: Data, id: KeyPath<Data.Element, ID>, @ViewBuilder content: @escaping (Data.Element) -> Content
+    ) {}
+}
+
+public protocol Shape: Sendable, View {}
+
+public protocol ShapeStyle: Sendable {}
+
+extension Shape {
+    nonisolated public func fill<S>(_ content: S) -> some View where S: ShapeStyle { EmptyView() }
+}
+
+public struct Rectangle: Shape {
+    nonisolated public init() {}
+    public var body: Never { fatalError() }
+}
+
+// MARK: Modifiers
+
+extension View {
+    nonisolated public func padding(_ edges: Edge.Set = .all, _ length: CGFloat? = nil) -> some View { EmptyView() }
+    nonisolated public func frame(
+        width: CGFloat? = nil, height: CGFloat? = nil, alignment: Alignment = .center
+    ) -> some View { EmptyView() }
+    nonisolated public func frame(
+        minWidth: CGFloat? = nil, idealWidth: CGFloat? = nil, maxWidth: CGFloat? = nil, minHeight: CGFloat? = nil,
+        idealHeight: CGFloat? = nil, maxHeight: CGFloat? = nil, alignment: Alignment = .center
+    ) -> some View { EmptyView() }
+    nonisolated public func fixedSize() -> some View { EmptyView() }
+    nonisolated public func background<V>(
+        alignment: Alignment = .center, @ViewBuilder content: () -> V
+    ) -> some View where V: View { EmptyView() }
+    nonisolated public func gridColumnAlignment(_ guide: HorizontalAlignment) -> some View { EmptyView() }
+    nonisolated public func multilineTextAlignment(_ alignment: TextAlignment) -> some View { EmptyView() }
+    nonisolated public func lineSpacing(_ lineSpacing: CGFloat) -> some View { EmptyView() }
+    nonisolated public func environment<V>(
+        _ keyPath: WritableKeyPath<EnvironmentValues, V>, _ value: V
+    ) -> some View { EmptyView() }
+    nonisolated public func task<T>(
+        id value: T, priority: TaskPriority = .userInitiated,
+        @_inheritActorContext _ action: @escaping @Sendable () async -> Void
+    ) -> some View where T: Equatable { EmptyView() }
+    nonisolated public func accessibilityAddTraits(
+        _ traits: AccessibilityTraits
+    ) -> ModifiedContent<Self, AccessibilityAttachmentModifier> { fatalError() }
+}
+
+public struct ModifiedContent<Content, Modifier> {}
+
+extension ModifiedContent: View where Content: View {
+    public typealias Body = Never
+    public var body: Never { fatalError() }
+}
+
+public struct AccessibilityAttachmentModifier {}
+
+public struct AccessibilityTraits: SetAlgebra, Sendable {
+    public static let isHeader = AccessibilityTraits()
+
+    public init() {}
+    public typealias Element = AccessibilityTraits
+    public typealias ArrayLiteralElement = AccessibilityTraits
+    public func union(_ other: AccessibilityTraits) -> AccessibilityTraits { self }
+    public mutating func formUnion(_ other: AccessibilityTraits) {}
+    public func intersection(_ other: AccessibilityTraits) -> AccessibilityTraits { self }
+    public mutating func formIntersection(_ other: AccessibilityTraits) {}
+    public func symmetricDifference(_ other: AccessibilityTraits) -> AccessibilityTraits { self }
+    public mutating func formSymmetricDifference(_ other: AccessibilityTraits) {}
+    public func contains(_ member: AccessibilityTraits) -> Bool { false }
+    public mutating func insert(
+        _ newMember: AccessibilityTraits
+    ) -> (inserted: Bool, memberAfterInsert: AccessibilityTraits) { (true, newMember) }
+    public mutating func remove(_ member: AccessibilityTraits) -> AccessibilityTraits? { nil }
+    public mutating func update(with newMember: AccessibilityTraits) -> AccessibilityTraits? { nil }
+}
+
+// MARK: Places
+
+public enum Edge: Int8, CaseIterable, Sendable {
+    case top, leading, bottom, trailing
+
+    public struct Set: OptionSet, Sendable {
+        public let rawValue: Int8
+        public init(rawValue: Int8) { self.rawValue = rawValue }
+        public static let top = Set(rawValue: 1)
+        public static let leading = Set(rawValue: 2)
+        public static let bottom = Set(rawValue: 4)
+        public static let trailing = Set(rawValue: 8)
+        public static let all = Set(rawValue: 15)
+    }
+}
+
+public struct Alignment: Equatable, Sendable {
+    public static let center = Alignment()
+    public static let leading = Alignment()
+    public static let trailing = Alignment()
+    public static let topLeading = Alignment()
+    public static let leadingFirstTextBaseline = Alignment()
+}
+
+public struct HorizontalAlignment: Equatable, Sendable {
+    public static let leading = HorizontalAlignment()
+    public static let center = HorizontalAlignment()
+    public static let trailing = HorizontalAlignment()
+}
+
+public struct VerticalAlignment: Equatable, Sendable {
+    public static let center = VerticalAlignment()
+    public static let firstTextBaseline = VerticalAlignment()
+}
+
+public enum TextAlignment: Hashable, CaseIterable, Sendable {
+    case leading, center, trailing
+}
+
+// MARK: Text
+
+extension Text: View {
+    public typealias Body = Never
+    public var body: Never { fatalError() }
+}
+
+public struct Text: Equatable, Sendable {
+    public struct LineStyle: Hashable, Sendable {
+        public static let single = LineStyle()
+    }
+
+    public init(verbatim content: String) {}
+    public init(_ attributedContent: AttributedString) {}
+    public init(_ image: Image) {}
+    public static func + (lhs: Text, rhs: Text) -> Text { lhs }
+    nonisolated public func accessibilityLabel(_ label: Text) -> Text { self }
+}
+
+public struct Image: Equatable, Sendable {}
+
+extension Image: View {
+    public typealias Body = Never
+    public var body: Never { fatalError() }
+}
+
+public struct Font: Hashable, Sendable {
+    public struct Weight: Hashable, Sendable {
+        public static let regular = Weight()
+        public static let bold = Weight()
+    }
+
+    public enum Design: Hashable, Sendable {
+        case `default`, serif, rounded, monospaced
+    }
+
+    public static func system(size: CGFloat, weight: Font.Weight? = nil, design: Font.Design? = nil) -> Font {
+        fatalError()
+    }
+    public func italic() -> Font { self }
+}
+
+public struct Color: Hashable, Sendable {
+    public enum RGBColorSpace: Hashable, Sendable {
+        case sRGB, sRGBLinear, displayP3
+    }
+
+    public init(
+        _ colorSpace: Color.RGBColorSpace = .sRGB, red: Double, green: Double, blue: Double, opacity: Double = 1
+    ) {}
+    public static let clear = Color(red: 0, green: 0, blue: 0)
+    public static let primary = Color(red: 0, green: 0, blue: 0)
+}
+
+extension Color: ShapeStyle, View {
+    public typealias Body = Never
+    public var body: Never { fatalError() }
+}
+
+extension AttributeScopes {
+    public struct SwiftUIAttributes: AttributeScope {
+        public enum FontAttribute: AttributedStringKey {
+            public typealias Value = Font
+            public static let name = "SwiftUI.Font"
+        }
+
+        public enum ForegroundColorAttribute: AttributedStringKey {
+            public typealias Value = Color
+            public static let name = "SwiftUI.ForegroundColor"
+        }
+
+        public enum BackgroundColorAttribute: AttributedStringKey {
+            public typealias Value = Color
+            public static let name = "SwiftUI.BackgroundColor"
+        }
+
+        public enum KerningAttribute: AttributedStringKey {
+            public typealias Value = CGFloat
+            public static let name = "SwiftUI.Kern"
+        }
+
+        public enum BaselineOffsetAttribute: AttributedStringKey {
+            public typealias Value = CGFloat
+            public static let name = "SwiftUI.BaselineOffset"
+        }
+
+        public enum UnderlineStyleAttribute: AttributedStringKey {
+            public typealias Value = Text.LineStyle
+            public static let name = "SwiftUI.UnderlineStyle"
+        }
+
+        public enum StrikethroughStyleAttribute: AttributedStringKey {
+            public typealias Value = Text.LineStyle
+            public static let name = "SwiftUI.StrikethroughStyle"
+        }
+    }
+}
+
+// MARK: State and environment
+
+public protocol DynamicProperty {}
+
+@propertyWrapper public struct State<Value>: DynamicProperty {
+    public init(wrappedValue value: Value) {}
+    public var wrappedValue: Value {
+        get { fatalError() }
+        nonmutating set {}
+    }
+}
+
+extension State: Sendable where Value: Sendable {}
+
+@propertyWrapper public struct Environment<Value>: DynamicProperty {
+    public init(_ keyPath: KeyPath<EnvironmentValues, Value>) {}
+    public var wrappedValue: Value { fatalError() }
+}
+
+extension Environment: Sendable where Value: Sendable {}
+
+public protocol EnvironmentKey {
+    associatedtype Value
+    static var defaultValue: Self.Value { get }
+}
+
+public struct EnvironmentValues {
+    public init() {}
+    public subscript<K>(key: K.Type) -> K.Value where K: EnvironmentKey {
+        get { fatalError() }
+        set {}
+    }
+    public var colorScheme: ColorScheme {
+        get { fatalError() }
+        set {}
+    }
+    public var dynamicTypeSize: DynamicTypeSize {
+        get { fatalError() }
+        set {}
+    }
+}
+
+public enum ColorScheme: CaseIterable, Hashable, Sendable {
+    case light, dark
+}
+
+public enum DynamicTypeSize: Hashable, Comparable, CaseIterable, Sendable {
+    case xSmall, small, medium, large, xLarge, xxLarge, xxxLarge
+    case accessibility1, accessibility2, accessibility3, accessibility4, accessibility5
+}

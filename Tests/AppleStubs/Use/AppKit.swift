@@ -1,0 +1,7 @@
+// Code of an app with AppKit.
+import AppKit
+import NativeMark
+
+@MainActor func environment(of view: NSView) -> StyleSheet.Environment { .init(view.effectiveAppearance) }
+
+@MainActor func textView(of document: Document) -> NSTextView { NativeMarkLabel(document).textView }

@@ -1,0 +1,39 @@
+// Code of an app on any of Apple's platforms. Compiles only if the Apple parts of NativeMark were compiled.
+import AppleFoundation
+import NativeMark
+import SwiftUI
+
+struct Help: View {
+    let document: Document
+
+    var body: some View {
+        VStack {
+            NativeMarkText("Hello *world*")
+            NativeMarkText(document, linkSchemes: ["https", "settings"]) { image in
+                await picture(image.source)
+            }
+            NativeMarkText(localized: "welcome")
+        }
+        .nativeMarkStyle(.default.setting(inline: [.emphasis: [.color(.accent)]]))
+    }
+}
+
+@Sendable private func picture(_ source: String) async -> Image? { nil }
+
+func document() -> [Document] {
+    [Document(localized: "welcome"), Document(localized: "greeting", arguments: ["Ada"])]
+}
+
+func words(_ text: StyledText) -> (AttributedString, NSAttributedString) {
+    (AttributedString(text), NSAttributedString(text, picture: { _ in nil }))
+}
+
+func environment(_ scheme: ColorScheme, _ size: DynamicTypeSize) -> StyleSheet.Environment { .init(scheme, size) }
+
+@MainActor func label(_ document: Document) -> NativeMarkLabel {
+    let label = NativeMarkLabel(document, styleSheet: .default)
+    label.markdown = "Hello *world*"
+    label.linkSchemes = ["https"]
+    label.picture = { _ in nil }
+    return label
+}

@@ -1,0 +1,7 @@
+// Code of an app with UIKit.
+import NativeMark
+import UIKit
+
+@MainActor func environment(of view: UIView) -> StyleSheet.Environment { .init(view.traitCollection) }
+
+@MainActor func textView(of document: Document) -> UITextView { NativeMarkLabel(document) }

@@ -1,0 +1,121 @@
+import TestSupport
+import Testing
+
+@testable import NativeMark
+
+@Suite struct `Links that may be opened` {
+    @Test(arguments: [
+        ("https://example.com/a?b#c", true), ("HTTP://EXAMPLE.COM", true), ("mailto:a@b.c", true),
+        ("settings:audio", false), ("tel:112", false), ("javascript:alert(1)", false), ("", false), ("a/b", false),
+        ("//example.com", false), (" https://example.com", false), ("https", false), (":", false),
+    ])
+    func `have one of the schemes that an app opens`(_ destination: String, _ isOpen: Bool) {
+        let link = StyledText.Link(destination: destination, title: nil)
+        #expect((link.url() != nil) == isOpen)
+    }
+
+    @Test func `may have another scheme if the app says so`() {
+        let link = StyledText.Link(destination: "Settings:audio", title: nil)
+        #expect(link.url(schemes: ["settings"]).map { "\($0)" } == "Settings:audio")
+        #expect(link.url(schemes: []) == nil)
+    }
+}
+
+@Suite struct `Traits of runs beside their blocks` {
+    private func traits(_ markdown: String) -> [StyledText.Traits] {
+        let text = StyledText(Document(markdown))
+        return text.runs.map { text.traits(of: $0) }
+    }
+
+    @Test func `are what the markup says`() {
+        #expect(traits("a*b*`c`~~d~~***e***") == [[], .emphasis, .code, .strikethrough, [.emphasis, .strong]])
+        #expect(traits("a\\\nb") == [[], .lineBreak, []])
+    }
+
+    @Test func `are not what the whole block is`() {
+        #expect(traits("# a **b** *c*") == [[], .emphasis])
+        #expect(traits("```\na\n```") == [[]])
+    }
+}
+
+@Suite struct `Colours where there are no sixteen` {
+    @Test func `are those of xterm, and none for the standard one`() throws {
+        #expect(StyleSheet.Tone.standard.rgb == nil)
+        let own = try #require(StyleSheet.Tone.rgb(0x0A_50C8).rgb)
+        #expect(own == (0x0A, 0x50, 0xC8))
+        let red = try #require(StyleSheet.Tone.ansi(.red).rgb)
+        #expect(red == (0xCD, 0, 0))
+        let white = try #require(StyleSheet.Tone.ansi(.brightWhite).rgb)
+        #expect(white == (0xFF, 0xFF, 0xFF))
+    }
+}
+
+@Suite struct `Pictures that come one by one` {
+    private let text = StyledText(Document("![](a) ![](b) ![](a) ![](c) ![](d) ![](e)"))
+
+    @Test func `each is loaded once, and shown in all its places`() async {
+        let loaded = Guarded<[String]>([])
+        var shown: [Int: String] = [:]
+        await text.loadPictures { image in
+            loaded.withLock { $0.append(image.source) }
+            return image.source == "c" ? nil : image.source.uppercased()
+        } show: { index, picture in
+            #expect(shown[index] == nil)
+            shown[index] = picture
+        }
+        #expect(loaded.withLock { $0.sorted() } == ["a", "b", "c", "d", "e"])
+        #expect(shown == [0: "A", 1: "B", 2: "A", 4: "D", 5: "E"])
+    }
+
+    @Test func `one that is slow keeps no other waiting`() async {
+        let gate = Gate()
+        var shown: [Int] = []
+        await text.loadPictures { image in
+            if image.source == "a" { await gate.pass() }
+            return image.source
+        } show: { index, _ in
+            shown.append(index)
+            // The last of the others opens the gate.
+            if shown.count == 4 { Task { await gate.open() } }
+        }
+        #expect(Set(shown.prefix(4)) == [1, 3, 4, 5])
+        #expect(shown.suffix(2) == [0, 2])
+    }
+
+    @Test func `only so many are loaded at once`() async {
+        let counts = Guarded((now: 0, most: 0))
+        await text.loadPictures(atOnce: 2) { image in
+            counts.withLock {
+                $0.now += 1
+                $0.most = max($0.most, $0.now)
+            }
+            await Task.yield()
+            counts.withLock { $0.now -= 1 }
+            return image.source
+        } show: { _, _ in
+        }
+        #expect(counts.withLock { $0.most } == 2)
+    }
+
+    @Test func `cancelled, no more are begun and none are shown`() async {
+        let gate = Gate()
+        let started = Guarded(0)
+        let text = text
+        let task = Task {
+            var shown = 0
+            await text.loadPictures(atOnce: 2) { image in
+                started.withLock { $0 += 1 }
+                await gate.pass()
+                return image.source
+            } show: { _, _ in
+                shown += 1
+            }
+            return shown
+        }
+        await gate.arrivals(2)
+        task.cancel()
+        await gate.open()
+        #expect(await task.value == 0)
+        #expect(started.withLock { $0 } == 2)
+    }
+}
