@@ -97,6 +97,7 @@ import Testing
         #expect(html("a|b\n-|-|-") == "<p>a|b\n-|-|-</p>\n")
         #expect(html("a|b|c\n-|-") == "<p>a|b|c\n-|-</p>\n")
         #expect(html("> a|b\n-|-") == "<blockquote>\n<p>a|b\n-|-</p>\n</blockquote>\n")
+        #expect(html("> a\nb|c\n> -|-") == "<blockquote>\n<p>a\nb|c\n-|-</p>\n</blockquote>\n")
         #expect(html("> a\nb|c\n-|-") == "<blockquote>\n<p>a\nb|c\n-|-</p>\n</blockquote>\n")
         #expect(html("|a|\n|-|\n|`\\|`\\||") == table(["a"], [["<code>|</code>|"]]))
         #expect(html("a|b\n-|-\n> c") == table(["a", "b"]) + "<blockquote>\n<p>c</p>\n</blockquote>\n")

@@ -101,6 +101,14 @@ struct HostileDocumentTests {
         #expect(Double(steps[1]) <= 2.2 * Double(steps[0]), "\(name): \(steps)")
     }
 
+    @Test func `a line is looked at once for a thematic break, not once for each item in it`() {
+        func steps(_ marker: String) -> Int {
+            DocumentParser.parseCounting(String(repeating: marker + " ", count: 1_000) + "a", options: .init()).steps
+        }
+        // Of plus signs there are none.
+        #expect(steps("*") <= 2 * steps("+"))
+    }
+
     @Test(arguments: table.indices) func `the document is not much larger than the text`(index: Int) {
         let (name, make) = Self.table[index]
         let source = make(2_000)
