@@ -11,8 +11,9 @@
 /// A document is a value: copies share one immutable storage, and cost a reference. Parsing takes time and memory linear
 /// in the length of the text, whatever the text. Nothing here recurses, so a deeply nested text needs no deep stack.
 ///
-/// To be equal, two documents have the same source, byte for byte, and the same options. Comparing and hashing are
-/// linear in the length of the source, but for copies of one document, which are equal at once.
+/// To be equal, two documents have the same source, byte for byte, and the same options; blocks of a ``DocumentStream`` also the
+/// same definitions behind their references. Comparing and hashing are linear in the length of the source, but for copies of one
+/// document, which are equal at once.
 ///
 /// What a text can make of itself is limited: containers nest 100 deep, and emphasis, links and pictures as deep (the markup
 /// of deeper ones is left out or stays text); references add no more than the text is long, or 100 kB; the cells that rows of
@@ -25,6 +26,10 @@ public struct Document: Sendable {
     /// Parses a text. Blocks the calling thread for as long as that takes: some tens of milliseconds for a megabyte.
     public init(_ markdown: String, options: Options = .init()) {
         storage = DocumentParser.parse(markdown, options: options)
+    }
+
+    init(storage: DocumentStorage) {
+        self.storage = storage
     }
 
     /// The text as it was given.
@@ -42,7 +47,8 @@ extension Document: Hashable {
     public static func == (left: Self, right: Self) -> Bool {
         if left.storage === right.storage { return true }
         // Not by ==, to which a letter with an accent equals the letter and the accent: source ranges would differ.
-        return left.options == right.options && left.source.utf8.elementsEqual(right.source.utf8)
+        return left.options == right.options && left.storage.uses == right.storage.uses
+            && left.source.utf8.elementsEqual(right.source.utf8)
     }
 
     /// Hashes source and options.

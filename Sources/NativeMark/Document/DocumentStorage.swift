@@ -12,10 +12,12 @@ final class DocumentStorage: Sendable {
     let map: SourceMap
     let strings: [String]
     let alignments: [Document.Alignment]
+    /// What it looks different for, of a text that it is a part of.
+    let uses: [DocumentContext.Use]
 
     init(
         source: String, options: Document.Options, nodes: [NodeRecord], bytes: [UInt8], map: SourceMap,
-        strings: [String], alignments: [Document.Alignment]
+        strings: [String], alignments: [Document.Alignment], uses: [DocumentContext.Use] = []
     ) {
         self.source = source
         self.options = options
@@ -24,6 +26,7 @@ final class DocumentStorage: Sendable {
         self.map = map
         self.strings = strings
         self.alignments = alignments
+        self.uses = uses
     }
 
     func kind(of id: Int) -> Document.Kind {

@@ -55,6 +55,7 @@ extension BlockParser {
         guard LinkDestination.isHarmless(destination) else { return nil }
         if builder.references[label] == nil {
             let title = title.flatMap { $0.isEmpty ? nil : $0 }
+            regions?.definitions.append((label, .init(destination: destination, title: title)))
             builder.references[label] = .init(
                 destination: builder.add(destination), title: title.map { builder.add($0) } ?? -1,
                 size: destination.utf8.count + (title?.utf8.count ?? 0))

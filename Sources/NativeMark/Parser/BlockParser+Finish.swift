@@ -74,8 +74,10 @@ extension BlockParser {
     }
 
     private mutating func finishFootnote(_ block: OpenBlock) {
-        let label = Labels.folded(builder.strings[Int(builder.nodes[Int(block.node)].value)])
+        let written = builder.strings[Int(builder.nodes[Int(block.node)].value)]
+        let label = Labels.folded(written)
         if builder.footnotes[label] == nil {
+            regions?.footnotes.append((label, .init(label: written, number: 0)))
             builder.footnotes[label] = .init(node: block.node, leaves: footnoteStart..<builder.leaves.count)
         }
         builder.footnoteDefinitions.append((block.node, footnoteStart..<builder.leaves.count))

@@ -66,15 +66,16 @@ extension BlockParser {
     }
 
     mutating func addContainer(_ tag: NodeTag) {
-        beginChild()
+        beginChild(at: nonspace)
         let node = builder.append(
             NodeRecord(tag, start: nonspace, end: nonspace + 1), to: open[open.count - 1].node)
         open.append(OpenBlock(node: node, tag: tag))
     }
 
     /// Notes that something begins in the innermost container, which makes a list loose if a blank line is before it.
-    mutating func beginChild() {
+    mutating func beginChild(at start: Int) {
         let index = open.count - 1
+        if index == 0, regions != nil { beginRegion(at: start) }
         if open[index].hadChild, blankLine == lineNumber - 1, index >= blankDepth {
             if open[index].tag == .item {
                 builder.nodes[Int(open[index - 1].node)].flag = false
@@ -86,7 +87,7 @@ extension BlockParser {
     }
 
     mutating func beginLeaf(_ tag: NodeTag, at start: Int) {
-        beginChild()
+        beginChild(at: start)
         let node = builder.append(NodeRecord(tag, start: start, end: lineEnd), to: open[open.count - 1].node)
         var block = OpenBlock(node: node, tag: tag)
         block.contentStart = builder.content.count
@@ -206,7 +207,7 @@ extension BlockParser {
             return false
         }
         closeForNew(matched)
-        beginChild()
+        beginChild(at: nonspace)
         _ = builder.append(NodeRecord(.thematicBreak, start: nonspace, end: last), to: open[open.count - 1].node)
         return true
     }

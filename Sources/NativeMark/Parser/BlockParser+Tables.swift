@@ -1,8 +1,5 @@
 /// Tables (GFM 4.10), read as markdown-it does.
 extension BlockParser {
-    /// Cells that rows lack are added, which must not make a short text long.
-    private var maximalAutocompletedCells: Int { max(0x10000, source.count) }
-
     /// Whether the line is the one of dashes, and the line before a header of as many cells. Then the table begins.
     ///
     /// The header is the last line of the paragraph that is open, or a heading: `# | a` is one until dashes follow.
@@ -21,7 +18,7 @@ extension BlockParser {
         guard cells == columns.count, cells > 0 else { return false }
 
         if open[index].tag == .paragraph { takeLastLine(of: index) } else { takeHeading() }
-        beginChild()
+        beginChild(at: headerStart)
         var table = NodeRecord(.table, start: headerStart, end: lineEnd)
         table.value = Int32(builder.alignments.count)
         table.extra = Int32(columns.count)

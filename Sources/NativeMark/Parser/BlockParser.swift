@@ -7,7 +7,7 @@ struct BlockParser {
     /// How many containers may be open. Deeper markers are text.
     static let maximalDepth = 100
 
-    let source: UnsafeBufferPointer<UInt8>
+    var source: UnsafeBufferPointer<UInt8>
     let options: Document.Options
     var builder: DocumentBuilder
     var open: [OpenBlock] = []
@@ -33,10 +33,14 @@ struct BlockParser {
     var thematicBreakFailure = 0
     /// Where the leaves of the footnote begin that is open.
     var footnoteStart = -1
+    /// Cells that rows lack are added, which must not make a short text long.
     var autocompletedCells = 0
+    var maximalAutocompletedCells: Int
     /// The last heading with number signs, and its line.
     var heading: Int32 = -1
     var headingLine = -2
+    /// If the text arrives piece by piece: what is there of it.
+    var regions: RegionScan?
 
     struct OpenBlock {
         var node: Int32
@@ -64,12 +68,18 @@ struct BlockParser {
         self.source = source
         self.options = options
         builder = DocumentBuilder(length: source.count)
+        maximalAutocompletedCells = max(0x10000, source.count)
         open.append(OpenBlock(node: 0, tag: .document))
     }
 
     mutating func parse() {
-        var position = 0
-        let count = source.count
+        parseLines(from: 0, to: source.count)
+        close(downTo: 0)
+    }
+
+    /// Parses lines from the beginning of one to the end of one.
+    mutating func parseLines(from start: Int, to count: Int) {
+        var position = start
         while position < count {
             var end = position
             while end < count, source[end] != 0x0A, source[end] != 0x0D { end &+= 1 }
@@ -81,7 +91,6 @@ struct BlockParser {
             lineNumber += 1
             builder.steps &+= end - lineStart + 1
         }
-        close(downTo: 0)
     }
 
     // MARK: One line

@@ -20,9 +20,31 @@ enum DocumentParser {
             return blocks.builder
         }
         InlinePhase.run(on: &builder, options: options)
-        let storage = DocumentStorage(
+        return (storage(source, options, builder), builder.steps)
+    }
+
+    /// Parses a part of a longer text, and gives also what its references may not add any more; see ``DocumentStream``.
+    static func parse(
+        part source: String, options: Document.Options, context: DocumentContext
+    ) -> (storage: DocumentStorage, expansion: Int, steps: Int) {
+        var source = source
+        source.makeContiguousUTF8()
+        var builder = source.withUTF8 { bytes in
+            var blocks = BlockParser(source: bytes, options: options)
+            blocks.autocompletedCells = context.autocompletedCells
+            blocks.maximalAutocompletedCells = context.maximalAutocompletedCells
+            blocks.parse()
+            return blocks.builder
+        }
+        let result = InlinePhase.run(on: &builder, options: options, context: context)
+        return (storage(source, options, builder, uses: result.uses), result.expansion, builder.steps)
+    }
+
+    private static func storage(
+        _ source: String, _ options: Document.Options, _ builder: DocumentBuilder, uses: [DocumentContext.Use] = []
+    ) -> DocumentStorage {
+        DocumentStorage(
             source: source, options: options, nodes: builder.nodes, bytes: builder.content, map: builder.map,
-            strings: builder.strings, alignments: builder.alignments)
-        return (storage, builder.steps)
+            strings: builder.strings, alignments: builder.alignments, uses: uses)
     }
 }

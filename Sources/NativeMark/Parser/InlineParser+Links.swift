@@ -85,7 +85,7 @@ extension InlineParser {
     // MARK: By reference
 
     private mutating func referenceLink(of opener: Bracket, closer: Int) -> Target? {
-        guard !builder.references.isEmpty else { return nil }
+        guard hasReferences else { return nil }
         var label = opener.position..<closer
         var end = closer + 1
         var isFull = false
@@ -107,7 +107,7 @@ extension InlineParser {
         let key = Labels.folded(
             String(
                 decoding: UnsafeBufferPointer(rebasing: bytes[label.lowerBound + 1..<label.upperBound]), as: UTF8.self))
-        guard let reference = builder.references[key], reference.size <= expansionLeft else { return nil }
+        guard let reference = reference(key), reference.size <= expansionLeft else { return nil }
         expansionLeft -= reference.size
         return Target(destination: reference.destination, title: reference.title, end: end)
     }
@@ -115,17 +115,12 @@ extension InlineParser {
     // MARK: Footnotes
 
     private mutating func makeFootnoteReference(of opener: Bracket, closer: Int) -> Bool {
-        guard !builder.footnotes.isEmpty, opener.position + 2 < closer, bytes[opener.position + 1] == 0x5E,
+        guard hasFootnotes, opener.position + 2 < closer, bytes[opener.position + 1] == 0x5E,
             Footnotes.endOfLabel(in: bytes, from: opener.position, to: closer + 1) == closer
         else { return false }
         let key = Labels.folded(
             String(decoding: UnsafeBufferPointer(rebasing: bytes[opener.position + 2..<closer]), as: UTF8.self))
-        guard var footnote = builder.footnotes[key] else { return false }
-        if footnote.number == 0 {
-            usedFootnotes.append(footnote)
-            footnote.number = Int32(usedFootnotes.count)
-            builder.footnotes[key] = footnote
-        }
+        guard let footnote = useFootnote(key) else { return false }
         // Whatever was read between the brackets is a label, and no text.
         flushText(to: closer)
         var node = builder.nodes[Int(opener.node)].next
@@ -137,7 +132,7 @@ extension InlineParser {
         forgetDelimiters(from: opener.delimiterCount)
         builder.detach(opener.node)
         var record = NodeRecord(.footnoteReference, start: opener.position, end: closer + 1)
-        record.value = builder.nodes[Int(footnote.node)].value
+        record.value = footnote.label
         record.extra = footnote.number
         _ = builder.append(record, to: leaf)
         textStart = position

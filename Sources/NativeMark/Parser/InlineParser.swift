@@ -39,6 +39,14 @@ struct InlineParser {
     /// What references may still add, in bytes.
     var expansionLeft: Int
     var usedFootnotes: [DocumentBuilder.Footnote] = []
+    /// If the text is a part of a longer one: what stands in the rest of it, and what of that was used.
+    let context: DocumentContext?
+    var uses: [DocumentContext.Use] = []
+    /// The references of the context that have a number in the strings.
+    var adopted: [[UInt8]: DocumentBuilder.Reference] = [:]
+    /// The footnotes of the context that were referred to here, and how many of them for the first time.
+    var footnotesOfContext: [[UInt8]: (label: Int32, number: Int32)] = [:]
+    var newFootnotes = 0
 
     /// Where a host name is, the dot before its last one, and its last underscore.
     struct Host {
@@ -74,11 +82,12 @@ struct InlineParser {
         var hasBracketAfter = false
     }
 
-    init(taking builder: inout DocumentBuilder, options: Document.Options) {
+    init(taking builder: inout DocumentBuilder, options: Document.Options, context: DocumentContext?) {
         self.builder = DocumentBuilder(length: 0)
         self.options = options
         let length = Int(builder.nodes[0].end)
-        expansionLeft = max(100_000, length)
+        self.context = context
+        expansionLeft = context.map { $0.expansionLeft + length } ?? max(100_000, length)
         special = .allocate(capacity: 256)
         special.initialize(repeating: false, count: 256)
         for byte in "\n\\`&<[]!*_".utf8 { special[Int(byte)] = true }

@@ -1,15 +1,21 @@
 /// The second phase: the content of paragraphs, headings and cells, and which footnotes are there.
 enum InlinePhase {
-    static func run(on builder: inout DocumentBuilder, options: Document.Options) {
-        var parser = InlineParser(taking: &builder, options: options)
+    /// Gives what of the context was used, and what references may not add any more.
+    @discardableResult
+    static func run(
+        on builder: inout DocumentBuilder, options: Document.Options, context: DocumentContext? = nil
+    ) -> (uses: [DocumentContext.Use], expansion: Int) {
+        var parser = InlineParser(taking: &builder, options: options, context: context)
         let content = parser.builder.content
         content.withUnsafeBufferPointer { bytes in
             parser.bytes = bytes
             parser.parseLeaves()
         }
+        let result = (parser.uses, parser.expansionLeft)
         parser.deallocate()
         swap(&builder, &parser.builder)
         builder.content += parser.extra
+        return result
     }
 }
 
@@ -18,12 +24,24 @@ extension InlineParser {
     /// to more of them. A footnote that nothing refers to goes.
     mutating func parseLeaves() {
         var next = 0
+        let isBodyWanted = context?.footnotesInOrder == nil
         for definition in builder.footnoteDefinitions {
-            for leaf in next..<max(next, definition.leaves.lowerBound) { parse(leaf: builder.leaves[leaf]) }
+            if isBodyWanted {
+                for leaf in next..<max(next, definition.leaves.lowerBound) { parse(leaf: builder.leaves[leaf]) }
+            }
             next = max(next, definition.leaves.upperBound)
             builder.detach(definition.node)
         }
-        for leaf in next..<builder.leaves.count { parse(leaf: builder.leaves[leaf]) }
+        if isBodyWanted {
+            for leaf in next..<builder.leaves.count { parse(leaf: builder.leaves[leaf]) }
+        }
+        if let order = context?.footnotesInOrder {
+            builder.nodes[0].firstChild = -1
+            builder.nodes[0].lastChild = -1
+            for label in order { _ = useFootnote(label) }
+        } else if context != nil {
+            return
+        }
 
         var number = 0
         while number < usedFootnotes.count {
