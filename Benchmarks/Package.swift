@@ -67,6 +67,13 @@ let package = Package(
         .target(name: "RawLoops"),
         // Beside the executable: the small program that starts children whose memory is measured.
         .executableTarget(name: "ChildUsage"),
-    ],
+    ]
+        // And the one whose memory is measured beside cmark.
+        + (withAll
+            ? [
+                .executableTarget(
+                    name: "MarkdownToHTML", dependencies: [.product(name: "NativeMark", package: "sluice")],
+                    swiftSettings: settings)
+            ] : []),
     swiftLanguageModes: [.v6]
 )

@@ -31,9 +31,15 @@ struct DocumentBuilder {
         var number: Int32 = 0
     }
 
+    /// Nothing yet, not even a root.
+    init() {
+        nodes = []
+    }
+
     init(length: Int) {
         nodes = []
-        nodes.reserveCapacity(16 + length / 24)
+        // Short texts have more nodes than that as often as not, and would grow twice.
+        nodes.reserveCapacity(16 + length / (length < 4_096 ? 8 : 24))
         content.reserveCapacity(length + 16)
         nodes.append(NodeRecord(.document, start: 0, end: length))
     }

@@ -83,7 +83,7 @@ struct InlineParser {
     }
 
     init(taking builder: inout DocumentBuilder, options: Document.Options, context: DocumentContext?) {
-        self.builder = DocumentBuilder(length: 0)
+        self.builder = DocumentBuilder()
         self.options = options
         let length = Int(builder.nodes[0].end)
         self.context = context

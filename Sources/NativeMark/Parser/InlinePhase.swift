@@ -14,7 +14,7 @@ enum InlinePhase {
         let result = (parser.uses, parser.expansionLeft)
         parser.deallocate()
         swap(&builder, &parser.builder)
-        builder.content += parser.extra
+        if !parser.extra.isEmpty { builder.content += parser.extra }
         return result
     }
 }

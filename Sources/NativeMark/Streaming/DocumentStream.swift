@@ -36,8 +36,9 @@ public struct DocumentStream: Sendable {
     var regions: [Region] = []
     /// That of the text behind these, if it was asked for.
     var tail: Document?
-    /// Whether that text may refer to a footnote.
+    /// Whether that text may refer to a footnote, as far as it was looked at.
     private var tailMayRefer = false
+    private var tailLookedAt = 0
     var context = DocumentContext()
     /// Who gets a link when the label is defined.
     var waiting: [[UInt8]: [Int]] = [:]
@@ -94,7 +95,7 @@ public struct DocumentStream: Sendable {
             if lines < source.count { parser.parse(beginningOfLine: lines..<source.count, of: $0) }
         }
         parsed = lines
-        return change(from: first, added: before)
+        return change(from: first)
     }
 
     /// There is no more text: what the last block defines counts now.
@@ -112,20 +113,23 @@ public struct DocumentStream: Sendable {
             parser.finish(source: $0)
         }
         parsed = source.count
-        return change(from: first, added: source.count)
+        return change(from: first)
     }
 
     /// Where the last line ends that is complete. A carriage return at the very end may be half of a line break.
     private func completeLines(from start: Int) -> Int {
-        var end = bytes.count
-        if end > parsed, bytes[end - 1] == 0x0D { end -= 1 }
         // What follows a carriage return that was at the end makes its line complete.
         let first = max(parsed, start - 1)
-        while end > first, bytes[end - 1] != 0x0A, bytes[end - 1] != 0x0D { end -= 1 }
-        return end > first ? end : parsed
+        let parsed = parsed
+        return bytes.withUnsafeBufferPointer { bytes in
+            var end = bytes.count
+            if end > parsed, bytes[end - 1] == 0x0D { end -= 1 }
+            while end > first, bytes[end - 1] != 0x0A, bytes[end - 1] != 0x0D { end -= 1 }
+            return end > first ? end : parsed
+        }
     }
 
-    private mutating func change(from first: Int, added: Int) -> Change {
+    private mutating func change(from first: Int) -> Change {
         var earlier: [Int] = []
         var hasNewFootnotes = false
         if let found = parser.regions, !found.complete.isEmpty || !found.definitions.isEmpty || !found.footnotes.isEmpty
@@ -135,21 +139,22 @@ public struct DocumentStream: Sendable {
             parser.regions?.footnotes.removeAll(keepingCapacity: true)
             earlier = take(found, before: first)
             hasNewFootnotes = !found.footnotes.isEmpty || !found.complete.isEmpty
-            if !found.complete.isEmpty { tailMayRefer = mayRefer(from: tailStart) }
+            if !found.complete.isEmpty { (tailMayRefer, tailLookedAt) = (false, tailStart) }
         }
-        tailMayRefer = tailMayRefer || mayRefer(from: max(tailStart, added - 1))
-        let footnotes = !context.footnotes.isEmpty && (hasNewFootnotes || tailMayRefer || !earlier.isEmpty)
+        let footnotes =
+            !context.footnotes.isEmpty && (hasNewFootnotes || !earlier.isEmpty || lookForReferences())
         if footnotes { footnoteDocument = nil }
         return Change(blocks: first..<count, earlier: earlier, footnotes: footnotes)
     }
 
-    private func mayRefer(from start: Int) -> Bool {
-        var index = start + 1
-        while index < bytes.count {
-            if bytes[index] == 0x5E, bytes[index - 1] == 0x5B { return true }
+    private mutating func lookForReferences() -> Bool {
+        var index = max(tailLookedAt, tailStart + 1)
+        while !tailMayRefer, index < bytes.count {
+            tailMayRefer = bytes[index] == 0x5E && bytes[index - 1] == 0x5B
             index += 1
         }
-        return false
+        tailLookedAt = index
+        return tailMayRefer
     }
 
     /// Where the block begins that may still get text.

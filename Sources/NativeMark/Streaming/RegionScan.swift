@@ -109,6 +109,7 @@ extension BlockParser {
     private mutating func findLabels(of region: inout RegionScan.Region) {
         builder.steps &+= builder.content.count
         builder.content.withUnsafeBufferPointer { bytes in
+            guard bytes.contains(0x5B) else { return }
             for leaf in builder.leaves {
                 var index = Int(builder.nodes[Int(leaf)].value)
                 let limit = index + Int(builder.nodes[Int(leaf)].extra)

@@ -1,7 +1,7 @@
 import Foundation
 import NativeMark
 
-/// Parsing and rendering beside cmark, and styled text beside what Foundation does at best.
+/// Parsing and rendering beside cmark, in pieces beside at once, and styled text beside what Foundation does at best.
 enum MarkdownRows {
     static var all: [Row] {
         [
@@ -12,8 +12,9 @@ enum MarkdownRows {
                 paragraphs($0.count(20_000_000, quick: 5_000_000), isPlain: false)
             },
             html("1 MB of this project's documentation", isComparable: false) { _ in try documentation() },
+            memory,
             attributed,
-        ]
+        ] + stream
     }
 
     // MARK: HTML
@@ -86,7 +87,7 @@ enum MarkdownRows {
     // MARK: Texts
 
     /// Paragraphs of sixty words, the same in each run.
-    private static func paragraphs(_ size: Int, isPlain: Bool) -> String {
+    static func paragraphs(_ size: Int, isPlain: Bool) -> String {
         let words = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliett"]
         var state: UInt64 = 1
         var text = ""

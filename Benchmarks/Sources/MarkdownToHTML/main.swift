@@ -1,0 +1,23 @@
+// Reads a Markdown file and writes its HTML, as `cmark` does: a process of its own, whose memory can be told.
+import NativeMark
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+guard CommandLine.arguments.count == 2, let file = fopen(CommandLine.arguments[1], "rb") else {
+    print("usage: MarkdownToHTML FILE")
+    exit(64)
+}
+fseek(file, 0, SEEK_END)
+let size = ftell(file)
+rewind(file)
+let markdown = String(unsafeUninitializedCapacity: size) { fread($0.baseAddress, 1, size, file) }
+fclose(file)
+var html = HTMLRenderer().render(Document(markdown, options: .commonMark))
+let written = html.withUTF8 { fwrite($0.baseAddress, 1, $0.count, stdout) }
+exit(written == html.utf8.count && fflush(stdout) == 0 ? 0 : 1)
