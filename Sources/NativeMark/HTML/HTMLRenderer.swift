@@ -8,8 +8,14 @@
 ///
 /// Linear in the size of the document, without recursion.
 public struct HTMLRenderer: Sendable, Hashable {
+    /// Whether pictures are elements. If not, their descriptions stand in their places, and whoever shows the result loads
+    /// nothing.
+    public var images: Bool
+
     /// A renderer.
-    public init() {}
+    public init(images: Bool = true) {
+        self.images = images
+    }
 
     /// The document as a fragment of HTML, without `<html>` and `<body>`.
     public func render(_ document: Document) -> String {
@@ -17,7 +23,7 @@ public struct HTMLRenderer: Sendable, Hashable {
     }
 
     package func bytes(of document: Document) -> [UInt8] {
-        var writer = HTMLWriter(storage: document.storage)
+        var writer = HTMLWriter(storage: document.storage, images: images)
         writer.write()
         return writer.output
     }

@@ -1,6 +1,8 @@
 /// The walk of ``HTMLRenderer``.
 struct HTMLWriter {
     let storage: DocumentStorage
+    /// Whether pictures are elements, or their descriptions alone.
+    let images: Bool
     var output: [UInt8] = []
     /// In the description of a picture there is only text.
     private var imageDepth = 0
@@ -8,8 +10,9 @@ struct HTMLWriter {
     /// How often each footnote was referred to.
     private var footnoteReferences: [Int32: Int] = [:]
 
-    init(storage: DocumentStorage) {
+    init(storage: DocumentStorage, images: Bool) {
         self.storage = storage
+        self.images = images
         output.reserveCapacity(storage.bytes.count + storage.bytes.count / 4 + 64)
     }
 
@@ -50,10 +53,11 @@ struct HTMLWriter {
             writeTitle(node)
             write("\">")
         case .image:
+            imageDepth = 1
+            guard images else { return }
             write("<img src=\"")
             writeEscaped(storage.string(node.value) ?? "")
             write("\" alt=\"")
-            imageDepth = 1
         case .document: break
         case .blockQuote: block("<blockquote>\n")
         case .list: enterList(node)
@@ -150,7 +154,7 @@ struct HTMLWriter {
         switch node.tag {
         case .image:
             imageDepth += isEnter ? 1 : -1
-            if imageDepth == 0 {
+            if imageDepth == 0, images {
                 writeTitle(node)
                 write("\" />")
             }

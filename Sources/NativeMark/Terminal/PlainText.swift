@@ -13,8 +13,10 @@ public struct PlainText: Sendable, Hashable {
     /// - Parameters:
     ///   - text: A styled document.
     ///   - width: The columns of a line; `nil` ends lines only where the document does.
-    public init(_ text: StyledText, width: Int? = nil) {
-        var renderer = TerminalRenderer(width: width ?? Self.unlimited)
+    ///   - imageSources: Whether the description of a picture is followed by where it is.
+    public init(_ text: StyledText, width: Int? = nil, imageSources: Bool = true) {
+        var renderer = TerminalRenderer(
+            width: width ?? Self.unlimited, images: imageSources ? .none : .alternativeText)
         renderer.isPlain = true
         renderer.isUnlimited = width == nil
         string = renderer.render(text)

@@ -47,16 +47,6 @@ public struct TerminalRenderer: Sendable, Hashable {
         self.images = images
     }
 
-    /// How pictures are shown.
-    public enum Images: Sendable, Hashable, CaseIterable {
-        /// Alternative text, and where the picture is.
-        case none
-        /// The protocol of kitty, for PNG.
-        case kitty
-        /// The protocol of iTerm2, for whatever the terminal can decode.
-        case iTerm2
-    }
-
     /// What happens to lines of code that are too long.
     public enum LongCode: Sendable, Hashable, CaseIterable {
         /// They end with `…`.
@@ -65,29 +55,12 @@ public struct TerminalRenderer: Sendable, Hashable {
         case wrap
     }
 
-    /// A picture that was loaded, for ``render(_:picture:)``.
-    public struct Picture: Sendable, Hashable {
-        /// The bytes of the file.
-        public var bytes: [UInt8]
-        /// The columns that it is to take, less where there is less room.
-        public var columns: Int
-        /// The rows that it is to take.
-        public var rows: Int
-
-        /// A picture and its place.
-        public init(bytes: [UInt8], columns: Int, rows: Int) {
-            self.bytes = bytes
-            self.columns = columns
-            self.rows = rows
-        }
-    }
-
     /// The text as lines for the terminal, without a line feed at the end.
     ///
     /// - Parameters:
     ///   - text: A styled document.
     ///   - picture: Gives the pictures that are there already. Called for each image that stands alone in its paragraph, if
-    ///     ``images`` is not `none`; for all others the alternative text is shown.
+    ///     ``images`` is a protocol; for all others the alternative text is shown.
     public func render(_ text: StyledText, picture: ((StyledText.Image) -> Picture?)? = nil) -> String {
         var layout = TerminalLayout(text: text, renderer: self, picture: picture)
         return layout.render()

@@ -7,7 +7,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// `sluice show`: reads, renders and writes, or hands over to a pager.
+/// `sluice show`: reads, renders and writes, or hands over to a pager; then come the pictures.
 struct ShowRun {
     let options: ShowCommand
     let console: Console
@@ -22,10 +22,16 @@ struct ShowRun {
         // The style first: a mistake in it is told before standard input is waited for.
         let style = try await self.style()
         let text = try await Self.read(options.file, limit: Self.largestDocument)
-        let shown = render(text, style)
+        let screen = screen(text, style)
+        let shown = screen?.text ?? render(text, style)
+        // A pager passes no pictures on.
         if let pager = pager(for: shown), await pager.show(shown) { return .success }
         await console.write(shown, to: .output)
-        return .success
+        guard let screen, let size = console.outputSize() else { return .success }
+        return await ShowPictures(
+            document: options.file, fetches: options.remoteImages, images: console.outputImages, cell: size.cell,
+            console: console
+        ).run(screen)
     }
 
     // MARK: Reading
@@ -54,15 +60,34 @@ struct ShowRun {
     private func render(_ markdown: String, _ style: StyleSheet) -> String {
         let document = Document(markdown)
         switch options.format {
-        case .html: return HTMLRenderer().render(document)
-        case .text: return ended(PlainText(StyledText(document), width: width).string)
+        case .html: return HTMLRenderer(images: !options.noImages).render(document)
+        case .text:
+            return ended(PlainText(StyledText(document), width: width, imageSources: !options.noImages).string)
         case .terminal:
-            let environment = StyleSheet.Environment(appearance: options.background == .dark ? .dark : .light)
-            // Terminals that know all colours know OSC 8.
-            let renderer = TerminalRenderer(
-                width: width, color: console.outputColor, hyperlinks: console.outputColor == .full)
-            return ended(renderer.render(StyledText(document, style: style, environment: environment)))
+            return ended(renderer(options.noImages ? .alternativeText : .none).render(styled(document, style)))
         }
+    }
+
+    /// The document with what it takes to show pictures in it; nil where there are none to be shown.
+    private func screen(_ markdown: String, _ style: StyleSheet) -> PictureScreen? {
+        guard options.format == .terminal, !options.noImages, console.outputImages != .none,
+            let size = console.outputSize()
+        else { return nil }
+        // Names are shared with all that ever showed pictures on this terminal.
+        return PictureScreen(
+            text: styled(Document(markdown), style), renderer: renderer(console.outputImages), size: size,
+            firstID: .random(in: 1 << 24...1 << 31))
+    }
+
+    private func styled(_ document: Document, _ style: StyleSheet) -> StyledText {
+        let environment = StyleSheet.Environment(appearance: options.background == .dark ? .dark : .light)
+        return StyledText(document, style: style, environment: environment)
+    }
+
+    private func renderer(_ images: TerminalRenderer.Images) -> TerminalRenderer {
+        // Terminals that know all colours know OSC 8.
+        TerminalRenderer(
+            width: width, color: console.outputColor, hyperlinks: console.outputColor == .full, images: images)
     }
 
     private func ended(_ text: String) -> String { text.isEmpty ? "" : text + "\n" }

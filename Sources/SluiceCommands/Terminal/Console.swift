@@ -2,9 +2,9 @@ package import NativeMark
 import SluiceFiles
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+package import FoundationEssentials
 #else
-import Foundation
+package import Foundation
 #endif
 
 /// Where a command writes, and what it may assume about it.
@@ -21,11 +21,21 @@ package struct Console: Sendable {
     package struct Size: Sendable, Hashable {
         package var columns: Int
         package var rows: Int
+        package var cell: CellSize
 
-        package init(columns: Int, rows: Int) {
+        package init(columns: Int, rows: Int, cell: CellSize = CellSize()) {
             self.columns = columns
             self.rows = rows
+            self.cell = cell
         }
+    }
+
+    /// The pixels of one character of a terminal; the defaults are for those that do not tell.
+    package struct CellSize: Sendable, Hashable {
+        package var width = 8
+        package var height = 16
+
+        package init() {}
     }
 
     /// Whether the error stream is a terminal that understands cursor movements.
@@ -38,8 +48,14 @@ package struct Console: Sendable {
     package var outputSize: @Sendable () -> Size? = { nil }
     /// The colours of the output.
     package var outputColor = TerminalRenderer.Color.none
+    /// The pictures that the output can show.
+    package var outputImages = TerminalRenderer.Images.none
     /// Shows what is longer than the output's screen.
     package var pager: Pager?
+    /// Where to keep what was fetched and can be fetched again; nil if there is no place for it.
+    package var cacheFolder: URL?
+    /// Keeps what is typed off the screen until the result is called; nil if nothing is typed on it.
+    package var silenceInput: @Sendable () -> (@Sendable () -> Void)? = { nil }
     private let sink: @Sendable (String, Stream) async -> Void
 
     /// A console that hands what is written to `sink`.
@@ -99,13 +115,24 @@ extension Console {
                 let name = stream == .output ? "standard output" : "standard error"
                 try? await files.write(Data(text.utf8), toDescriptor: stream.rawValue, name: name)
             })
+        console.cacheFolder = cacheFolder(environment: environment)
         let output = Stream.output.rawValue
         if ProcessTerminal.isTerminal(output) {
             console.outputSize = { ProcessTerminal.size(of: output) ?? Size(columns: 80, rows: 24) }
             console.outputColor = .detect(environment: environment, isTerminal: true)
+            console.outputImages = .detect(environment: environment, isTerminal: true)
+            console.silenceInput = { ProcessTerminal.silence(0) }
             console.pager = environment["TERM"] == "dumb" ? nil : Pager(environment: environment)
             console.pager?.takesInterrupts = true
         }
         return console
+    }
+
+    /// The folder `sluice` in `XDG_CACHE_HOME`, or else in `.cache` at home (XDG Base Directory Specification: a relative path is
+    /// as good as none).
+    static func cacheFolder(environment: [String: String]) -> URL? {
+        let caches = environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.cache" : nil }
+        return (caches ?? home).map { URL(filePath: $0 + "/sluice", directoryHint: .isDirectory) }
     }
 }

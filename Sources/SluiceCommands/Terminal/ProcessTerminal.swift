@@ -17,7 +17,30 @@ package enum ProcessTerminal {
     static func size(of descriptor: Int32) -> Console.Size? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
-        return Console.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
+        var cell = Console.CellSize()
+        // Many terminals leave these at zero.
+        if size.ws_xpixel >= size.ws_col, size.ws_ypixel >= size.ws_row {
+            cell.width = Int(size.ws_xpixel / size.ws_col)
+            cell.height = Int(size.ws_ypixel / size.ws_row)
+        }
+        return Console.Size(columns: Int(size.ws_col), rows: Int(size.ws_row), cell: cell)
+    }
+
+    /// Stops the terminal behind a descriptor from showing what is typed, until what is returned is called (termios(3)); nil if
+    /// there is none, or it is somebody else's now: changing it in the background would stop the process (tcgetpgrp(3)).
+    static func silence(_ descriptor: Int32) -> (@Sendable () -> Void)? {
+        var before = termios()
+        guard tcgetpgrp(descriptor) == getpgrp(), tcgetattr(descriptor, &before) == 0 else { return nil }
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        guard tcsetattr(descriptor, TCSANOW, &silent) == 0 else { return nil }
+        let flags = before.c_lflag
+        return {
+            var now = termios()
+            guard tcgetattr(descriptor, &now) == 0 else { return }
+            now.c_lflag = flags
+            tcsetattr(descriptor, TCSANOW, &now)
+        }
     }
 
     /// Makes a write to a pipe without a reader fail with EPIPE instead of ending the process (signal(7)).
@@ -124,8 +147,13 @@ package enum ProcessTerminal {
 
     /// Shows the cursor again, with the last write of the process.
     static func restore(_ descriptor: Int32) {
-        let sequence = Array(TerminalSequence.showCursor.utf8)
-        _ = write(descriptor, sequence, sequence.count)
+        emit(TerminalSequence.showCursor, to: descriptor)
+    }
+
+    /// Writes a short text at once, with one of the last writes of the process.
+    static func emit(_ text: String, to descriptor: Int32) {
+        let bytes = Array(text.utf8)
+        _ = write(descriptor, bytes, bytes.count)
     }
 }
 

@@ -119,27 +119,6 @@ import Testing
         #expect(TerminalRenderer(width: 40, images: .kitty).render(text) { _ in nil } == plain)
         #expect(TerminalRenderer(width: 40, images: .iTerm2).render(text) == plain)
     }
-
-    @Test func `by kitty's protocol keep their rows free`() {
-        let output = TerminalRenderer(width: 40, images: .kitty).render(text) { $0.source == "c" ? picture : nil }
-        #expect(output == "a\n\u{1B}_Ga=T,f=100,q=2,C=1,c=4,r=3,m=0;AQID\u{1B}\\\n\n\nd e <f>")
-    }
-
-    @Test func `by iTerm2's protocol are one sequence, no wider than the line`() {
-        let output = TerminalRenderer(width: 3, images: .iTerm2).render(text) { $0.source == "c" ? picture : nil }
-        #expect(
-            output.split(separator: "\n")[1]
-                == "\u{1B}]1337;File=inline=1;size=3;width=3;height=3;preserveAspectRatio=1:AQID\u{7}")
-    }
-
-    @Test func `that are large go in pieces of 4,096 bytes`() {
-        let large = TerminalRenderer.Picture(bytes: [UInt8](repeating: 0, count: 6_000), columns: 4, rows: 1)
-        let output = TerminalRenderer(width: 40, images: .kitty).render(text) { $0.source == "c" ? large : nil }
-        let pieces = output.split(separator: "\u{1B}_G").dropFirst().map { $0.split(separator: "\u{1B}\\")[0] }
-
-        #expect(pieces.map { $0.split(separator: ";")[1].utf8.count } == [4_096, 3_904])
-        #expect(pieces[0].hasPrefix("a=T,f=100,q=2,C=1,c=4,r=1,m=1;") && pieces[1].hasPrefix("m=0;"))
-    }
 }
 
 @Suite struct `Colours that a terminal has` {

@@ -16,7 +16,9 @@ extension TerminalLayout {
             said += shown
             guard !renderer.hyperlinks else { continue }
             let plain = InlineText.Look(style: block.style.text, link: nil)
-            if let image = run.image { result.append(target(text.images[image].source, unlessIn: shown), plain) }
+            if let image = run.image, renderer.images != .alternativeText {
+                result.append(target(text.images[image].source, unlessIn: shown), plain)
+            }
             let isLast = index + 1 == runs.endIndex || runs[index + 1].link != run.link
             if isLast, let link = run.link {
                 result.append(target(text.links[link].destination, unlessIn: said), plain)
@@ -33,6 +35,7 @@ extension TerminalLayout {
         if let link = run.link {
             return .init(target: LinkTarget.encoded(text.links[link].destination), number: link)
         }
+        guard renderer.images != .alternativeText else { return nil }
         // The numbers of images follow those of links.
         return run.image.map {
             .init(target: LinkTarget.encoded(text.images[$0].source), number: text.links.count + $0)

@@ -6,44 +6,49 @@ import Foundation
 
 extension TerminalLayout {
     /// Shows a picture on lines of its own. Returns false if there is none, or the terminal can show none.
+    ///
+    /// It takes as many lines as it has rows, whatever a terminal does with the cursor behind a picture: its place is kept
+    /// free first, by going down (IND, which scrolls where it must and keeps the column) and up again, and the cursor is put
+    /// back behind it (DECSC, DECRC: nothing scrolls in between). The cells below the picture are skipped, not overwritten.
     mutating func show(_ image: StyledText.Image) -> Bool {
-        guard renderer.images != .none, let picture = picture?(image), !picture.bytes.isEmpty else { return false }
+        guard renderer.images.isProtocol, let picture = picture?(image), !picture.bytes.isEmpty else { return false }
         let columns = min(max(picture.columns, 1), top.width)
         let rows = min(max(picture.rows, 1), 1_000)
         let data = Data(picture.bytes).base64EncodedString()
-        switch renderer.images {
-        case .none: break
-        case .kitty:
-            line([sequence(Self.kitty(data, columns: columns, rows: rows))])
-            // The cursor stays (C=1): the lines below the first are ours to go down.
-            for _ in 1..<rows { line([]) }
-        case .iTerm2:
-            line([
-                sequence(
-                    "\u{1B}]1337;File=inline=1;size=\(picture.bytes.count);width=\(columns);height=\(rows);"
-                        + "preserveAspectRatio=1:\(data)\u{7}")
-            ])
-        }
+        let command =
+            renderer.images == .kitty
+            ? Self.kitty(data, id: picture.id, columns: columns, rows: rows)
+            : Self.iTerm2(data, size: picture.bytes.count, columns: columns, rows: rows)
+        let down = String(repeating: "\u{1B}D", count: rows)
+        let room = sequence("\u{1B}[\(columns)C", width: columns)
+        line([sequence("\(down)\u{1B}[\(rows)A\u{1B}7\(command)\u{1B}8"), room])
+        for _ in 1..<rows { line([room]) }
         return true
     }
 
-    /// A control of ours, which takes no columns of the line.
-    private func sequence(_ control: String) -> Segment {
-        Segment(control, .init(style: filling(nil), link: nil), width: 0)
+    /// A control of ours. It leaves the columns that it takes as they are.
+    private func sequence(_ control: String, width: Int = 0) -> Segment {
+        Segment(control, .init(style: filling(nil), link: nil), width: width)
     }
 
     /// The commands of the kitty graphics protocol: a PNG (f=100) to show at once (a=T) in so many cells, without answers
-    /// (q=2), in pieces of 4,096 bytes.
-    private static func kitty(_ data: String, columns: Int, rows: Int) -> String {
+    /// (q=2) and without moving the cursor (C=1), in pieces of 4,096 bytes.
+    private static func kitty(_ data: String, id: UInt32?, columns: Int, rows: Int) -> String {
         var result = ""
         var rest = data.utf8[...]
-        var control = "a=T,f=100,q=2,C=1,c=\(columns),r=\(rows),"
+        let name = id.map { "i=\($0)," } ?? ""
+        var control = "a=T,f=100,\(name)q=2,C=1,c=\(columns),r=\(rows),"
         while !rest.isEmpty {
             let piece = rest.prefix(4_096)
             rest = rest.dropFirst(piece.count)
             result += "\u{1B}_G\(control)m=\(rest.isEmpty ? 0 : 1);\(Substring(piece))\u{1B}\\"
-            control = ""
+            control = "q=2,"
         }
         return result
+    }
+
+    /// The command of iTerm2's protocol: a file to show (inline=1), as large as fits in so many cells.
+    private static func iTerm2(_ data: String, size: Int, columns: Int, rows: Int) -> String {
+        "\u{1B}]1337;File=inline=1;size=\(size);width=\(columns);height=\(rows);preserveAspectRatio=1:\(data)\u{7}"
     }
 }

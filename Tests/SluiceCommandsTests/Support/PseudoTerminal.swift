@@ -1,0 +1,81 @@
+import Foundation
+import SluiceCommands
+import SluiceConcurrency
+import SluiceFiles
+import Synchronization
+
+/// A terminal without a screen (pty(7)), and what a program writes on it.
+final class PseudoTerminal: Sendable {
+    private let master: CInt
+    private let slave: CInt
+    private let text = Mutex("")
+
+    /// - Parameter cell: The pixels of a character, as the terminal tells them.
+    init(columns: Int, rows: Int, cell: (width: Int, height: Int)) throws {
+        #if os(Linux)
+        // What posix_openpt(3), unlockpt(3) and ptsname(3), which Swift does not see, are made of (ioctl_tty(2)).
+        master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        var (isLocked, number): (CInt, CInt) = (0, 0)
+        let (unlock, tell) = (UInt(0x4004_5431), UInt(0x8004_5430))
+        guard master >= 0, ioctl(master, unlock, &isLocked) == 0, ioctl(master, tell, &number) == 0 else {
+            throw POSIXError(.ENOTTY)
+        }
+        slave = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+        #else
+        master = posix_openpt(O_RDWR | O_NOCTTY)
+        guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else {
+            throw POSIXError(.ENOTTY)
+        }
+        slave = open(name, O_RDWR | O_NOCTTY)
+        #endif
+        guard slave >= 0 else { throw POSIXError(.ENOTTY) }
+        for descriptor in [master, slave] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        var size = winsize(
+            ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: UInt16(columns * cell.width),
+            ws_ypixel: UInt16(rows * cell.height))
+        guard ioctl(slave, UInt(TIOCSWINSZ), &size) == 0 else { throw POSIXError(.ENOTTY) }
+    }
+
+    /// What was written so far.
+    var output: String { text.withLock { $0 } }
+
+    /// Runs a program with its standard input and output here, and returns how it ended and what it wrote to standard error.
+    ///
+    /// - Parameter watching: Called with the process as long as it runs.
+    func run(
+        _ program: URL, _ arguments: [String], environment: [String: String],
+        watching: @escaping @Sendable (Int32) async -> Void = { _ in }
+    ) async throws -> (status: Int32, error: String) {
+        let process = Process()
+        process.executableURL = program
+        process.arguments = arguments
+        process.environment = environment
+        process.standardInput = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
+        process.standardOutput = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
+        let errors = Pipe()
+        process.standardError = errors
+        let (ended, end) = Condition.makeCondition()
+        process.terminationHandler = { _ in end.signal() }
+        try process.run()
+        close(slave)
+        async let watch: Void = watching(process.processIdentifier)
+        // It ends with EIO when the last program has gone.
+        do {
+            for try await chunk in FileIO.shared.chunks(ofDescriptor: master, name: "terminal") {
+                text.withLock { $0 += String(decoding: chunk, as: UTF8.self) }
+            }
+        } catch {}
+        await ended.wait()
+        await watch
+        close(master)
+        let error = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return (process.terminationStatus, error)
+    }
+
+    /// The program that was built with these tests.
+    static var program: URL? {
+        let folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
+        let program = folder.appending(path: "sluice")
+        return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil
+    }
+}
