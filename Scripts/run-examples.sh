@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds and runs the examples, each a package of its own. They share the root's build folder, so that what both need is
-# built once.
+# Builds and runs the examples, each a package of its own: all, or those that are named (Scripts/run-examples.sh Localized). They
+# share the root's build folder, so that what both need is built once; EXAMPLES_SCRATCH is another folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-for example in Examples/*/; do
-    echo "--- $example"
-    swift run --package-path "$example" --scratch-path .build
+(($#)) || set -- $(cd Examples && echo */)
+for example; do
+    echo "--- Examples/${example%/}"
+    swift run --package-path "Examples/${example%/}" --scratch-path "${EXAMPLES_SCRATCH:-.build}"
 done
