@@ -19,5 +19,13 @@ rewind(file)
 let markdown = String(unsafeUninitializedCapacity: size) { fread($0.baseAddress, 1, size, file) }
 fclose(file)
 var html = HTMLRenderer().render(Document(markdown, options: .commonMark))
-let written = html.withUTF8 { fwrite($0.baseAddress, 1, $0.count, stdout) }
-exit(written == html.utf8.count && fflush(stdout) == 0 ? 0 : 1)
+let isWritten = html.withUTF8 { bytes in
+    var rest = UnsafeRawBufferPointer(bytes)[...]
+    while !rest.isEmpty {
+        let count = write(STDOUT_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count <= 0 { return false }
+        rest = rest.dropFirst(count)
+    }
+    return true
+}
+exit(isWritten ? 0 : 1)
