@@ -67,4 +67,29 @@ struct `sluice show on a terminal` {
         #expect(screen.text.contains("end") && screen.text.last == "prompt" && screen.unknown == [])
         #expect(terminal.output.hasSuffix("\u{1B}[0m"))
     }
+
+    @Test func `that is interrupted shows no description without its picture`() async throws {
+        // Given two pictures: one has no room in the text and waits for the end, which the other holds up
+        let held = Gate()
+        let terminal = try PseudoTerminal(columns: 50, rows: 14, cell: (10, 20))
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            try await Data(TestPicture.png(100, 600)).asyncWrite(to: folder.appending(path: "high.png"))
+            try await Data(TestPicture.png(10, 20)).asyncWrite(to: folder.appending(path: "low.png"))
+            try await LoopbackOrigin.serve { _ in
+                await held.pass()
+                return OriginResponse()
+            } during: { origin in
+                let markdown = "![high](high.png)\n\na\n\nb\n\nc\n\n![low](low.png)\n\n![one](\(origin.url("/a.png")))"
+                let ended = try await run(markdown, ["--remote-images"], on: terminal, in: folder) { process in
+                    await held.arrivals(1)
+                    // Files are drawn in the order in which they come; with the lower one, the higher has come or not.
+                    while !terminal.output.contains("\u{1B}_Ga=T") { await Task.yield() }
+                    kill(process, SIGINT)
+                }
+                #expect(ended.status == 7 && ended.error.contains("interrupted"), "\(ended.error)")
+                await held.open()
+            }
+        }
+        #expect(terminal.output.split(separator: "high").count <= 2)
+    }
 }

@@ -99,6 +99,17 @@ private func withFolder<Result: Sendable>(
         }
     }
 
+    @Test func `are named in one line however long their addresses are`() async throws {
+        let long = String(repeating: "x", count: 100_000)
+        try await withFolder { folder in
+            for source in ["data:image/png;base64,\(long)", long, "/\(long)"] {
+                let shown = try await ShownPictures.run("![one](\(source))", in: folder)
+                #expect(shown.status == .success && shown.error.hasPrefix("sluice: the picture could not be shown: "))
+                #expect(shown.error.utf8.count < 600 && shown.error.contains("…"), "\(shown.error.prefix(700))")
+            }
+        }
+    }
+
     @Test func `that are no PNG are not for kitty's protocol`() async throws {
         try await withFolder { folder in
             let files = ["a.jpg": TestPicture.jpeg(80, 32), "b.gif": TestPicture.gif(8, 16)]

@@ -121,7 +121,7 @@ extension Console {
             console.outputSize = { ProcessTerminal.size(of: output) ?? Size(columns: 80, rows: 24) }
             console.outputColor = .detect(environment: environment, isTerminal: true)
             console.outputImages = .detect(environment: environment, isTerminal: true)
-            console.silenceInput = { ProcessTerminal.silence(0) }
+            console.silenceInput = { ProcessTerminal.silence(output) }
             console.pager = environment["TERM"] == "dumb" ? nil : Pager(environment: environment)
             console.pager?.takesInterrupts = true
         }

@@ -63,6 +63,9 @@ struct PictureScreen {
         (min(renderer.width, size.columns), max(size.rows - 4, 1))
     }
 
+    /// How many pictures are there and wait for the end.
+    var waiting: Int { below.count }
+
     // MARK: What is written
 
     /// What shows these pictures, if anything does already.

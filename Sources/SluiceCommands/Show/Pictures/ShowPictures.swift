@@ -25,6 +25,8 @@ struct ShowPictures: Sendable {
     private struct Outcome: Sendable {
         var failures: [Int: String] = [:]
         var missing: Set<Int>
+        /// Those that were there and had their turn no more.
+        var waiting = 0
     }
 
     /// Returns when the last picture is shown or has failed. What failed is told in one line, and is no failure of the command.
@@ -47,7 +49,7 @@ struct ShowPictures: Sendable {
         if wasInterrupted { await console.write(PictureOutput.closing, to: .output) }
         restore?()
 
-        let missing = outcome.failures.count + outcome.missing.count
+        let missing = outcome.failures.count + outcome.missing.count + outcome.waiting
         if wasInterrupted, missing > 0 {
             await console.report("interrupted; \(missing) of \(wanted.count) pictures are not shown")
             return .interrupted
@@ -55,7 +57,9 @@ struct ShowPictures: Sendable {
         if let first = outcome.failures.min(by: { $0.key < $1.key })?.value {
             let one = "the picture could not be shown: "
             let many = "\(missing) of \(wanted.count) pictures could not be shown; the first: "
-            await console.report((wanted.count == 1 ? one : many) + first)
+            // An address may be as long as the document.
+            let short = TerminalText.truncated(TerminalText.sanitized(first), toWidth: 500, at: .middle)
+            await console.report((wanted.count == 1 ? one : many) + short)
         }
         return .success
     }
@@ -83,9 +87,14 @@ struct ShowPictures: Sendable {
                     }
                 }
                 await console.write(PictureOutput(screen.add(pictures, on: console.outputSize())))
+                if Task.isCancelled { outcome.waiting = pictures.count }
             }
         }
-        await console.write(PictureOutput(screen.end()))
+        if Task.isCancelled {
+            outcome.waiting = max(outcome.waiting, screen.waiting)
+        } else {
+            await console.write(PictureOutput(screen.end()))
+        }
         return outcome
     }
 
