@@ -117,6 +117,18 @@ import Testing
             "a box", "a", block: [.paragraph: [.border(.init(color: .primary))]], "┌────────┐\n│a       │\n└────────┘",
             width: 10),
         Row(
+            "a box around blocks, with room between these only", "> a\n>\n> b\n\nc",
+            block: [
+                .blockQuote: [.border(.init(color: .primary))],
+                .paragraph: [.spacingBefore(.em(1)), .spacingAfter(.em(1))],
+            ], "┌────────┐\n│a       │\n│        │\n│b       │\n└────────┘\n\nc", width: 10),
+        Row(
+            "a padded box around blocks with room", "> - a\n\nc",
+            block: [
+                .blockQuote: [.padding(.init(top: .em(1), bottom: .em(1))), .background(.ansi(.blue))],
+                .item: [.spacingBefore(.em(1)), .spacingAfter(.em(2))],
+            ], "⎋44m    ⎋0m\n⎋44m• a ⎋0m\n⎋44m    ⎋0m\n\n\nc", width: 4),
+        Row(
             "a line below", "# a", block: [.headings: [.border(.init(edges: [.bottom], color: .primary))]],
             "a\n──────────", width: 10),
         Row(

@@ -3,8 +3,9 @@ extension TerminalLayout {
     mutating func begin(_ index: Int) {
         let block = text.blocks[index]
         let style = block.style
-        space(rows(style.spacingBefore))
         let outer = top
+        // Room is between blocks: the first one in a box has none above it.
+        if outer.boxStart != lineCount { space(rows(style.spacingBefore)) }
         let border = block.isTable ? nil : style.border
         if let border { horizontal(border, isTop: true, of: block) }
 
@@ -24,8 +25,12 @@ extension TerminalLayout {
         }
         frame.borderBelow = border
         frame.paddingBelow = rows(style.padding.bottom)
+        frame.boxStart = outer.boxStart
         push(frame)
         for _ in 0..<rows(style.padding.top) { emptyLine() }
+        if border?.edges.contains(.top) == true || rows(style.padding.top) > 0 {
+            frames[frames.count - 1].boxStart = lineCount
+        }
     }
 
     /// The columns that text shall have at least: what takes them away from it is left out.

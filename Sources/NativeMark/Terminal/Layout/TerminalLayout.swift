@@ -35,6 +35,8 @@ struct TerminalLayout {
         /// What comes below the last line: rows of padding, and whether there is a line.
         var paddingBelow = 0
         var borderBelow: ResolvedBlockStyle.Border?
+        /// How many lines there were behind the upper border and padding of the innermost box that it is in.
+        var boxStart = -1
     }
 
     init(
@@ -141,11 +143,14 @@ struct TerminalLayout {
         let block = text.blocks[frame.block]
         // An item without anything in it still has a marker.
         if case .item = block.kind, frame.lineCount == lineCount { line([]) }
+        // Room is between blocks: what the last one in a box has below it comes below the box.
+        let due = pendingSpace
+        if frame.paddingBelow > 0 || frame.borderBelow?.edges.contains(.bottom) == true { pendingSpace = 0 }
         for _ in 0..<frame.paddingBelow { emptyLine() }
         frames.removeLast()
         lowestFrame = min(lowestFrame, frames.count - 1)
         if let border = frame.borderBelow { horizontal(border, isTop: false, of: block) }
-        space(rows(block.style.spacingAfter))
+        space(max(due, rows(block.style.spacingAfter)))
     }
 
     // MARK: Lengths
