@@ -73,13 +73,13 @@ struct `sluice show on a terminal` {
         let held = Gate()
         let terminal = try PseudoTerminal(columns: 50, rows: 14, cell: (10, 20))
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            try await Data(TestPicture.png(100, 600)).asyncWrite(to: folder.appending(path: "high.png"))
+            try await Data(TestPicture.png(100, 600)).asyncWrite(to: folder.appending(path: "tall.png"))
             try await Data(TestPicture.png(10, 20)).asyncWrite(to: folder.appending(path: "low.png"))
             try await LoopbackOrigin.serve { _ in
                 await held.pass()
                 return OriginResponse()
             } during: { origin in
-                let markdown = "![high](high.png)\n\na\n\nb\n\nc\n\n![low](low.png)\n\n![one](\(origin.url("/a.png")))"
+                let markdown = "![high](tall.png)\n\na\n\nb\n\nc\n\n![low](low.png)\n\n![one](\(origin.url("/a.png")))"
                 let ended = try await run(markdown, ["--remote-images"], on: terminal, in: folder) { process in
                     await held.arrivals(1)
                     // Files are drawn in the order in which they come; with the lower one, the higher has come or not.
