@@ -113,6 +113,16 @@ import Testing
                 == stream.blocks.map { Array(text.utf8).firstRange(of: Array($0.document.source.utf8))?.lowerBound })
     }
 
+    @Test(arguments: ["# a | b\n|-|-|\n| c | d |\n", "a | b\n-|-\nc | d\n", "x\na | b\n-|-\n\ne"])
+    func `makes a table of what looked like a heading or a paragraph`(text: String) {
+        var stream = DocumentStream()
+        for scalar in text.unicodeScalars {
+            stream.append(String(scalar))
+            #expect(stream.blocks.map(\.html).joined() == html(stream.source))
+        }
+        #expect(html(text).contains("<table>"))
+    }
+
     @Test func `is a value`() {
         var one = DocumentStream()
         one.append("a [x]\n\nb")
@@ -148,9 +158,11 @@ import Testing
         #expect(links.count == 5)
     }
 
-    @Test func `shares the limit of added cells between blocks`() {
-        let table = "|" + String(repeating: "a|", count: 2_000) + "\n|" + String(repeating: "-|", count: 2_000) + "\n"
-        let text = String(repeating: table + String(repeating: "|a|\n", count: 20) + "\n", count: 4)
+    @Test(arguments: ["", "> "]) func `shares the limit of added cells between blocks`(quote: String) {
+        let header = quote + "|" + String(repeating: "a|", count: 2_000) + "\n"
+        let dashes = quote + "|" + String(repeating: "-|", count: 2_000) + "\n"
+        let text = String(
+            repeating: header + dashes + String(repeating: quote + "|a|\n", count: 20) + "\n", count: 4)
         var stream = DocumentStream()
         stream.append(text)
         stream.finish()

@@ -11,6 +11,7 @@ import Testing
         ("footnotes that wait", { size in lines(size / 10) { "[^\($0)]" } + lines(size / 10) { "[^\($0)]: a" } }),
         ("footnotes in reverse", { size in lines(size) { "[^\($0)]" } + lines(size) { "[^\(size - $0)]: a" } }),
         ("escaped brackets", { String(repeating: "[\\[", count: $0) + String(repeating: "\\[\\]", count: $0) }),
+        ("escaped brackets of a label", { String(repeating: "\\[", count: $0) + "]" }),
         ("a long line", { String(repeating: "a ", count: $0) }),
         ("a long list", { String(repeating: "- a\n", count: $0) }),
         ("a long quote", { String(repeating: "> a\n", count: $0) }),
@@ -52,6 +53,8 @@ import Testing
         #expect(nodes <= 0x10000 + 4 * source.utf8.count, "\(name)")
         let size = stream.blocks.reduce(0) { $0 + HTMLRenderer().render($1.document).utf8.count }
         #expect(size <= 40 * source.utf8.count + 2_000_000, "\(name)")
+        // What is kept of labels that wait.
+        #expect(stream.waiting.keys.reduce(0) { $0 + $1.count } <= source.utf8.count, "\(name)")
     }
 
     @Test func `many blocks with one reference add no more than one document with as many`() {
