@@ -1,5 +1,6 @@
-import NativeMark
 import Testing
+
+@testable import NativeMark
 
 @Suite struct `Controls in a document` {
     /// What somebody might want to send to a terminal, as Markdown has it.
@@ -65,6 +66,13 @@ import Testing
         #expect(linked.hasPrefix("\u{1B}]8;id=0;http://b/%1B"))
         #expect(linked.contains("%C2%9C") && linked.contains("%E2%80%AE"))
         #expect(plain.hasPrefix("a <http://b/"))
+    }
+
+    /// The parser percent-encodes what is not ASCII in a target. Whoever else makes one does not have to.
+    @Test(arguments: ["a\u{1B}]0;t\u{7}b", "\u{9B}31m", "a\u{202E}b", "a\nb\u{85}"])
+    func `are none in targets that no parser has seen`(target: String) {
+        check(LinkTarget.visible(target).replacing("\n", with: "\u{7}"), "a visible target")
+        #expect(LinkTarget.encoded(target).utf8.allSatisfy { (0x21..<0x7F).contains($0) })
     }
 
     /// Nothing is left of the output but our own sequences, line feeds and harmless text.
