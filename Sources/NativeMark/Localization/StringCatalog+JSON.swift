@@ -113,19 +113,9 @@ extension StringCatalogError {
                     type == String.self ? "Write a string" : "Write { … } with names and values"
                 )
             case .dataCorrupted(let context):
-                (
-                    context.codingPath,
-                    "is not valid JSON: "
-                        + Self.sentence(context.underlyingError.map { "\($0)" } ?? context.debugDescription),
-                    "Look for a missing comma, quote or bracket"
-                )
+                (context.codingPath, context.whyNotJSON, "Look for a missing comma, quote or bracket")
             @unknown default: ([], "cannot be read: \(error)", "Check that it is JSON")
             }
-        self.init(
-            keyPath: found.path.map(\.stringValue).joined(separator: "."), problem: found.problem, remedy: found.remedy)
-    }
-
-    private static func sentence(_ text: String) -> String {
-        text.hasSuffix(".") ? String(text.dropLast()) : text
+        self.init(keyPath: found.path.joined, problem: found.problem, remedy: found.remedy)
     }
 }

@@ -68,9 +68,12 @@ struct BlockParser {
         self.source = source
         self.options = options
         builder = DocumentBuilder(length: source.count)
-        maximalAutocompletedCells = max(0x10000, source.count)
+        maximalAutocompletedCells = Self.maximalAutocompletedCells(ofLength: source.count)
         open.append(OpenBlock(node: 0, tag: .document))
     }
+
+    /// How many cells a text of so many bytes may gain.
+    static func maximalAutocompletedCells(ofLength length: Int) -> Int { max(0x10000, length) }
 
     mutating func parse() {
         parseLines(from: 0, to: source.count)

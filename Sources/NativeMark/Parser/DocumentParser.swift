@@ -32,7 +32,7 @@ enum DocumentParser {
         var builder = source.withUTF8 { bytes in
             var blocks = BlockParser(source: bytes, options: options)
             blocks.autocompletedCells = context.autocompletedCells
-            blocks.maximalAutocompletedCells = context.maximalAutocompletedCells
+            blocks.maximalAutocompletedCells = BlockParser.maximalAutocompletedCells(ofLength: context.length)
             blocks.parse()
             return blocks.builder
         }

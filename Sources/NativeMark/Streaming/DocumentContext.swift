@@ -32,8 +32,8 @@ struct DocumentContext: Sendable {
     var footnotesInOrder: [[UInt8]]?
     /// What references may add to all parts together beyond their own length, in bytes.
     var expansionLeft = 100_000
+    /// The length of the whole, in bytes.
+    var length = 0
     /// How many cells were added to rows before.
     var autocompletedCells = 0
-    /// How many may be in all.
-    var maximalAutocompletedCells = 0x10000
 }

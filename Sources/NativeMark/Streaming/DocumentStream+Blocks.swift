@@ -28,8 +28,8 @@ extension DocumentStream {
         numberFootnotes(upTo: index)
         guard index < regions.count else {
             let document =
-                self.tail ?? parse(tailStart..<bytes.count, cells: parser.regions?.autocompletedCells ?? 0).document
-            self.tail = document
+                tail ?? parse(tailStart..<bytes.count, cells: parser.regions?.autocompletedCells ?? 0).document
+            tail = document
             return Block(id: index, document: document, start: tailStart, isComplete: false)
         }
         return Block(
@@ -73,7 +73,7 @@ extension DocumentStream {
         let source = bytes.withUnsafeBufferPointer { String(decoding: $0[range], as: UTF8.self) }
         var context = context
         context.autocompletedCells = cells
-        context.maximalAutocompletedCells = max(0x10000, bytes.count)
+        context.length = bytes.count
         let result = DocumentParser.parse(part: source, options: options, context: context)
         steps &+= result.steps
         return (Document(storage: result.storage), max(0, context.expansionLeft - result.expansion))

@@ -54,7 +54,7 @@ extension DocumentStream {
         guard !order.isEmpty else { return nil }
         var context = context
         context.footnotesInOrder = order
-        context.maximalAutocompletedCells = max(0x10000, bytes.count)
+        context.length = bytes.count
         // A line across ends whatever the part before has left open. Each but the last ends with a line.
         let source = regions.filter(\.definesFootnotes).map { String(decoding: bytes[$0.range], as: UTF8.self) }
             .joined(separator: "***\n")

@@ -6,7 +6,7 @@
 ///         for index in change.blocks { show(stream.block(at: index)) }     // New, or not as before.
 ///         for index in change.earlier { show(stream.block(at: index)) }    // A link that is one now.
 ///     }
-///     let change = stream.finish()
+///     let change = stream.finish()                                         // As above.
 ///
 /// The text falls into ``Block``s: paragraphs, headings, whole lists and so on, as they follow each other in the document. What arrives
 /// changes the last one, or adds more behind it; a block before that only looks different when a link or footnote is defined later
@@ -131,18 +131,18 @@ public struct DocumentStream: Sendable {
 
     private mutating func change(from first: Int) -> Change {
         var earlier: [Int] = []
-        var hasNewFootnotes = false
+        var mayRenumber = false
         if let found = parser.regions, !found.complete.isEmpty || !found.definitions.isEmpty || !found.footnotes.isEmpty
         {
             parser.regions?.complete.removeAll(keepingCapacity: true)
             parser.regions?.definitions.removeAll(keepingCapacity: true)
             parser.regions?.footnotes.removeAll(keepingCapacity: true)
             earlier = take(found, before: first)
-            hasNewFootnotes = !found.footnotes.isEmpty || !found.complete.isEmpty
+            mayRenumber = !found.footnotes.isEmpty || !found.complete.isEmpty
             if !found.complete.isEmpty { (tailMayRefer, tailLookedAt) = (false, tailStart) }
         }
         let footnotes =
-            !context.footnotes.isEmpty && (hasNewFootnotes || !earlier.isEmpty || lookForReferences())
+            !context.footnotes.isEmpty && (mayRenumber || !earlier.isEmpty || lookForReferences())
         if footnotes { footnoteDocument = nil }
         return Change(blocks: first..<count, earlier: earlier, footnotes: footnotes)
     }

@@ -33,7 +33,7 @@ extension BlockParser {
     /// Parses lines that are complete, of a text that is there so far.
     mutating func parse(lines: Range<Int>, of source: UnsafeBufferPointer<UInt8>) {
         self.source = source
-        maximalAutocompletedCells = max(0x10000, source.count)
+        maximalAutocompletedCells = Self.maximalAutocompletedCells(ofLength: source.count)
         parseLines(from: lines.lowerBound, to: lines.upperBound)
         self.source = UnsafeBufferPointer(start: nil, count: 0)
     }

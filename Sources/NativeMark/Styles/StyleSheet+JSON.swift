@@ -115,10 +115,9 @@ extension StyleSheetError {
                 context
             @unknown default: nil
             }
-        let detail = context?.underlyingError.map { "\($0)" } ?? context?.debugDescription ?? "\(error)"
         self.init(
             at: context?.codingPath ?? [],
-            "is not valid JSON: \(detail.hasSuffix(".") ? String(detail.dropLast()) : detail)",
+            context?.whyNotJSON ?? "cannot be read: \(error)",
             remedy: "Look for a missing comma, quote or bracket")
     }
 }

@@ -23,9 +23,7 @@ public struct StyleSheetError: Error, Sendable, Hashable {
     }
 
     init(at path: [any CodingKey], _ problem: String, remedy: String) {
-        let keys = path.map { key in key.intValue.map { "[\($0)]" } ?? key.stringValue }
-        let joined = keys.reduce("") { $1.hasPrefix("[") || $0.isEmpty ? $0 + $1 : $0 + "." + $1 }
-        self.init(keyPath: joined, problem: problem, remedy: remedy)
+        self.init(keyPath: path.joined, problem: problem, remedy: remedy)
     }
 }
 

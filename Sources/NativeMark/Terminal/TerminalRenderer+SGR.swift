@@ -43,10 +43,6 @@ extension TerminalRenderer {
     }
 }
 
-extension StyleSheet.ANSI {
-    var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
-}
-
 /// A colour with distances to others.
 private struct RGB {
     var red: Int
@@ -73,11 +69,7 @@ private struct RGB {
 
     /// By the values that xterm gives the sixteen.
     var nearestOf16: Int {
-        let colors = [
-            0x000000, 0xCD0000, 0x00CD00, 0xCDCD00, 0x0000EE, 0xCD00CD, 0x00CDCD, 0xE5E5E5, 0x7F7F7F, 0xFF0000,
-            0x00FF00,
-            0xFFFF00, 0x5C5CFF, 0xFF00FF, 0x00FFFF, 0xFFFFFF,
-        ].map { RGB(red: $0 >> 16, green: $0 >> 8 & 0xFF, blue: $0 & 0xFF) }
+        let colors = StyleSheet.ANSI.xterm.map { RGB(red: $0 >> 16, green: $0 >> 8 & 0xFF, blue: $0 & 0xFF) }
         return colors.indices.min { distance(to: colors[$0]) < distance(to: colors[$1]) } ?? 7
     }
 }

@@ -3,53 +3,6 @@ import Testing
 
 @testable import NativeMark
 
-@Suite struct `Links that may be opened` {
-    @Test(arguments: [
-        ("https://example.com/a?b#c", true), ("HTTP://EXAMPLE.COM", true), ("mailto:a@b.c", true),
-        ("settings:audio", false), ("tel:112", false), ("javascript:alert(1)", false), ("", false), ("a/b", false),
-        ("//example.com", false), (" https://example.com", false), ("https", false), (":", false),
-    ])
-    func `have one of the schemes that an app opens`(_ destination: String, _ isOpen: Bool) {
-        let link = StyledText.Link(destination: destination, title: nil)
-        #expect((link.url() != nil) == isOpen)
-    }
-
-    @Test func `may have another scheme if the app says so`() {
-        let link = StyledText.Link(destination: "Settings:audio", title: nil)
-        #expect(link.url(schemes: ["settings"]).map { "\($0)" } == "Settings:audio")
-        #expect(link.url(schemes: []) == nil)
-    }
-}
-
-@Suite struct `Traits of runs beside their blocks` {
-    private func traits(_ markdown: String) -> [StyledText.Traits] {
-        let text = StyledText(Document(markdown))
-        return text.runs.map { text.traits(of: $0) }
-    }
-
-    @Test func `are what the markup says`() {
-        #expect(traits("a*b*`c`~~d~~***e***") == [[], .emphasis, .code, .strikethrough, [.emphasis, .strong]])
-        #expect(traits("a\\\nb") == [[], .lineBreak, []])
-    }
-
-    @Test func `are not what the whole block is`() {
-        #expect(traits("# a **b** *c*") == [[], .emphasis])
-        #expect(traits("```\na\n```") == [[]])
-    }
-}
-
-@Suite struct `Colours where there are no sixteen` {
-    @Test func `are those of xterm, and none for the standard one`() throws {
-        #expect(StyleSheet.Tone.standard.rgb == nil)
-        let own = try #require(StyleSheet.Tone.rgb(0x0A_50C8).rgb)
-        #expect(own == (0x0A, 0x50, 0xC8))
-        let red = try #require(StyleSheet.Tone.ansi(.red).rgb)
-        #expect(red == (0xCD, 0, 0))
-        let white = try #require(StyleSheet.Tone.ansi(.brightWhite).rgb)
-        #expect(white == (0xFF, 0xFF, 0xFF))
-    }
-}
-
 @Suite struct `Pictures that come one by one` {
     private let text = StyledText(Document("![](a) ![](b) ![](a) ![](c) ![](d) ![](e)"))
 
