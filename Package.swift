@@ -96,7 +96,7 @@ let targets: [Target] = [
     .executableTarget(
         name: "FileWorker", dependencies: ["SluiceFiles"], path: "Tests/FileWorker", swiftSettings: settings),
     .executableTarget(name: "CallDenial", path: "Tests/CallDenial"),
-    // Renders many documents in one process: see Scripts/check-commonmark.py and Scripts/fuzz-markdown.py.
+    // Renders many documents in one process: see Scripts/checks/commonmark.py and Scripts/checks/markdown-fuzz.py.
     .executableTarget(
         name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker", swiftSettings: settings),
     .testTarget(

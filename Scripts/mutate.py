@@ -2,6 +2,7 @@
 """Puts bugs into SluiceConcurrency, SluiceFiles and NativeMark, one after the other, and sees whether their tests find each.
 
     Scripts/mutate.py                           # all of Tests/Mutations: half a minute to two minutes for each
+    Scripts/mutate.py --sample 60               # that many of them, others each day (--seed: those of another day)
     Scripts/mutate.py --filter Limiter          # those whose file or description has it
     Scripts/mutate.py --filter Sources/NativeMark
     Scripts/mutate.py --list
@@ -12,7 +13,7 @@ to a folder of their own first; nothing in yours is touched.
 
 Ends with 2 if --filter leaves none, with 1 if a bug is not found, if its text is gone from the file, or if the copy's tests fail without any bug.
 """
-import argparse, os, pathlib, shutil, subprocess, sys, time, tomllib
+import argparse, datetime, os, pathlib, random, shutil, subprocess, sys, time, tomllib
 
 ROOT = pathlib.Path(__file__).parents[1]
 COPY = ROOT / ".build-mutations/copy"
@@ -78,6 +79,8 @@ def run_tests(tests: str, seconds: float) -> str | None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", default="", help="only bugs whose file or description has this")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N bugs, chosen by the seed")
+    parser.add_argument("--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")), help="of the sample (default: the date)")
     parser.add_argument("--seconds", type=float, default=120, help="how long the tests may take (default: 120)")
     parser.add_argument("--list", action="store_true", help="only print what there is")
     options = parser.parse_args()
@@ -88,6 +91,10 @@ def main() -> int:
     if not mutations:
         print(f"No bug's file or description has {options.filter}. See --list.")
         return 2
+    if options.sample is not None and options.sample < len(mutations):
+        chosen = sorted(random.Random(options.seed).sample(range(len(mutations)), options.sample))
+        print(f"{options.sample} of {len(mutations)} bugs, chosen with --seed {options.seed}")
+        mutations = [mutations[index] for index in chosen]
     if options.list:
         for mutation in mutations:
             print(f"{pathlib.Path(mutation['file']).name}: {mutation['what']}")

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(
-        .enabled(if: !FileSystem.small.isEmpty, "needs the small file systems of Scripts/test-file-systems.sh"),
+        .enabled(if: !FileSystem.small.isEmpty, "needs the small file systems of Scripts/checks/file-systems.sh"),
         arguments: FileSystem.small)
     func `that do not fit leave a full one as it was`(system: FileSystem) async throws {
         try await withIO(in: system.folder) { io, folder in

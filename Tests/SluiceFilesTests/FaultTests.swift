@@ -2,7 +2,7 @@ import Foundation
 import SluiceFiles
 import Testing
 
-/// The error that a sandbox answers newer calls with, where Scripts/test-file-systems.sh has put these tests into one.
+/// The error that a sandbox answers newer calls with, where Scripts/checks/file-systems.sh has put these tests into one.
 let deniedCalls = ProcessInfo.processInfo.environment["SLUICE_DENIED"]
 
 /// Every system call of every operation fails once with every error number that its man page has.

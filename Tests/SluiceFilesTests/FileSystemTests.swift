@@ -11,7 +11,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// Where temporary files go, memory, and what Scripts/test-file-systems.sh has mounted:
+    /// Where temporary files go, memory, and what Scripts/checks/file-systems.sh has mounted:
     /// `SLUICE_FILE_SYSTEMS=overlay=/mnt/a:ext4=/mnt/b`.
     static let all: [FileSystem] = {
         var all = [FileSystem(name: "temporary files", folder: FileManager.default.temporaryDirectory)]
@@ -163,7 +163,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
 /// One after the other: each fills it up.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
-    .enabled(if: !FileSystem.small.isEmpty, "skipped: no small file systems; see Scripts/test-file-systems.sh"))
+    .enabled(if: !FileSystem.small.isEmpty, "skipped: no small file systems; see Scripts/checks/file-systems.sh"))
 struct `A full file system` {
     /// More than any of them holds.
     static let much = Data(repeating: 0x6D, count: 32 << 20)

@@ -1,4 +1,4 @@
-// Type-checked against stub modules by Scripts/check-apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
 #if canImport(Darwin)
 import Foundation
 

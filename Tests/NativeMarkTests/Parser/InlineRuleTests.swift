@@ -2,7 +2,7 @@ import NativeMark
 import Testing
 
 /// The rules of CommonMark for text, each by what would be wrong without it. All of the specification's examples are run by
-/// Scripts/check-commonmark.py; these need nothing but the module.
+/// Scripts/checks/commonmark.py; these need nothing but the module.
 @Suite struct `Rules of text` {
     static let code: [(String, String)] = [
         ("a ``b\n\n``c``", "<p>a ``b</p>\n<p><code>c</code></p>"),

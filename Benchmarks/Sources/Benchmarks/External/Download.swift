@@ -18,7 +18,7 @@ struct Download {
         let download = Download(
             count: count, size: size, work: folder, target: folder.appending(path: "target"),
             children: Children(childUsage: stage.childUsage, report: folder.appending(path: "usage")),
-            sluice: try Programs.existing(stage.sluice, remedy: "run Scripts/build-release.sh, or pass --sluice"),
+            sluice: try Programs.existing(stage.sluice, remedy: "run `swift build -c release`, or pass --sluice"),
             curl: try Programs.found("curl"))
         let root = folder.appending(path: "root")
         try await FileIO.shared.makeDirectory(at: root)
@@ -87,7 +87,7 @@ struct Download {
     }
 
     /// The files are those asked for, of their size, and no other; the first and the last byte by byte.
-    /// (Scripts/get-from-nginx.py compares all bytes of all.)
+    /// (Scripts/checks/get-from-nginx.py compares all bytes of all.)
     private func checkFiles() async throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: target.path)
         try check(names.count, count)

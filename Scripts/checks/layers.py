@@ -3,7 +3,7 @@
 imports. See ARCHITECTURE.md."""
 import json, pathlib, re, subprocess, sys
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What a module may import of ours: the layers below it. (SwiftPM lets a target import whatever happens to be built.)
 MAY_IMPORT = {

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Downloads from a real nginx with `sluice get` and compares every byte. How fast it is tells Scripts/run-benchmarks.sh.
+"""Downloads from a real nginx with `sluice get` and compares every byte. Scripts/run-benchmarks.sh measures the speed.
 
-    Scripts/get-from-nginx.py                 2,000 files of 16 KiB and 4 of 64 MiB
-    Scripts/get-from-nginx.py --sluice PATH   another binary than .build/release/sluice
+    swift build -c release --product sluice
+    Scripts/checks/get-from-nginx.py               # 2,000 files of 16 KiB and 4 of 64 MiB
 
 The server listens on 127.0.0.1, on a port that the system chooses, and ends with the script. Everything is on tmpfs where
 /dev/shm is one. Fails if a byte differs, a partial file is left, or sluice does not end with 0.
 """
 import argparse, hashlib, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, time
+
+from builds import program
 
 MIB = 1 << 20
 SETS = {"2,000 files of 16 KiB": (2000, 16 << 10), "4 files of 64 MiB": (4, 64 * MIB)}
@@ -58,13 +60,11 @@ def check(folder: pathlib.Path, count: int, size: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sluice", default=str(pathlib.Path(__file__).parents[1] / ".build/release/sluice"))
     parser.add_argument("--durability", default="none")
     options = parser.parse_args()
     if not shutil.which("nginx"):
         sys.exit("nginx is missing: run Scripts/install-system-packages.sh")
-    if not os.access(options.sluice, os.X_OK):
-        sys.exit(f"{options.sluice} is missing: run Scripts/build-release.sh")
+    options.sluice = program("sluice", "release")
     base = "/dev/shm" if os.path.ismount("/dev/shm") else None
     with tempfile.TemporaryDirectory(prefix="sluice-nginx-", dir=base) as temporary:
         work = pathlib.Path(temporary)

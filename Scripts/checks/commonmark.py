@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Runs the 652 examples of CommonMark 0.31.2, and the fixtures of markdown-it-py for tables, strikethrough and task items.
 
-    Scripts/check-commonmark.py [--worker PATH]
+    swift build --product MarkdownWorker
+    Scripts/checks/commonmark.py
 
 580 examples must give the HTML that the specification says. In the 72 others there is raw HTML, which is plain text to us:
 those must give what markdown-it-py 4.3.0 makes of them with `html: False`. Both come from one sdist, which is fetched once
-with its hash pinned. The worker is built (`SLUICE_ONLY=NativeMark`) unless one is named. Exits with 1 if anything differs, or
-if not all examples ran.
+with its hash pinned. Exits with 1 if anything differs, or if not all examples ran.
 """
-import argparse, hashlib, json, os, pathlib, re, struct, subprocess, sys, tarfile
+import argparse, hashlib, json, re, struct, subprocess, sys, tarfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from builds import ROOT, program
+
 CACHE = ROOT / ".build-markdown"
 FILES = {
     "markdown_it_py-4.3.0.tar.gz": (
@@ -54,14 +55,8 @@ def fetch():
 class Worker:
     """The process that renders with NativeMark."""
 
-    def __init__(self, path=None):
-        if path is None:
-            scratch = os.environ.get("SLUICE_SCRATCH", str(ROOT / ".build-markdown" / "build"))
-            environment = dict(os.environ, SLUICE_ONLY="NativeMark")
-            command = ["swift", "build", "-c", "release", "--product", "MarkdownWorker", "--scratch-path", scratch]
-            subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
-            path = pathlib.Path(scratch) / "release" / "MarkdownWorker"
-        self.process = subprocess.Popen([str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self):
+        self.process = subprocess.Popen([program("MarkdownWorker")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def render(self, text, options=0):
         data = text.encode()
@@ -100,9 +95,7 @@ def run(title, cases, worker, expected_count):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worker", help="the executable MarkdownWorker; built if missing")
-    arguments = parser.parse_args()
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     fetch()
     from markdown_it import MarkdownIt
     from markdown_it.utils import read_fixture_file
@@ -123,7 +116,7 @@ def main():
         path = SDIST / "tests/test_port/fixtures" / name
         return [(f"line {line}", text, options, expected) for line, _, text, expected in read_fixture_file(path)]
 
-    worker = Worker(arguments.worker)
+    worker = Worker()
     failures = run("CommonMark", as_they_stand, worker, 580)
     failures += run("CommonMark with raw HTML", with_raw_html, worker, 72)
     failures += run("tables", fixtures("tables.md", TABLES), worker, 42)

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 """Draws what a terminal shows of the examples in NativeMark's articles, as SVG.
 
-    Scripts/render-terminal-pictures.py                  # draws Sources/NativeMark/NativeMark.docc/Resources/*.svg
-    Scripts/render-terminal-pictures.py --check          # ends with 1 if one of them is not what is rendered now
-    Scripts/render-terminal-pictures.py --worker PATH    # with this MarkdownWorker, instead of one that is built first
+    swift build --product MarkdownWorker
+    Scripts/generate/terminal-images.py            # draws Sources/NativeMark/NativeMark.docc/Resources/*.svg
+    Scripts/generate/terminal-images.py --check    # ends with 1 if one of them is not what is rendered now
 
 The articles say what is drawn: a block of `markdown` is the document from there on, a block of `json` is added to the style sheet
 as `StyleSheet.setting` adds rules, and a picture `![…](name.svg)` shows the two, on dark if its name ends in `-dark`. So a
 picture is what its example gives. The files name no font that a reader would have to fetch; frames of box drawing characters
 are drawn as lines, because those of fonts leave gaps between rows.
 """
-import argparse, importlib.util, json, pathlib, re, sys, unicodedata
+import argparse, json, pathlib, re, sys, unicodedata
 from html import escape
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "Scripts/checks"))
+from commonmark import Worker
+
 CATALOG = ROOT / "Sources/NativeMark/NativeMark.docc"
-spec = importlib.util.spec_from_file_location("check_commonmark", pathlib.Path(__file__).parent / "check-commonmark.py")
-common = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(common)
 
 COLUMNS = 46
 CELL, ROW, SIZE, MARGIN = 8.4, 19, 14, 14
@@ -172,10 +172,9 @@ def joined(lines):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worker", help="the executable MarkdownWorker; built if missing")
     parser.add_argument("--check", action="store_true", help="write nothing, and compare with what is there")
     options = parser.parse_args()
-    worker = common.Worker(options.worker)
+    worker = Worker()
     stale = []
     for article in sorted(CATALOG.glob("*.md")):
         for name, sheet, document in examples(article.read_text()):
@@ -185,12 +184,12 @@ def main() -> int:
             text = "\0".join([str(COLUMNS), appearance, json.dumps(sheet), document])
             drawn, path = picture(worker.render(text, options_byte), appearance), CATALOG / "Resources" / name
             if options.check and (not path.exists() or path.read_text() != drawn):
-                stale.append(f"{path.relative_to(ROOT)} is not what {article.name} gives: run Scripts/render-terminal-pictures.py")
+                stale.append(f"{path.relative_to(ROOT)} is not what {article.name} gives: run Scripts/generate/terminal-images.py")
             elif not options.check:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(drawn)
     worker.close()
-    print("\n".join(stale) if stale else "every picture is what its example gives")
+    print("\n".join(stale) if stale else "every image is what its example gives")
     return 1 if stale else 0
 
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Measures how a 1 ms heartbeat task fares while 64 tasks read files, and draws it for the documentation.
 
-    Scripts/plot-heartbeat.py                      # draws Sources/SluiceFiles/SluiceFiles.docc/Resources/heartbeat.svg
-    Scripts/plot-heartbeat.py --scratch FOLDER     # builds there instead of in .build-heartbeat
+    Scripts/generate/heartbeat-image.py    # draws Sources/SluiceFiles/SluiceFiles.docc/Resources/heartbeat.svg
+
+It builds a package of its own in .build-heartbeat, or in the directory that SLUICE_SCRATCH names.
 
 Three runs of one program on an otherwise idle process: nothing is read; 64 tasks read by Foundation; the same 64 read by
 `Data(asyncContentsOf:)`. Half of the tasks read a file of 4 MiB that is not in memory, half a FIFO whose writer takes 20 ms,
 which stands for a slow server: the same on every machine. The heartbeat sleeps for 1 ms again and again and notes how late
 each beat is.
 """
-import argparse, json, math, pathlib, subprocess, tempfile
+import argparse, json, math, os, pathlib, subprocess, tempfile
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "Sources/SluiceFiles/SluiceFiles.docc/Resources/heartbeat.svg"
 
 MANIFEST = """// swift-tools-version: 6.2
@@ -166,9 +167,8 @@ def draw(runs: dict) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scratch", default=".build-heartbeat", metavar="FOLDER", help="where to build")
-    runs = measure(ROOT / parser.parse_args().scratch)
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    runs = measure(ROOT / os.environ.get("SLUICE_SCRATCH", ".build-heartbeat"))
     PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_text(draw(runs))
     for kind, run in runs.items():

@@ -2,8 +2,8 @@
 """Type-checks NativeMark with its Apple parts, on a machine without any SDK of Apple's: against the stubs in Tests/AppleStubs, once
 with UIKit and SwiftUI, once with AppKit and SwiftUI.
 
-    Scripts/check-apple.py
-    Scripts/check-apple.py --self-check     # also puts a mistake into every Apple file, and wants each to be found
+    Scripts/checks/apple.py
+    Scripts/checks/apple.py --self-check     # also puts a mistake into every Apple file, and wants each to be found
 
 Then code of an app (Tests/AppleStubs/Use) is checked against the module that came out, so that Apple parts that were not compiled
 at all are an error. Takes some seconds, and no network.
@@ -16,7 +16,7 @@ anything at all about what the code does: nothing is run.
 """
 import argparse, pathlib, re, subprocess, sys, tempfile
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 STUBS = ROOT / "Tests/AppleStubs"
 FEATURES = ["NonisolatedNonsendingByDefault", "InferIsolatedConformances", "ExistentialAny", "InternalImportsByDefault",
             "MemberImportVisibility"]

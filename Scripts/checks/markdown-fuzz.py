@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 """Compares NativeMark with markdown-it-py 4.3.0 on random documents.
 
-    Scripts/fuzz-markdown.py [--seed N] [--count N] [--worker PATH]
+    swift build --product MarkdownWorker
+    Scripts/checks/markdown-fuzz.py [--seed N] [--count N]
 
 Documents are put together from fragments that are likely to interact: emphasis, links, lists, quotes, fences, tables, entities,
 tabs, Unicode punctuation. A document that gives different HTML is made as short as possible and printed. Exits with 1 if
 there is one. What differs on purpose is in EXPLAINED: 1 to 7 are taken out of the oracle by `oracle()`, and of the others a document is
 excused if both agree on it without them (WITHOUT).
 """
-import argparse, collections, importlib, importlib.util, pathlib, random, re, sys
+import argparse, collections, importlib, random, re, sys
 
-spec = importlib.util.spec_from_file_location("check_commonmark", pathlib.Path(__file__).parent / "check-commonmark.py")
-common = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(common)
+import commonmark as common
 
 EXPLAINED = """
 1. Paragraphs, headings and cells lose spaces and tabs at their ends, as CommonMark says; markdown-it also takes no-break spaces
@@ -179,11 +178,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--stop-after", type=int, default=10, help="differences to print")
-    parser.add_argument("--worker", help="the executable MarkdownWorker; built if missing")
     arguments = parser.parse_args()
     common.fetch()
     md = oracle()
-    worker = common.Worker(arguments.worker)
+    worker = common.Worker()
     generator = random.Random(arguments.seed)
 
     def compare(text):

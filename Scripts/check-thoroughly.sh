@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Repeats what CI checks with more rounds, more file systems and other seeds, after a build from nothing. Takes hours, and all system
+# packages. Runs every step, also after one has failed, and prints a table at the end.
+#
+#     Scripts/check-thoroughly.sh
+#     Scripts/check-thoroughly.sh stress mutations     # these steps alone, with what is built
+cd "$(dirname "$0")/.."
+most_minutes=600
+keep_going=yes
+only=("$@")
+known=$(sed -n 's/^part "\([^"]*\)".*/\1/p' Scripts/check-thoroughly.sh | tr ' ' '-')
+for name in "${only[@]}"; do
+    if ! grep -qx -- "$name" <<<"$known"; then
+        echo "There is no step $name. The steps are: $(paste -sd' ' <<<"$known")" >&2
+        exit 2
+    fi
+done
+source Scripts/checks/steps.sh
+export SLUICE_SCRATCH=.build-thorough
+
+part() {
+    ((${#only[@]} == 0)) || [[ " ${only[*]} " == *" ${1// /-} "* ]] || return 0
+    step "$@"
+}
+
+cold_build() {
+    rm -rf "$SLUICE_SCRATCH"
+    swift build --build-tests --scratch-path "$SLUICE_SCRATCH"
+}
+
+tests_three_times() {
+    for round in 1 2 3; do
+        echo "round $round"
+        swift test --scratch-path "$SLUICE_SCRATCH"
+    done
+}
+
+explore_everything() { SLUICE_EXPLORE=all swift test --scratch-path "$SLUICE_SCRATCH" --filter 'InterleavingTests|StateMachineTests'; }
+
+today=$(date +%Y%m%d)
+
+part "packages"             15 Scripts/install-system-packages.sh
+part "cold build"           60 cold_build
+part "tests"                45 tests_three_times
+part "explorers"            60 explore_everything
+part "file systems"         60 Scripts/checks/file-systems.sh --require --with-faults
+part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
+part "address sanitizer"    30 Scripts/checks/sanitizers.sh address SluiceFiles
+part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads --explorers
+part "release build"        60 swift build -c release --scratch-path "$SLUICE_SCRATCH"
+part "stress"               60 Scripts/stress.sh --rounds 200000
+part "benchmarks"           60 Scripts/run-benchmarks.sh --require-all
+part "mutations"           120 Scripts/mutate.py --sample 60 --seed "$today"

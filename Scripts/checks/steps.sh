@@ -1,0 +1,74 @@
+# The steps of a check: sourced by Scripts/check.sh, Scripts/check-thoroughly.sh and .ci/run.
+#
+#     most_minutes=40
+#     step "tests" 10 swift test      # a name, a limit in minutes, and a command or a function
+#
+# A step that fails or takes longer than its limit ends the script, or is noted if `keep_going` is set. All steps together may take
+# `most_minutes`. The table of the minutes is printed however the script ends.
+set -euo pipefail
+
+# One variable for all builds: another one would compile our modules a second time.
+export SLUICE_WARNINGS_AS_ERRORS=1
+# The directory that all builds share; they hold debug/ and release/. A step that needs another graph has its own.
+export SLUICE_SCRATCH=${SLUICE_SCRATCH:-.build}
+
+steps_began=$SECONDS
+steps_table=""
+steps_failed=()
+step_running=""
+
+step() {
+    local name=$1 limit=$(($2 * 60)) from=$SECONDS status=0 left
+    shift 2
+    left=$((most_minutes * 60 - (SECONDS - steps_began)))
+    printf '\n=== %s: %s\n' "$name" "$*"
+    if ((left <= 0)); then
+        steps_table+=$(printf '   -  min  %s: NOT RUN, the %d minutes were over' "$name" "$most_minutes")$'\n'
+        steps_failed+=("$name")
+        exit 1
+    fi
+    # Functions are commands for `timeout` too.
+    if declare -F "$1" >/dev/null; then
+        export -f $(declare -F | cut -d' ' -f3)
+        set -- bash -euo pipefail -c '"$@"' "$1" "$@"
+    fi
+    # In the background, so that a signal to this script ends the step as well.
+    timeout --kill-after=20 "$((limit < left ? limit : left))" "$@" &
+    step_running=$!
+    wait "$step_running" || status=$?
+    step_running=""
+    local took=$((SECONDS - from)) ending=""
+    case $status in
+    0) ;;
+    124 | 137) ending=": FAILED, stopped after $took s (its limit is $((limit / 60)) min, that of all steps $most_minutes min)" ;;
+    *) ending=": FAILED with $status" ;;
+    esac
+    steps_table+=$(printf '%4d.%d min  %s%s' $((took / 60)) $((took % 60 * 10 / 60)) "$name" "$ending")$'\n'
+    printf -- '--- %s: %d s%s\n' "$name" "$took" "$ending"
+    if ((status)); then
+        steps_failed+=("$name")
+        [[ -n ${keep_going:-} ]] || exit 1
+    fi
+}
+
+print_steps() {
+    local status=$? took=$((SECONDS - steps_began))
+    printf '\n%s%4d.%d min in all\n' "$steps_table" $((took / 60)) $((took % 60 * 10 / 60))
+    if ((${#steps_failed[@]})); then
+        printf 'FAILED: %s\n' "$(IFS=,; echo "${steps_failed[*]}")"
+        status=1
+    fi
+    exit "$status"
+}
+trap print_steps EXIT
+trap '[[ -z $step_running ]] || kill -TERM "$step_running"; exit 130' INT TERM HUP
+
+# What more than one of the scripts runs.
+
+format() { git ls-files -z '*.swift' | xargs -0 swift format lint --strict; }
+
+generated() {
+    Scripts/generate/entities.py --check
+    Scripts/generate/width-table.py --check
+    Scripts/generate/terminal-images.py --check
+}
