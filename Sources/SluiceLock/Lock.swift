@@ -12,8 +12,8 @@ public import Synchronization
 
 /// A value and the lock that protects it.
 ///
-///     private let state = Lock(State())
-///     state.withLock { $0.count += 1 }
+///     let count = Lock(0)
+///     count.withLock { $0 += 1 }
 ///
 /// All modules use this lock, so that one switch can replace it. On Linux, ThreadSanitizer doesn't know the futex below
 /// `Synchronization.Mutex` and falsely reports races on everything that a `Mutex` protects. A sanitizer build therefore
