@@ -6,10 +6,12 @@
 /// A store decides which job runs: it hands out jobs under limits, each with a ``JobLease``, and takes back what became of
 /// them. Several workers, in one process or in several, may share a store; the limits hold for all of them together, exactly.
 ///
-///     waiting ──claim──▶ running ──done──▶ done          waiting: may be claimed, or will be when its delay is over
-///        ▲                  │  ──failed─▶ failed         running: leased by a worker
-///        └──retry, release,─┘  ──cancelled▶ cancelled
-///           lease run out
+/// ```text
+/// waiting ──claim──▶ running ──done──▶ done          waiting: may be claimed, or will be when its delay is over
+///    ▲                  │  ──failed─▶ failed         running: leased by a worker
+///    └──retry, release,─┘  ──cancelled▶ cancelled
+///       lease run out
+/// ```
 ///
 /// Every operation is atomic. Who writes about a running job names its lease. A lease that has run out lasts until somebody
 /// claims: that takes it back, and from then on it changes nothing any more.
