@@ -1,7 +1,7 @@
 /// Where a ``DownloadCoordinator`` keeps its jobs: the seam between what a queue does and what remembers it.
 ///
-///     let store = try await SQLiteQueueStore.open(at: url)      // survives the process
-///     let store = MemoryQueueStore()                            // does not
+///     let durable = try await SQLiteQueueStore.open(at: url)      // survives the process
+///     let temporary = MemoryQueueStore()                          // does not
 ///
 /// A store decides which job runs: it hands out jobs under limits, each with a ``JobLease``, and takes back what became of
 /// them. Several workers, in one process or in several, may share a store; the limits hold for all of them together, exactly.

@@ -8,7 +8,7 @@ extension AsyncFileStream where Mode == WriteMode {
     /// Gives the file its final name and closes it.
     ///
     ///     let part = try await partURL.openForWriting(lock: .exclusive)
-    ///     try await part.write(song)
+    ///     try await part.write(data)
     ///     // … verified …
     ///     try await part.publish(as: songURL, existing: .fail, durability: .full)
     ///
