@@ -38,7 +38,7 @@ extension OriginResponse {
     /// A file as a good server sends it: whole, or the range that is asked for if `If-Range` names this very file (RFC 9110,
     /// sections 13.1.5 and 14); or in one respect as a bad one does.
     ///
-    ///     LoopbackOrigin.serve { OriginResponse.file(song, etag: "\"v1\"", request: $0) } during: { … }
+    ///     try await LoopbackOrigin.serve { OriginResponse.file(song, etag: "\"v1\"", request: $0) } during: { origin in … }
     ///
     /// Knows single ranges, `bytes=first-last` and `bytes=first-`; others it ignores, as it may. `sending` is how many bytes
     /// of the body are sent (nil: all) before the server does `then` instead of sending the rest.

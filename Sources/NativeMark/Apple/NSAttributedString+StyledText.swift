@@ -11,7 +11,7 @@ public import AppKit
 extension NSAttributedString {
     /// The text as text views, labels and printers show it: fonts, colours, paragraphs with indents, markers as text.
     ///
-    ///     textView.attributedText = NSAttributedString(StyledText(document))
+    ///     let attributed = NSAttributedString(StyledText(document))
     ///
     /// What stands where is decided by code that is tested everywhere, and only translated here. Not shown: borders, and the
     /// background of a block beyond its letters. `trailing` is the right, as text tabs and paragraphs know no other.

@@ -13,7 +13,7 @@ public import SwiftUI
 /// alternative text:
 ///
 ///     NativeMarkText(document) { image in
-///         await cache.image(at: image.source).map { Image(uiImage: $0) }
+///         await loader.image(at: image.source)
 ///     }
 ///
 /// The text is made again whenever the view is: give it a ``Document`` that is kept somewhere if it is long. Of borders

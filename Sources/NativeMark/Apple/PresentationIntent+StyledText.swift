@@ -5,7 +5,7 @@ public import Foundation
 extension PresentationIntent {
     /// The blocks around a piece of styled text as Foundation knows them, innermost first; `nil` for text in no block.
     ///
-    ///     attributed[range].presentationIntent = PresentationIntent(path)
+    ///     let intent = PresentationIntent(path, in: text)
     ///
     /// Footnotes become items of a list with numbers. Blocks keep their number in ``StyledText/blocks`` as identity.
     public init?(_ path: StyledText.Path, in text: StyledText) {

@@ -7,17 +7,19 @@ import Foundation
 extension StringCatalog {
     /// Reads a catalogue as Xcode writes it.
     ///
-    ///     {
-    ///       "sourceLanguage": "en",
-    ///       "strings": {
-    ///         "welcome": {
-    ///           "localizations": {
-    ///             "de": { "stringUnit": { "state": "translated", "value": "Hallo **%@**" } }
-    ///           }
-    ///         }
-    ///       },
-    ///       "version": "1.0"
+    /// ```json
+    /// {
+    ///   "sourceLanguage": "en",
+    ///   "strings": {
+    ///     "welcome": {
+    ///       "localizations": {
+    ///         "de": { "stringUnit": { "state": "translated", "value": "Hallo **%@**" } }
+    ///       }
     ///     }
+    ///   },
+    ///   "version": "1.0"
+    /// }
+    /// ```
     ///
     /// Keys that are not known are left out: Xcode adds some with every version. A key without texts is its own text in the
     /// language of the source.

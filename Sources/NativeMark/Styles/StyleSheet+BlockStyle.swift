@@ -1,7 +1,7 @@
 extension StyleSheet {
     /// One style of a block, or of the text in it.
     ///
-    ///     [.alignment(.center), .spacingBefore(.em(1)), .color(.secondary), .bold(true)]
+    ///     sheet.setting(block: [.headings: [.alignment(.center), .spacingBefore(.em(1)), .color(.secondary), .bold(true)]])
     ///
     /// Every ``InlineStyle`` has a function of the same name here.
     public enum BlockStyle: Sendable, Hashable {

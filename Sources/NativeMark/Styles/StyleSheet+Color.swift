@@ -1,10 +1,12 @@
 extension StyleSheet {
     /// A colour as a rule names it: by its role, or by what it looks like.
     ///
-    ///     .color(.accent)
-    ///     .color(.rgb(0xB00020))
-    ///     .color(.dynamic(light: .rgb(0xB00020), dark: .rgb(0xFF8A80)))
-    ///     .color(.ansi(.red))
+    ///     sheet.setting(inline: [
+    ///         .link: [.color(.accent)],
+    ///         .code: [.color(.rgb(0xB00020))],
+    ///         .strong: [.color(.dynamic(light: .rgb(0xB00020), dark: .rgb(0xFF8A80)))],
+    ///         .emphasis: [.color(.ansi(.red))],
+    ///     ])
     public enum Color: Sendable, Hashable {
         /// What the sheet's ``StyleSheet/colors`` say for the role.
         case role(Role)

@@ -7,16 +7,18 @@ import Foundation
 extension StyleSheet {
     /// Reads a sheet from JSON.
     ///
-    ///     {
-    ///       "base": "default",
-    ///       "colors": { "accent": { "light": "#0A5FFF", "dark": "#6FB1FF" } },
-    ///       "blocks": {
-    ///         "heading1": { "textStyle": "largeTitle", "color": "accent", "spacingAfter": "0.5em" },
-    ///         "orderedList": { "marker": { "numbers": ["decimal", "lowercaseLetters"] } },
-    ///         "codeBlock": { "border": { "edges": ["leading"], "color": "border" }, "padding": "1em" }
-    ///       },
-    ///       "inlines": { "emphasis": { "color": "ansi:cyan", "italic": false } }
-    ///     }
+    /// ```json
+    /// {
+    ///   "base": "default",
+    ///   "colors": { "accent": { "light": "#0A5FFF", "dark": "#6FB1FF" } },
+    ///   "blocks": {
+    ///     "heading1": { "textStyle": "largeTitle", "color": "accent", "spacingAfter": "0.5em" },
+    ///     "orderedList": { "marker": { "numbers": ["decimal", "lowercaseLetters"] } },
+    ///     "codeBlock": { "border": { "edges": ["leading"], "color": "border" }, "padding": "1em" }
+    ///   },
+    ///   "inlines": { "emphasis": { "color": "ansi:cyan", "italic": false } }
+    /// }
+    /// ```
     ///
     /// Every part may be missing. Rules are added to those of the base: ``default`` unless it says `"empty"`. A length is a
     /// number of points or a string in `em` or `pt`; a colour is a role, `#RRGGBB`, `ansi:` with one of the sixteen names,

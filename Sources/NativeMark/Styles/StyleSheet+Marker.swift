@@ -1,8 +1,10 @@
 extension StyleSheet {
     /// What stands in front of the items of a list.
     ///
-    ///     .marker(.numbers([.decimal, .lowercaseLetters, .lowercaseRoman]))   // 1. then a. then i.
-    ///     .marker(.bullets(["–"]))
+    ///     sheet.setting(block: [
+    ///         .list(.ordered): [.marker(.numbers([.decimal, .lowercaseLetters, .lowercaseRoman]))],   // 1. then a. then i.
+    ///         .list(.bullets): [.marker(.bullets(["–"]))],
+    ///     ])
     ///
     /// The first of the values is for a list that is in no other list of its kind, the next for one inside it, and so on,
     /// from the beginning again after the last.
@@ -30,8 +32,8 @@ extension StyleSheet {
 
         /// The number in this script, or in digits where the script has no such number: none has 0, Roman ends at 3,999.
         ///
-        ///     Numbering.lowercaseLetters.text(of: 28)   // "ab"
-        ///     Numbering.uppercaseRoman.text(of: 2026)   // "MMXXVI"
+        ///     StyleSheet.Numbering.lowercaseLetters.text(of: 28)   // "ab"
+        ///     StyleSheet.Numbering.uppercaseRoman.text(of: 2026)   // "MMXXVI"
         public func text(of number: Int) -> String {
             guard number > 0 else { return String(number) }
             return switch self {

@@ -26,8 +26,8 @@ extension StyleSheet {
 
         /// The size in points.
         ///
-        ///     TextStyle.body.size(at: .large)            // 17
-        ///     TextStyle.body.size(at: .accessibility5)   // 53
+        ///     StyleSheet.TextStyle.body.size(at: .large)            // 17
+        ///     StyleSheet.TextStyle.body.size(at: .accessibility5)   // 53
         ///
         /// As Apple's Human Interface Guidelines publish them (Typography, iOS and iPadOS: Dynamic Type sizes, larger
         /// accessibility type sizes), on every platform: macOS, which has no Dynamic Type, has smaller text of its own.

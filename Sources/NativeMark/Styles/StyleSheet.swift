@@ -3,7 +3,7 @@
 ///     let sheet = StyleSheet.default
 ///         .setting(inline: [.emphasis: [.color(.accent)]])
 ///         .setting(block: [.heading(level: 1): [.textStyle(.largeTitle), .spacingAfter(.em(0.5))]])
-///         .setting(colors: [.accent: Paint(light: .rgb(0x0A5FFF), dark: .rgb(0x6FB1FF))])
+///         .setting(colors: [.accent: .init(light: .rgb(0x0A5FFF), dark: .rgb(0x6FB1FF))])
 ///
 /// What text looks like is inherited from outside to inside, and inner rules win: a code span in a heading has the
 /// heading's weight and the span's background. Alignment and line spacing are inherited by blocks, too; indents add up;
@@ -53,7 +53,7 @@ public struct StyleSheet: Sendable, Hashable {
 
     /// The sheet with other colours behind some roles.
     ///
-    ///     sheet.setting(colors: [.link: Paint(.ansi(.cyan))])
+    ///     sheet.setting(colors: [.link: .init(.ansi(.cyan))])
     public func setting(colors paints: [Role: Paint]) -> StyleSheet {
         var result = self
         result.colors.merge(paints) { $1 }

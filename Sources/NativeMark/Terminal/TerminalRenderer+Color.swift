@@ -12,7 +12,8 @@ extension TerminalRenderer {
 
         /// What the environment says about the terminal.
         ///
-        ///     .detect(environment: ProcessInfo.processInfo.environment, isTerminal: isatty(1) == 1)
+        ///     let environment = ProcessInfo.processInfo.environment
+        ///     let color = TerminalRenderer.Color.detect(environment: environment, isTerminal: isatty(1) == 1)
         ///
         /// In this order:
         ///

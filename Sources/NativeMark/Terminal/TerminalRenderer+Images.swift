@@ -15,7 +15,8 @@ extension TerminalRenderer {
 
         /// What the environment says about the terminal.
         ///
-        ///     .detect(environment: ProcessInfo.processInfo.environment, isTerminal: isatty(1) == 1)
+        ///     let environment = ProcessInfo.processInfo.environment
+        ///     let images = TerminalRenderer.Images.detect(environment: environment, isTerminal: isatty(1) == 1)
         ///
         /// In this order:
         ///

@@ -11,8 +11,10 @@ import Foundation
 
 /// The table of what is in the folder, and its statements. Each runs within a transaction of the caller's.
 ///
-///     writing ─▶ ready ─▶ leaving ─▶ (no row)
-///        └────────────────▲
+/// ```text
+/// writing ─▶ ready ─▶ leaving ─▶ (no row)
+///    └────────────────▲
+/// ```
 ///
 /// A file exists only while it has a row: the row is there before the file is, and goes after it. Rows that are not ready
 /// name the writer that works on them (``WriterSlot``). So whatever a killed process leaves is found from the index, without

@@ -13,9 +13,11 @@ import Foundation
 
 /// The disk stage: one file for each entry, and an index of them.
 ///
-///     folder/index.db                 which entries there are, their digests, when they were used (``DiskIndex``)
-///     folder/writer-0.lock            who writes (``WriterSlot``)
-///     folder/3f/3f9a…c1-17            the body of row 17; its name is the key's SHA-256 and the row's number
+/// ```text
+/// directory/index.db              which entries there are, their digests, when they were used (``DiskIndex``)
+/// directory/writer-0.lock         which process writes (``WriterSlot``)
+/// directory/3f/3f9a…c1-17         the body of row 17; its name is the key's SHA-256 and the row's number
+/// ```
 ///
 /// A file never changes: a newer version of an entry has a row and a file of its own, and takes the old one's place in one
 /// transaction. So a reader sees the old version, the new one, or a file that has just gone, and never a mixture.

@@ -9,12 +9,14 @@ import Foundation
 
 /// The number under which a cache writes to a folder, and the proof that it lives: a lock that ends with its process.
 ///
-///     this process                          one that starts
-///     locks writer-0.lock
-///     row 7: writing, writer 0
-///     killed: the kernel drops the lock
-///                                           locks writer-0.lock
-///                                           rows of writer 0 that are not ready: nobody works on them, remove
+/// ```text
+/// this process                          one that starts
+/// locks writer-0.lock
+/// row 7: writing, writer 0
+/// killed: the kernel drops the lock
+///                                       locks writer-0.lock
+///                                       rows of writer 0 that are not ready: no process works on them, remove
+/// ```
 ///
 /// The lowest free number is taken, so that there are as many files as there were caches at once. Process identifiers would
 /// not do: they are used again, and containers that share a folder do not share them. On a file system without locks every

@@ -1,8 +1,10 @@
 /// In what order values leave a ``MemoryCache``: SIEVE (Zhang et al., NSDI 2024), which knows values by numbers only.
 ///
-///     oldest ──────────────────────────────────────► newest
-///       A˙      B       C˙      D       E               ˙ asked for since the hand last passed
-///               ▲ hand: takes B, clears the mark of C, takes D, …, and begins again at the oldest
+/// ```text
+/// oldest ──────────────────────────────────────► newest
+///   A˙      B       C˙      D       E               ˙ asked for since the hand last passed
+///           ▲ hand: takes B, clears the mark of C, takes D, …, and begins again at the oldest
+/// ```
 ///
 /// A slot that was freed is used again, so that the numbers stay below the greatest count that there has been. All
 /// operations take constant time but ``nextVictim()``, whose steps beyond the first each clear a mark.

@@ -1,8 +1,10 @@
 /// The entries of a list file: one URL a line, with indented `key=value` options below it, as aria2 reads them.
 ///
-///     https://example.com/download?id=7
-///       out=song.mp3
-///       dir=music
+/// ```text
+/// https://example.com/download?id=7
+///   out=song.mp3
+///   dir=music
+/// ```
 ///
 /// Empty lines and lines that begin with `#` are skipped. Lines may end in CR LF.
 struct GetList: Sendable, Equatable {

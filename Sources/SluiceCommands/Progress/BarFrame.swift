@@ -2,8 +2,10 @@ import NativeMark
 
 /// Draws a ``ProgressBoard`` as lines for a terminal: a bar for each running file, and one in total at the bottom.
 ///
-///     song-017.wav      ━━━━━━━━━━━━━━──────  71 %   1.4 MB   2.1 MB/s  0:03
-///     Total 17/300      ━━━━────────────────  21 %  12.3 MB   4.0 MB/s  0:12 left  2 to try again
+/// ```text
+/// song-017.wav      ━━━━━━━━━━━━━━──────  71 %   1.4 MB   2.1 MB/s  0:03
+/// Total 17/300      ━━━━────────────────  21 %  12.3 MB   4.0 MB/s  0:12 left  2 to try again
+/// ```
 struct BarFrame {
     var board: ProgressBoard
     var size: Console.Size

@@ -8,7 +8,8 @@ import Foundation
 
 /// A program that shows long text a screen at a time: `$PAGER`, or less(1).
 ///
-///     if await !Pager(environment: environment).show(text) { await console.write(text, to: .output) }
+///     let isShown = await Pager(environment: environment)?.show(text) ?? false
+///     if !isShown { await console.write(text, to: .output) }
 ///
 /// The text is written as the pager takes it, and its end is waited for, without holding a thread: the process has one end of
 /// a pipe, which closes with it.

@@ -6,10 +6,12 @@ public import DequeModule
 /// A subscriber is a cursor: the number of the element that it gets next. Each slot counts the cursors that stand at it, so
 /// that nothing has to be searched when the slowest moves on:
 ///
-///     number    7    8    9   10   11 = end
-///     element   a    b    c    d
-///     cursors   1    0    2    0    3 = cursorsAtEnd      (three have got everything)
-///     └ start
+/// ```text
+/// number    7    8    9   10   11 = end
+/// element   a    b    c    d
+/// cursors   1    0    2    0    3 = cursorsAtEnd      (three have got everything)
+/// └ start
+/// ```
 ///
 /// The front slot goes as soon as no cursor stands at it and it is not among the last `replay`. So appending an element and
 /// moving a cursor by one are O(1), and an element that all have got is let go at once.

@@ -7,8 +7,10 @@ public import DequeModule
 /// Most have no backlog. Only one that keeps the oldest elements and is full leaves a hole in the log: the elements before
 /// the hole move to its backlog, so that it does not hold the log for the elements behind.
 ///
-///     keeps oldest 3:   a b c │ d e │ f g          a, b, c wait; d and e come and are missed
-///     backlog: a b c, missed 2 ─┘     └─ cursor    a is taken: f has a place
+/// ```text
+/// keeps oldest 3:   a b c │ d e │ f g          a, b, c wait; d and e come and are missed
+/// backlog: a b c, missed 2 ─┘     └─ cursor    a is taken: f has a place
+/// ```
 @usableFromInline
 struct BroadcastSubscriber<Element: Sendable, Failure: Error>: Sendable {
     @usableFromInline typealias Delivery = Broadcast<Element, Failure>.Delivery

@@ -1,9 +1,11 @@
 /// Carries a body into a child task and its result out of it, though neither is Sendable.
 ///
-///     calling task      suspended ───────────────────────────────────────────────► takes the result
-///     the race            off the actor: cancels the body when the deadline comes ─┘
-///     child: body           on the caller's actor: takes the body, runs it, puts the result
-///     child: clock          sleeps, is cancelled when the body has ended
+/// ```text
+/// calling task      suspended ───────────────────────────────────────────────► takes the result
+/// the race            off the actor: cancels the body when the deadline comes ─┘
+/// child: body           on the caller's actor: takes the body, runs it, puts the result
+/// child: clock          sleeps, is cancelled when the body has ended
+/// ```
 ///
 /// A task cannot be cancelled from outside without cancelling its caller for ever, so the body needs one of its own;
 /// and whoever cancels it must not need the caller's actor, which the body may be keeping busy.

@@ -2,9 +2,11 @@
 ///
 /// Events in, actions out; it resumes nobody. Each key that runs or waits has a lane with a line of its own:
 ///
-///     lanes   ann: running 2, waiting 3        at its limit of 2: out of turns, until one of ann's leaves
-///             bob: running 0, waiting 1   ┐
-///             cid: running 1, waiting 5   ┴─▶  turns: bob, cid
+/// ```text
+/// lanes   ann: running 2, waiting 3        at its limit of 2: out of turns, until one of ann's leaves
+///         bob: running 0, waiting 1   ┐
+///         cid: running 1, waiting 5   ┴─▶  turns: bob, cid
+/// ```
 ///
 /// A lane is among the `turns` when somebody waits in it who could run if only there were a place in total. A place that
 /// is given back goes to the first of them, which then goes to the end. So while a place is free, nobody is among them.

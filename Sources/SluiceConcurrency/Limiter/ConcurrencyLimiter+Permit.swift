@@ -77,7 +77,7 @@ extension ConcurrencyLimiter {
 
     /// Returns a permit if there is a place for it right now; nil if there is none, or anyone else waits for one.
     ///
-    ///     guard let permit = limiter.tryAcquire() else { return placeholder }
+    ///     guard let permit = limiter.tryAcquire() else { throw Busy() }
     ///
     /// It is nil also if `weight` is more than the limit. It never overtakes, and pays no attention to whether the task is
     /// cancelled. Synchronous, from anywhere; O(1).

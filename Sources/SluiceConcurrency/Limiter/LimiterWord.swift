@@ -1,7 +1,9 @@
 /// What a limiter must know to let somebody in or out, packed so that one atomic operation reads or changes it together.
 ///
-///     63         62 ── 48   47        46        45        44 ── 0
-///     isFull     granted    crowded   watched   tracked   running
+/// ```text
+/// 63         62 ── 48   47        46        45        44 ── 0
+/// isFull     granted    crowded   watched   tracked   running
+/// ```
 ///
 /// - `running`: the weights of those who are in, added up.
 /// - `crowded`: somebody waits. Then nobody enters or leaves without the lock, so the word stands still for its holder.

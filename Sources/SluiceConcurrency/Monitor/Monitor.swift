@@ -2,7 +2,7 @@
 ///
 ///     let pool = Monitor([Connection]())
 ///     pool.withState { $0.append(connection) }                                // wakes one who waits for it
-///     let connection = await pool.wait(claiming: { $0.popLast() })
+///     let next = await pool.wait(claiming: { $0.popLast() })
 ///
 /// This is the monitor of Hoare and Brinch Hansen with conditions spelled out: who waits says for what, and whoever
 /// changes the state wakes exactly those whose condition now holds. So none is woken in vain, and none has to be

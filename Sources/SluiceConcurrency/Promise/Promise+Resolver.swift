@@ -22,7 +22,7 @@ extension Promise {
 
         /// Gives all who wait, and all who will, the value.
         ///
-        ///     if !resolver.succeed(connection) { connection.close() }     // another was faster
+        ///     if !resolver.succeed(picture) { log("another task was faster") }
         ///
         /// - Returns: Whether this was the first completion; otherwise the value is not used.
         /// - Complexity: O(number of waiting tasks). Never suspends, and blocks for no longer than a few instructions.

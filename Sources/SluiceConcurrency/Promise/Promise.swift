@@ -107,7 +107,9 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
 extension Promise where Failure == Never {
     /// Waits for the value, even in a cancelled task.
     ///
-    ///     let answer = await promise.value
+    ///     let (answer, resolver) = Promise<Int, Never>.makePromise(ifAbandoned: .success(0))
+    ///     resolver.succeed(42)
+    ///     print(await answer.value)
     ///
     /// O(1). Suspends unless completed already; never blocks a thread.
     public var value: Value {

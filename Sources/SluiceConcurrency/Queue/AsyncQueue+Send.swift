@@ -1,7 +1,7 @@
 extension AsyncQueue {
     /// Adds an element at the end, as soon as there is a place for it.
     ///
-    ///     try await queue.send(page)
+    ///     try await pages.send(page)
     ///
     /// In a queue with the policy ``Overflow/suspend`` it waits while the queue is full. With any other policy, and in a queue
     /// without capacity, it never waits, and does what ``enqueue(_:)`` does.
@@ -24,7 +24,7 @@ extension AsyncQueue {
 
     /// Adds an element at the end, as soon as there is a place for it, but waits no longer than until a deadline.
     ///
-    ///     try await queue.send(page, until: .now + .seconds(5), clock: .continuous)
+    ///     try await pages.send(page, until: .now + .seconds(5), clock: .continuous)
     ///
     /// If there is a place now, the deadline does not matter. All else is as in ``send(_:)``.
     ///

@@ -196,7 +196,7 @@ public final class AsyncQueue<Element: Sendable>: Sendable {
 
     /// Removes and returns the elements that satisfy a predicate; the others keep their order.
     ///
-    ///     queue.removeAll { $0.album == album }
+    ///     songs.removeAll { $0.album == album }
     ///
     /// The predicate runs under the queue's lock: let it be short, and do not use the queue in it, which traps. If it
     /// throws, nothing is removed. Places that become free go to the producers that have waited longest for one.

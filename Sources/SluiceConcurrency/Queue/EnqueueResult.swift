@@ -1,6 +1,6 @@
 /// What became of an element that was added to a queue.
 ///
-///     if case .enqueuedDropping(let oldest) = queue.enqueue(frame) { pool.giveBack(oldest) }
+///     if case .enqueuedDropping(let oldest) = frames.enqueue(frame) { pool.giveBack(oldest) }
 ///
 /// Nothing is lost silently: an element that had to go comes back in the result, and ``isEnqueued`` says whether the new
 /// one is in. Who does not care need not look.

@@ -1,7 +1,7 @@
 /// A queue that did not take or give an element, and what to do about it.
 ///
 ///     do {
-///         try await queue.send(page)
+///         try await pages.send(page)
 ///     } catch let error as QueueError where error.code == .finished {
 ///         return     // nobody wants more pages
 ///     }

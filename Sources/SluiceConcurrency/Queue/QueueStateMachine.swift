@@ -33,8 +33,10 @@ enum OverflowPolicy: Hashable, Sendable {
 
 /// The elements that nobody has taken, the consumers that wait for some, and the producers that wait for a place.
 ///
-///     pending elements    none              some                         as many as the capacity
-///     who may wait        consumers                                      producers
+/// ```text
+/// pending elements    none              some                         as many as the capacity
+/// waiting tasks       consumers                                      producers
+/// ```
 ///
 /// A place that becomes free is given to the first producer at once, and an element that comes to the first consumer: so
 /// nobody overtakes those who wait. What a suspended producer offers is not pending.

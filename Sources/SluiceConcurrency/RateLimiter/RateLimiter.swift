@@ -108,7 +108,7 @@ extension RateLimiter {
 
     /// Takes tokens if they are there and nobody waits for any; returns whether it did.
     ///
-    ///     guard limiter.tryConsume() else { return .tooManyRequests }
+    ///     guard limiter.tryConsume() else { throw TooManyRequests() }
     ///
     /// More than the burst are never there.
     ///

@@ -5,10 +5,12 @@
 /// Only the first in line, the leader, sleeps until its tokens are there. The others are suspended until they are granted,
 /// give up, or are told to lead:
 ///
-///     consume ─▶ in line ─▶ plan ─▶ first?  sleep until its moment ─▶ tick: all who can be are granted,
-///                   ▲        ▲                                              │    the next is told to lead
-///                   │        └──────────── .lead ◀───────────────────────── ┘
-///                   └─ cancelled, expired: leaves; if it was first, the next is looked at, granted or told to lead
+/// ```text
+/// consume ─▶ in line ─▶ plan ─▶ first?  sleep until its moment ─▶ tick: all that can be are granted,
+///               ▲        ▲                                              │    the next is told to lead
+///               │        └──────────── .lead ◀───────────────────────── ┘
+///               └─ cancelled, expired: leaves; if it was first, the next is looked at, granted or told to lead
+/// ```
 struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
     typealias Line = WaitingLine<Waiter, RateLimiterOutcome>
 

@@ -2,10 +2,12 @@
 ///
 /// Events in, actions out; it resumes and cancels nobody.
 ///
-///     join ──▶ start: the caller makes the operation's task
-///         └──▶ wait
-///     finished ──▶ all who wait are resumed
-///     leave ──▶ this one is resumed; if it was the last, the flight is taken out and its task is cancelled
+/// ```text
+/// join ──▶ start: the caller makes the operation's task
+///     └──▶ wait
+/// finished ──▶ all waiting tasks are resumed
+/// leave ──▶ this one is resumed; if it was the last, the flight is taken out and its task is cancelled
+/// ```
 struct SingleFlightStateMachine<
     Key: Hashable & Sendable, Waiter: Sendable, Outcome: Sendable, Work: Sendable
 >: Sendable {

@@ -6,10 +6,12 @@
 /// A waiter joins before it suspends: between the two it is in line without a continuation, and what happens to it then
 /// is kept for it until it asks.
 ///
-///     join() -> ticket ──► in line, not suspended ──► suspend(ticket, waiter) ──► in line, suspended
-///                                    │ settle                                         │ settle
-///                                    ▼                                                ▼
-///                          outcome kept, returned by suspend             waiter returned, to be resumed
+/// ```text
+/// join() -> ticket ──► in line, not suspended ──► suspend(ticket, waiter) ──► in line, suspended
+///                                │ settle                                         │ settle
+///                                ▼                                                ▼
+///                      outcome kept, returned by suspend             waiter returned, to be resumed
+/// ```
 ///
 /// Whoever takes a waiter out of the line under the lock owns it and alone resumes it.
 @usableFromInline

@@ -3,9 +3,11 @@ import SluiceLock
 
 /// One call of ``DownloadCoordinator/run(until:onEvent:)``.
 ///
-///     store ── claims ──▶ queue ──▶ workers, as many as the total limit ── transfers ──┐
-///       ▲                                                                              │
-///       └──────────── exchange: settlements in, claims out ◀── settled ────────────────┘
+/// ```text
+/// store ── claims ──▶ queue ──▶ workers, as many as the total limit ── transfers ──┐
+///   ▲                                                                              │
+///   └──────────── exchange: settlements in, claims out ◀── settled ────────────────┘
+/// ```
 ///
 /// Whoever has something for the store exchanges it for all: while one exchange is under way, others only leave theirs. So
 /// an idle worker has its next job without a detour, and many small files share their transactions.

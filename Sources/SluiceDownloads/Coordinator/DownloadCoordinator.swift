@@ -121,7 +121,7 @@ public final class DownloadCoordinator: Sendable {
     ///
     ///     try await withThrowingTaskGroup { group in
     ///         group.addTask { try await downloads.run() }
-    ///         …
+    ///         try await downloads.enqueue(songs)
     ///     }
     ///
     /// One run at a time for each coordinator; a second one stops the program. `onEvent` is called at each step, from the

@@ -1,15 +1,17 @@
 /// Where a ``DownloadCoordinator`` keeps its jobs: the seam between what a queue does and what remembers it.
 ///
-///     let store = try await SQLiteQueueStore.open(at: url)      // survives the process
-///     let store = MemoryQueueStore()                            // does not
+///     let durable = try await SQLiteQueueStore.open(at: url)      // survives the process
+///     let temporary = MemoryQueueStore()                          // does not
 ///
 /// A store decides which job runs: it hands out jobs under limits, each with a ``JobLease``, and takes back what became of
 /// them. Several workers, in one process or in several, may share a store; the limits hold for all of them together, exactly.
 ///
-///     waiting ──claim──▶ running ──done──▶ done          waiting: may be claimed, or will be when its delay is over
-///        ▲                  │  ──failed─▶ failed         running: leased by a worker
-///        └──retry, release,─┘  ──cancelled▶ cancelled
-///           lease run out
+/// ```text
+/// waiting ──claim──▶ running ──done──▶ done          waiting: may be claimed, or will be when its delay is over
+///    ▲                  │  ──failed─▶ failed         running: leased by a worker
+///    └──retry, release,─┘  ──cancelled▶ cancelled
+///       lease run out
+/// ```
 ///
 /// Every operation is atomic. Who writes about a running job names its lease. A lease that has run out lasts until somebody
 /// claims: that takes it back, and from then on it changes nothing any more.

@@ -12,12 +12,14 @@ import SluiceHTTP
 ///
 /// It lies beside the partial file as JSON. It holds no secret: of the URL only a digest, without user and password.
 ///
-///     which bytes of the partial file count
-///     ─────────────────────────────────────────────────────────────────────────────
-///     another file than the one named here     none: it was copied, or made anew
-///     same file, same boot                     all: one locked writer appended them in order, and the page cache
-///                                              outlives a killed process
-///     same file, another boot or unknown       `synced`: what was on the disk when the checkpoint was written
+/// ```text
+/// which bytes of the partial file count
+/// ─────────────────────────────────────────────────────────────────────────────
+/// another file than the one named here     none: it was copied, or created again
+/// same file, same boot                     all: one locked writer appended them in order, and the page cache
+///                                          outlives a killed process
+/// same file, another boot or unknown       `synced`: what was on the disk when the checkpoint was written
+/// ```
 struct Checkpoint: Codable, Equatable {
     /// Another version's checkpoint is nothing to this one.
     static let currentVersion = 1

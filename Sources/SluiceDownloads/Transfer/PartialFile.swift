@@ -9,12 +9,14 @@ import Synchronization
 
 /// A transfer's partial file and its checkpoint, in the one order in which no power cut mixes old bytes with new ones.
 ///
-///     a new file                        the rest of an old one
-///     ─────────────────────────────     ─────────────────────────────────
-///     cut off what is there             cut off what is not trusted
-///     replace the checkpoint            replace the checkpoint, if the boot is another
-///     append …                          append …
-///     sync, replace the checkpoint …    sync, replace the checkpoint …
+/// ```text
+/// a new file                        the rest of an old one
+/// ─────────────────────────────     ─────────────────────────────────
+/// cut off what is there             cut off what is not trusted
+/// replace the checkpoint            replace the checkpoint, if the boot is another
+/// append …                          append …
+/// sync, replace the checkpoint …    sync, replace the checkpoint …
+/// ```
 ///
 /// Never does an old checkpoint stand beside new bytes: where there was one, the new one is on the disk, with its name,
 /// before the first byte.

@@ -1,6 +1,8 @@
 /// The moments of a transfer at which something has just become true: points for tests that watch it, or kill it there.
 ///
-///     requested ─▶ responded ─▶ receiving ─▶ checkpointed … ─▶ complete ─▶ published
+/// ```text
+/// requested ─▶ responded ─▶ receiving ─▶ checkpointed … ─▶ complete ─▶ published
+/// ```
 ///
 /// A small body, which is written and named in one step, has no `receiving` and no `checkpointed`. A transfer that starts
 /// again, or asks for the rest of a range, goes back to `requested`.

@@ -3,13 +3,15 @@ import SluiceHTTP
 
 /// The rules of one file's transfer: what to ask for, what a response means, and when the file is complete.
 ///
-///     whole ── 200, 203 ──▶ receiving ── ended ──▶ complete
-///       ▲                       ▲  │
-///       │  unusable, once       │  └─ the range ended before the file ──▶ rest
-///       └────────────────────┐  │
-///     rest ── 206, fits ─────┼──┘   200: the file changed, or ranges are not served: receiving, from zero
-///          ── 416, fits ─────┼────────────────────▶ complete
-///          ── what else says that it is a range ──┘
+/// ```text
+/// whole ── 200, 203 ──▶ receiving ── ended ──▶ complete
+///   ▲                       ▲  │
+///   │  unusable, once       │  └─ the range ended before the file ──▶ rest
+///   └────────────────────┐  │
+/// rest ── 206, fits ─────┼──┘   200: the file changed, or ranges are not served: receiving, from zero
+///      ── 416, fits ─────┼────────────────────▶ complete
+///      ── what else says that it is a range ──┘
+/// ```
 ///
 /// `rest` asks with Range and If-Range (RFC 9110, sections 14.2 and 13.1.5): the server sends the rest of the same bytes,
 /// or all of the new ones, and there is no moment in between at which the file could change.

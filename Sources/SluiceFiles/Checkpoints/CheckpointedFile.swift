@@ -8,7 +8,7 @@ package import Foundation
 
 /// A file that is appended to over several runs of a program, with a small file beside it that says what it holds.
 ///
-///     let opened = try await CheckpointedFile.openLocked(places, mode: .ifCheckpointed, using: files)
+///     guard let opened = try await CheckpointedFile.openLocked(places, mode: .always, using: files) else { return }
 ///     let size = try await opened.file.append(chunks)
 ///     try await opened.file.sync(.data, thenStoring: checkpoint)
 ///     try await opened.file.close(appending: rest, durability: .data) { size in checkpoint(of: size) }

@@ -8,11 +8,13 @@ package import Foundation
 
 /// What one iteration over chunks has, waits for and reads next. A pure value.
 ///
-///     consumer                              reader, at most one at a time
-///     ask: nothing there, waits             begins
-///                                           arrived: given to the consumer; there is room: goes on
-///     works on chunk 1                      arrived: kept; no room: pauses
-///     ask: given chunk 2                    begins
+/// ```text
+/// consumer                              reader, at most one at a time
+/// ask: nothing there, waits             begins
+///                                       arrived: given to the consumer; there is room: goes on
+/// works on chunk 1                      arrived: kept; no room: pauses
+/// ask: given chunk 2                    begins
+/// ```
 ///
 /// The reader runs while somebody waits or there is room, and until the end. Chunks come in order, an error after those that
 /// were read before it, once; after that there is nothing.

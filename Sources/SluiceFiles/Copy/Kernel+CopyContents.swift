@@ -12,11 +12,13 @@ extension Kernel {
     /// Holes stay holes where the file system tells them (SEEK_DATA). `source.status` is what was found at the opening, and
     /// its size is where the copy ends, for a log may grow faster than it is copied:
     ///
-    ///     told   then                                     copied
-    ///     100    the same, and reading ends there         100 bytes
-    ///     100    90 (it was cut off, or lied)             90
-    ///     100    it says 150: it grew                     100
-    ///     0      still 0, but there is more (/proc)       all there is
+    /// ```text
+    /// told   then                                     copied
+    /// 100    the same, and reading ends there         100 bytes
+    /// 100    90 (it was cut off, or lied)             90
+    /// 100    it says 150: it grew                     100
+    /// 0      still 0, but there is more (/proc)       all there is
+    /// ```
     ///
     /// What remains in the destination after an error is the caller's to remove. Nothing is synced, no mode is set.
     ///

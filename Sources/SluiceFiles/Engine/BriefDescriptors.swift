@@ -6,10 +6,12 @@ internal import Synchronization
 /// A process has a limited number of descriptors (EMFILE), and so has the system (ENFILE). When they are used up, waiting for
 /// one is right only where it certainly comes back:
 ///
-///     a whole file that is read or written, a      *brief*: its job closes it without anybody's help, and opens nothing
-///     folder that is synced                        else meanwhile, so that no two jobs wait for each other
-///     a small file read by the inline lane         *passing*: closed by the thread that opened it, which waits for nothing
-///     a stream, a mapping, a FIFO                  closed when its owner likes, who may be waiting for this very file
+/// ```text
+/// a whole file that is read or written, a      *brief*: its job closes it without help, and opens nothing
+/// directory that is synced                     else meanwhile, so that no two jobs wait for each other
+/// a small file read by the inline lane         *passing*: closed by the thread that opened it, which waits for nothing
+/// a stream, a mapping, a FIFO                  closed when its owner likes, which may be waiting for this very file
+/// ```
 ///
 /// An open that fails is tried again after each brief or passing descriptor that was closed. When there is none, it is an
 /// error: whoever holds the others has to close some. An open in progress counts as the descriptor that it will be: no open

@@ -10,9 +10,11 @@ package import Foundation
 ///
 /// Nothing is filled with zeros first, and a size is believed only as far as that costs nothing:
 ///
-///     up to 4 MiB     malloc's, which hands out again what was freed, with its pages
-///     from there on   address space aligned for huge pages, of which the kernel backs what is written to: one page fault
-///                     for 2 MiB instead of 512. A file that says 128 TiB, as /proc/kcore does, gets no more than it fills.
+/// ```text
+/// up to 4 MiB     malloc's, which hands out again what was freed, with its pages
+/// from there on   address space aligned for huge pages, of which the kernel backs what is written to: one page fault
+///                 for 2 MiB instead of 512. A file that says 128 TiB, as /proc/kcore does, gets no more than it fills.
+/// ```
 ///
 /// To grow, small memory is copied, and large memory is moved by its page tables. See mmap(2), madvise(2), mremap(2).
 package struct ReadBuffer: ~Copyable {

@@ -3,9 +3,11 @@ internal import CSluiceFiles
 /// A renaming that never replaces, from calls that have no such option: for old kernels, and for file systems without
 /// RENAME_NOREPLACE (NFS, some FUSE).
 ///
-///     a file      link(2), which never replaces, then unlink(2). A crash between the two leaves both names of one whole file.
-///     a folder    mkdir(2), which never replaces either, then rename(2), which replaces a folder only while that is empty. A
-///                 crash between the two leaves an empty folder at the destination.
+/// ```text
+/// a file       link(2), which never replaces, then unlink(2). A crash between the two leaves both names of one file.
+/// a directory  mkdir(2), which never replaces either, then rename(2), which replaces only an empty directory. A crash
+///              between the two leaves an empty directory at the destination.
+/// ```
 ///
 /// Every call returns a negated errno when it fails.
 struct RenameInSteps {

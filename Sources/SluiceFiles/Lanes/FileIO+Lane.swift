@@ -35,7 +35,9 @@ extension FileIO.Configuration {
     /// All lanes, or those that the environment variable `SLUICE_FILES_LANES` names, with commas between: a way to find out
     /// whether a lane is to blame, without another build.
     ///
-    ///     SLUICE_FILES_LANES=pool swift test
+    /// ```sh
+    /// SLUICE_FILES_LANES=pool swift test
+    /// ```
     ///
     /// A name that is no lane's stops the program, as a typing error would otherwise go unnoticed.
     public static var defaultLanes: Set<FileIO.Lane> {

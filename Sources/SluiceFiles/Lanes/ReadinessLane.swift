@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The lane of descriptors that are waited for: pipes, FIFOs, terminals, sockets, notifications.
 ///
-///     try await lane.wait(for: descriptor, .reading, "/run/fifo")
+///     try await lane.wait(for: descriptor, .reading, watching: false, "/run/fifo")
 ///     // a read that does not block has something to read, or learns that there is nothing more
 ///
 /// However many tasks wait, one thread does, in epoll(7) or poll(2). It starts with the first wait and ends with the lane.

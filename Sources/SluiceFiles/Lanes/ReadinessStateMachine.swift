@@ -1,9 +1,11 @@
 /// Who waits for which descriptor, as a pure value: events in, actions out. It makes no system call and resumes nobody.
 ///
-///     a task waits for 7 to be read          .set(7, reading, isNew: true)
-///     another, to write it                   .set(7, reading + writing, isNew: false)
-///     the kernel says that 7 can be read     the first task; .set(7, writing, isNew: false)
-///     the second task is cancelled           the second task; .remove(7)
+/// ```text
+/// a task waits for 7 to be read          .set(7, reading, isNew: true)
+/// another, to write it                   .set(7, reading + writing, isNew: false)
+/// the kernel says that 7 can be read     the first task; .set(7, writing, isNew: false)
+/// the second task is cancelled           the second task; .remove(7)
+/// ```
 ///
 /// A registration of the kernel's gives one event and is then at rest, and it exists only while somebody waits. Its token has
 /// the descriptor and a serial number: an event that was on its way while the number became another file's finds nobody.

@@ -4,7 +4,8 @@ internal import Synchronization
 /// One operation of the readiness lane: reads and writes what can be at once, on whatever thread it runs, and waits in between.
 ///
 ///     let transfer = try ReadinessTransfer(of: descriptor, for: .reading, io, path)     // nil for a regular file
-///     let bytes = try await transfer.readToEnd(limit: 1 << 20)
+///     var bytes = Data()
+///     try await transfer?.readToEnd(limit: 1 << 20, after: &bytes)
 ///
 /// No call here waits: of descriptors of ours since they are non-blocking, of others' by one of the ``Access`` below. O_NONBLOCK is
 /// never set on these: the flag belongs to the open file, which other processes share (a terminal with its shell).

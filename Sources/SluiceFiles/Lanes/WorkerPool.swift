@@ -85,9 +85,11 @@ final class WorkerPool: FileLane {
     /// The system has no thread to give. Where the pool has others, they come round to the queue. Where it has none, nobody
     /// would, and this thread, which submitted a job, empties the queue in the place of the one that did not start:
     ///
-    ///     a job that must run    runs here, and may block a thread of the cooperative pool: better than a descriptor or a
-    ///                            partial file that is left for good
-    ///     any other              is refused, and its task learns why
+    /// ```text
+    /// a job that must run    runs here, and may block a thread of the cooperative pool: better than a descriptor or a
+    ///                        partial file that is left for good
+    /// any other              is refused, and its task learns why
+    /// ```
     ///
     /// Until the queue is empty this thread counts as one of the pool, so that an end that is waited for comes after it. A
     /// start in progress counts too: should it fail as well, the last to fail empties the queue.

@@ -6,12 +6,14 @@ extension Kernel {
 
     /// Opens a file and locks it for this descriptor alone; what it holds is cut off only once the lock is held.
     ///
-    ///     this process                         another process, which holds the lock
-    ///     open "song.part"   (inode 7)
-    ///                                          rename "song.part" to "song", close: the lock is free
-    ///     lock inode 7       succeeds
-    ///     look at the path   not inode 7:
-    ///                        close, open again
+    /// ```text
+    /// this process                         another process, which holds the lock
+    /// open "song.part"   (inode 7)
+    ///                                      rename "song.part" to "song", close: the lock is free
+    /// lock inode 7       succeeds
+    /// look at the path   not inode 7:
+    ///                    close, open again
+    /// ```
     ///
     /// Without the look, this process would write into the finished file "song". The same danger lies in a second name: a
     /// crash between link and unlink (see `renameWithoutReplacing`) leaves "song" and "song.part" as one file. A file that

@@ -9,8 +9,8 @@ public import Foundation
 /// A file as memory: its bytes are read from the device when they are touched, and none are copied.
 ///
 ///     let count = try await url.withMappedFile { file in                 // unmaps on every path
-///         try await file.prefetch()
-///         return file.bytes.count { $0 == 10 }
+///         try await file.prefetch(0..<8)
+///         return file.bytes.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt32.self)
 ///     }
 ///
 /// For lookups in large files that change seldom: an index, a font, a model. Memory is the page cache's, shared by all

@@ -4,15 +4,17 @@
 /// write into that. So an operation counts from before it is queued until it has returned; closing lets no new ones begin,
 /// and the descriptor is closed when the count is nought:
 ///
-///     task A                 task B                     task C
-///     begin: 1
-///                            close: no new ones,
-///                            waits
-///                                                       begin: refused
-///     end: 0, wakes B
-///                            closes the descriptor
-///                            closed: wakes those who
-///                            closed meanwhile too
+/// ```text
+/// task A                 task B                     task C
+/// begin: 1
+///                        close: no new ones,
+///                        waits
+///                                                   begin: refused
+/// end: 0, wakes B
+///                        closes the descriptor
+///                        closed: wakes the tasks that
+///                        closed meanwhile too
+/// ```
 ///
 /// All operations are O(1), but for ``closed()``.
 package struct DescriptorUse<Waiter> {

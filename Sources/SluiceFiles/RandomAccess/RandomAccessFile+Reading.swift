@@ -23,6 +23,7 @@ extension RandomAccessFile {
 
     /// Reads bytes at an offset into memory of the caller's until that is full, or the file ends.
     ///
+    ///     var page = [UInt8](repeating: 0, count: 4096)
     ///     var span = page.mutableSpan
     ///     var bytes = span.mutableBytes
     ///     let count = try await file.read(at: 7 * 4096, into: &bytes)        // 0 past the end

@@ -8,7 +8,7 @@ extension AsyncFileStream where Mode == WriteMode {
     /// Gives the file its final name and closes it.
     ///
     ///     let part = try await partURL.openForWriting(lock: .exclusive)
-    ///     try await part.write(song)
+    ///     try await part.write(data)
     ///     // … verified …
     ///     try await part.publish(as: songURL, existing: .fail, durability: .full)
     ///
@@ -17,9 +17,11 @@ extension AsyncFileStream where Mode == WriteMode {
     /// link at the destination is replaced itself; a folder, device, FIFO or socket there is refused. See fsync(2),
     /// rename(2).
     ///
-    ///     removingOnFailure      before the rename                          after it
-    ///     false                  the file is closed, keeps its old name     the file is closed, has its new name
-    ///     true                   it is removed, then closed                 the same
+    /// ```text
+    /// removingOnFailure      before the rename                          after it
+    /// false                  the file is closed, keeps its old name     the file is closed, has its new name
+    /// true                   it is removed, then closed                 the same
+    /// ```
     ///
     /// It is removed while a lock is still held, and only if the path still leads to this file: a second process that waits
     /// for the lock never finds its own file gone.

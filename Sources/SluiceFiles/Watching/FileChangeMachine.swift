@@ -3,9 +3,11 @@ internal import DequeModule
 
 /// What the kernel writes about changes, as changes in order. A pure value.
 ///
-///     read    moved from "a" (7), modified "x"            held: "a" has left, for where?
-///     read    moved to "b" (7)                            renamed "a" to "b", modified "x"
-///     or: nothing more to read                            renamed "a" to nowhere here, modified "x"
+/// ```text
+/// read    moved from "a" (7), modified "x"            held: "a" has left, for where?
+/// read    moved to "b" (7)                            renamed "a" to "b", modified "x"
+/// or: nothing more to read                            renamed "a" to nowhere here, modified "x"
+/// ```
 ///
 /// The kernel puts both halves of a rename into the queue one after the other, but others' events may come between, and a
 /// reader may see the first half alone. See inotify(7), "Dealing with rename() events".

@@ -1,8 +1,10 @@
 /// Styled text as views lay it out: paragraphs one below the other, with the markers that the string does not have, and with
 /// indents and spacings added up over the blocks around each.
 ///
-///     > - one      a bar at 0, the marker "•" at 11.5, and text at 28
-///     >   two      which is the same paragraph
+/// ```text
+/// > - one      a bar at 0, the marker "•" at 11.5, and text at 28
+/// >   two      which is the same paragraph
+/// ```
 ///
 /// Whatever the back-ends on Apple's platforms have to decide is decided here, where every platform tests it; they translate.
 /// All lengths are points. Linear in the length of the text.

@@ -1,8 +1,10 @@
 /// The paragraphs of a text as one string, with markers and tabs in it, and with ranges counted as `NSRange` counts them.
 ///
-///     - one        "•\tone\n2 items"
+/// ```text
+/// - one        "•\tone\n2 items"
 ///
-///     2 items
+/// 2 items
+/// ```
 ///
 /// Positions are UTF-16 code units.
 struct ParagraphText: Sendable, Hashable {

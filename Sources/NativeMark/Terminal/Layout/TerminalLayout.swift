@@ -3,8 +3,10 @@
 /// The blocks that are open are a stack of frames. Each has what its lines begin with, composed from those around it when it
 /// is opened, so that a line costs no walk up the tree:
 ///
-///     > - one      frames: document, quote "│ ", list, item  first "│ • "  others "│   "
-///     >   two      lines:  "│ • one", "│   two"
+/// ```text
+/// > - one      frames: document, quote "│ ", list, item  first "│ • "  others "│   "
+/// >   two      lines:  "│ • one", "│   two"
+/// ```
 struct TerminalLayout {
     let text: StyledText
     let renderer: TerminalRenderer

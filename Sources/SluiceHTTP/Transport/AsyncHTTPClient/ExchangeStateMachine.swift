@@ -16,8 +16,10 @@ struct ResponseHead: Sendable {
 /// The events of the connection (`received…`, `finished`, `failed`) arrive in order. The reader is one task: it asks for
 /// the head, then for one batch after another. `closed` may come at any time from either side.
 ///
-///     opening ── receivedHead ──▶ headArrived ── headDue ──▶ streaming ── finished, failed ──▶ ended
-///        └────────── failed, closed ───────┴──────── closed ─────┴────────── closed ───────────▶ ended
+/// ```text
+/// opening ── receivedHead ──▶ headArrived ── headDue ──▶ streaming ── finished, failed ──▶ ended
+///    └────────── failed, closed ───────┴──────── closed ─────┴────────── closed ───────────▶ ended
+/// ```
 ///
 /// A head that has arrived is due a little later, when the event loop has handled what came with it: a reader that is woken
 /// then finds the first bytes, and those of a small body all at once.

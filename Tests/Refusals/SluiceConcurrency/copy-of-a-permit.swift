@@ -1,7 +1,7 @@
-// refused: 'permit' consumed more than once
+// error: 'permit' consumed more than once
 func use(_ limiter: ConcurrencyLimiter) async throws {
     let permit = try await limiter.acquire()
     let copy = permit
-    permit.release()
+    permit.release()  // refused
     copy.release()
 }

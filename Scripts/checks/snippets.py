@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Compiles the code that belongs to no target, against the modules of a debug build (`swift build --build-tests`):
+
+1. The samples of all articles: Markdown in Sources, and any other Markdown with Swift in it, such as README.md.
+2. The samples of all doc comments in Sources.
+3. Tests/Refusals: what must not compile, each beside a twin that does.
+
+    Scripts/checks/snippets.py [--scratch DIRECTORY] [NAME ...]
+    SLUICE_ONLY=SluiceFiles Scripts/checks/snippets.py --scratch .build-files use-after-close
+
+`--scratch` or `SLUICE_SCRATCH` names the directory that was built into (`--scratch-path`), `.build` by default. `SLUICE_ONLY`
+checks one module, against a build that was made with it. Names choose the files whose path contains one of them.
+
+Samples. Each becomes the body of an asynchronous function that throws. `…` stands for code that is left out: the compiler
+sees a space. A warning is an error, unless it says that nothing uses a value. What a sample takes for granted
+
+- is in a comment before the sample, in an article: `<!-- given: struct Song { … } -->`
+- is in Tests/Snippets/<Module>, for a doc comment: Common.swift, and <Directory>.swift for the samples of files in
+  Sources/<Module>/<Directory>. The samples have the module and the imports of these files.
+
+A doc comment of a declaration that is public is compiled as in an application. That of any other declaration is compiled
+with what is internal, and with Internal.swift besides. Samples with `Apple` in their path need the stubs of Apple's
+frameworks: the check of Apple's code compiles these.
+
+Refusals. Each file in Tests/Refusals/<Module> is compiled twice:
+
+1. As it is, it must be refused, and every error must match the regular expression of its first line, `// error: …`.
+2. Its twin must compile: the same without the lines that end in `// refused`, and with the code behind `// instead:`. A
+   snippet with a typing error or a missing import is thus not taken for a promise that is kept.
+"""
+import argparse, collections, concurrent.futures, glob, os, pathlib, re, subprocess, sys, tempfile
+from documented import ROOT, Documented, Sample, function, located
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--scratch", default=os.environ.get("SLUICE_SCRATCH", ".build"), metavar="DIRECTORY",
+                    help="the directory that was built into")
+parser.add_argument("names", nargs="*", metavar="NAME", help="part of the path of what to check, all by default")
+arguments = parser.parse_args()
+SCRATCH = ROOT / arguments.scratch
+PRODUCTS = SCRATCH / "debug"
+# The one module that was built, or none if all were.
+ONLY = os.environ.get("SLUICE_ONLY")
+# The modules with something public.
+LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources").rglob("*.swift")
+                    if re.search(r"^ *(@\S+ )*public (?!import)", path.read_text(), re.MULTILINE)})
+
+MAPS = [*glob.glob(f"{PRODUCTS}/*.build/module.modulemap"),
+        # C modules of packages that bring their own map, and system libraries. Swift modules of these packages name them.
+        *glob.glob(f"{SCRATCH}/checkouts/*/Sources/*/include/module.modulemap"),
+        *glob.glob(f"{SCRATCH}/checkouts/*/Sources/*/module.modulemap")]
+# As far as SIL: ownership ("used after consume") is checked after the types are. In one process for all files.
+COMPILER = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-parse-as-library", "-diagnostic-style=llvm",
+            "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", "-I", str(PRODUCTS / "Modules"),
+            *(word for path in MAPS for word in ("-Xcc", f"-fmodule-map-file={path}"))]
+# What a sample may do: give a name to what nothing uses, be like another file in its name.
+HARMLESS = re.compile(r".* warning: .*(never used|never read|never mutated|is unused|#fileID)")
+
+
+def compiled(code: str, *files: pathlib.Path) -> tuple[bool, str]:
+    """Whether the compiler takes the code together with the files, and what it says."""
+    with tempfile.TemporaryDirectory() as directory:
+        source = pathlib.Path(directory) / "snippet.swift"
+        source.write_text(code)
+        result = subprocess.run([*COMPILER, str(source), *map(str, files)], capture_output=True, text=True, cwd=ROOT)
+        return result.returncode == 0, result.stdout + result.stderr
+
+
+def complaint(code: str, *files: pathlib.Path) -> str:
+    """What is wrong with samples, empty if nothing is."""
+    accepted, output = compiled(code, *files)
+    diagnostics = re.split(r"^(?=\S+:\d+:\d+: (?:error|warning): )", output, flags=re.MULTILINE)
+    wrong = "".join(text for text in diagnostics if not HARMLESS.match(text)).rstrip()
+    return wrong if accepted else wrong or output or "the compiler failed and said nothing"
+
+
+# Each function below makes the jobs of one kind: what to call, and what it returns are problems.
+
+def of_article(document: Documented) -> list:
+    modules = [module for module in ["HTTPTypes", *LIBRARIES] if not ONLY or (PRODUCTS / f"Modules/{module}.swiftmodule").exists()]
+    imports = "".join(f"import {module}\n" for module in ["FoundationEssentials", *modules])
+
+    def check(sample: Sample) -> list[str]:
+        given = located(sample.given, sample.path, sample.line - sample.given.count("\n") - 2)
+        output = complaint(imports + given + function(sample, "sample"))
+        return [f"{sample.path}:{sample.line}: this sample does not compile\n{output}"] if output else []
+
+    return [lambda sample=sample: check(sample) for sample in document.samples]
+
+
+def preludes(module: str, directory: str, is_public: bool) -> list[pathlib.Path]:
+    """What the doc comments of a directory take for granted."""
+    names = ["Common", directory] if is_public else ["Common", directory, "Internal"]
+    return [path for name in names if (path := ROOT / f"Tests/Snippets/{module}/{name}.swift").exists()]
+
+
+def of_doc_comments(documents: list[Documented]) -> list:
+    groups = collections.defaultdict(list)
+    for document in documents:
+        _, module, *directories, _ = pathlib.Path(document.path).parts
+        for sample in document.samples:
+            groups[module, directories[0] if directories else "", sample.is_public].append(sample)
+
+    def check(module: str, directory: str, is_public: bool, samples: list[Sample]) -> list[str]:
+        files = preludes(module, directory, is_public)
+        texts = "".join(path.read_text() for path in files)
+        if is_public and "@testable" in texts:
+            return [f"Tests/Snippets/{module}: only Internal.swift may have a testable import"]
+        imports = {f"import {module}\n" if is_public else f"@testable import {module}\n"}
+        header = "".join(sorted(imports.union(re.findall(r"^(?:@testable )?import .*\n", texts, re.MULTILINE))))
+        group = complaint(header + "".join(function(sample, f"sample{n}") for n, sample in enumerate(samples)), *files)
+        if not group or re.search(r"^\S*Tests/Snippets/\S+: error:", group, re.MULTILINE):
+            return [group] if group else []
+        # One by one: the errors of a sample hide those that the compiler finds later in others.
+        single = [(sample, complaint(header + function(sample, "sample"), *files)) for sample in samples]
+        return [f"{sample.path}:{sample.line}: this sample does not compile\n{output}" for sample, output in single if output] or [group]
+
+    used = {path for key in groups for path in preludes(*key)}
+    unused = [] if arguments.names else [path for path in chosen((ROOT / "Tests/Snippets").rglob("*.swift"))
+                                            if path not in used and path.stem != "Apple"]
+    return [lambda: [f"{path.relative_to(ROOT)}: no sample takes this for granted" for path in unused],
+            *(lambda key=key, samples=samples: check(*key, samples) for key, samples in groups.items())]
+
+
+def of_refusal(path: pathlib.Path) -> list:
+    name = str(path.relative_to(ROOT))
+    first, _, code = path.read_text().partition("\n")
+    imports = f"import FoundationEssentials\nimport {path.parent.name}\n"
+
+    def refused() -> list[str]:
+        if not first.startswith("// error: "):
+            return [f"{name}: the first line is not `// error: <regular expression>`"]
+        wanted = first.removeprefix("// error: ")
+        accepted, output = compiled(imports + located(code, name, 2))
+        errors = re.findall(r"^\S+?:\d+:\d+: error: (.*)$", output, re.MULTILINE)
+        if accepted:
+            return [f"{name}: compiles, and should be refused: {wanted}"]
+        if not errors or not all(re.search(wanted, error) for error in errors):
+            return [f"{name}: refused, but not because of: {wanted}\n{output}"]
+        return []
+
+    def twin() -> list[str]:
+        lines = ["" if line.rstrip().endswith("// refused") else re.sub(r"^(\s*)// instead: ", r"\1", line)
+                 for line in code.splitlines()]
+        if lines == code.splitlines():
+            return [f"{name}: has no twin: neither a line that ends in `// refused` nor one with `// instead:`"]
+        accepted, output = compiled(imports + located("\n".join(lines), name, 2))
+        return [] if accepted else [f"{name}: its twin should compile\n{output}"]
+
+    return [refused, twin]
+
+
+def chosen(paths) -> list[pathlib.Path]:
+    """The paths that the arguments leave, in order."""
+    names = {path: path.relative_to(ROOT) for path in paths}
+    return sorted(path for path, name in names.items() if (not ONLY or ONLY in name.parts)
+                  and (not arguments.names or any(part in str(name) for part in arguments.names)))
+
+
+def articles():
+    """All Markdown in Sources, and what else has Swift in it, outside of hidden directories."""
+    for directory, directories, files in os.walk(ROOT):
+        directories[:] = [name for name in directories if not name.startswith(".")]
+        for path in (pathlib.Path(directory, name) for name in files if name.endswith(".md")):
+            if ROOT / "Sources" in path.parents or "```swift" in path.read_text():
+                yield path
+
+
+if not (PRODUCTS / "Modules").exists():
+    sys.exit(f"There is no debug build in {SCRATCH.name}: run `swift build --build-tests` first.")
+documents = {"articles": [Documented(path) for path in chosen(articles())],
+             "doc comments": [Documented(path) for path in chosen((ROOT / "Sources").rglob("*.swift"))]}
+refusals = chosen((ROOT / "Tests/Refusals").rglob("*.swift"))
+
+# The number of samples by module (or article elsewhere) and by column of the table.
+COLUMNS = ["articles", "doc comments", "internal", "refusals", "Apple"]
+counts: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
+others, problems = 0, []
+for kind, group in documents.items():
+    for document in group:
+        place = document.path.split("/")[1] if document.path.startswith("Sources/") else document.path
+        others += document.others
+        problems += document.problems
+        for sample in document.samples:
+            counts[place]["Apple" if "Apple" in document.path else kind if sample.is_public else "internal"] += 1
+for path in refusals:
+    counts[path.parent.name]["refusals"] += 1
+
+here = {kind: [document for document in group if "Apple" not in document.path] for kind, group in documents.items()}
+jobs = [job for document in here["articles"] for job in of_article(document)] + of_doc_comments(here["doc comments"])
+jobs += [job for path in refusals for job in of_refusal(path)]
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+    problems += [problem for found in workers.map(lambda job: job(), jobs) for problem in found]
+
+print(f"{'':18}" + "".join(f"{column:>14}" for column in COLUMNS))
+for place, count in sorted(counts.items()):
+    print(f"{place:18}" + "".join(f"{count[column] or '-':>14}" for column in COLUMNS))
+print(f"Blocks in other languages, which are not compiled: {others}. Samples of Apple's frameworks: see the check of Apple's code.")
+if not counts:
+    problems.append("There is nothing to check.")
+elif not arguments.names:
+    problems += [f"{module}: there are no samples in {kind}" for module in ([ONLY] if ONLY else LIBRARIES)
+                 for kind in ("articles", "doc comments") if not counts[module][kind]]
+    problems += [] if ONLY or refusals else ["Tests/Refusals: there are no refusals"]
+print("\n".join(problems) if problems else "All samples compile, what must be refused is refused, and its twins compile.")
+sys.exit(1 if problems else 0)

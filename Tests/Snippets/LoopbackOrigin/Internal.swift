@@ -1,0 +1,6 @@
+// What the samples in doc comments of declarations that are not public take for granted.
+@testable import LoopbackOrigin
+
+let song: [UInt8] = []
+
+func fetch(_ url: String) async throws {}

@@ -1,0 +1,14 @@
+// What the samples take for granted that need Apple's frameworks, here the stubs of these.
+import AppleFoundation
+import NativeMark
+import SwiftUI
+
+struct Loader: Sendable { func image(at source: String) async -> Image? { nil } }
+struct Stack: Sendable { @MainActor func addArrangedSubview(_ label: NativeMarkLabel) {} }
+
+let loader = Loader()
+let stack = Stack()
+let text = StyledText(document)
+
+var path: StyledText.Path { fatalError() }
+@MainActor var settings: some View { NativeMarkText(document) }

@@ -1,0 +1,16 @@
+// What the samples of all doc comments take for granted. Nothing here runs.
+import FoundationEssentials
+import HTTPTypes
+import SluiceCache
+
+struct Picture: Sendable { var byteCount = 0 }
+
+let url = URL(filePath: "/")
+let folder = URL(filePath: "/")
+let picture = Picture()
+let rendered = Data()
+let token = ""
+
+var cache: ResourceCache { fatalError() }
+
+func show(_ picture: Data) {}

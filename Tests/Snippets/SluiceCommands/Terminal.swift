@@ -1,0 +1,2 @@
+// What the samples of doc comments in Sources/SluiceCommands/Terminal take for granted.
+let text = ""

@@ -1,0 +1,8 @@
+// What the samples of doc comments in Sources/SluiceConcurrency/Condition take for granted.
+import SluiceConcurrency
+
+struct ProducerFailed: Error {}
+
+let (condition, signal) = Condition.makeCondition()
+
+func openDatabase() async throws {}

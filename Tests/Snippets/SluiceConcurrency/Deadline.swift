@@ -1,0 +1,6 @@
+// What the samples of doc comments in Sources/SluiceConcurrency/Deadline take for granted.
+import SluiceConcurrency
+
+struct Search: Sendable { func bestSoFar() async -> [Page] { [] } }
+
+let search = Search()

@@ -1,0 +1,5 @@
+// What the samples of doc comments in Sources/SluiceConcurrency/KeyedLimiter take for granted.
+import SluiceConcurrency
+
+let limiter = KeyedLimiter<String>(perKey: 4, total: 32)
+let table = "songs"

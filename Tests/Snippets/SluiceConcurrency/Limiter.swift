@@ -1,0 +1,14 @@
+// What the samples of doc comments in Sources/SluiceConcurrency/Limiter take for granted.
+import SluiceConcurrency
+
+struct Busy: Error {}
+struct Pool: Sendable { func connect() async throws -> Connection { connection } }
+
+let limiter = ConcurrencyLimiter(concurrency: 10)
+let memory = ConcurrencyLimiter(concurrency: 256 << 20)
+let pool = Pool()
+let file = Picture()
+let server = host
+let isOnBattery = false
+
+func ask(_ host: String) async throws -> String { "" }

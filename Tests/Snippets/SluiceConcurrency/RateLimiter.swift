@@ -1,0 +1,6 @@
+// What the samples of doc comments in Sources/SluiceConcurrency/RateLimiter take for granted.
+import SluiceConcurrency
+
+struct TooManyRequests: Error {}
+
+let limiter = RateLimiter(rate: 50, per: .seconds(1), burst: 10)

@@ -1,0 +1,5 @@
+// What the samples of doc comments in Sources/SluiceConcurrency/SingleFlight take for granted.
+import FoundationEssentials
+import SluiceConcurrency
+
+let flights = SingleFlight<URL, Picture>()

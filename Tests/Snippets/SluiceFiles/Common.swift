@@ -1,0 +1,17 @@
+// What the samples of all doc comments take for granted. Nothing here runs.
+import FoundationEssentials
+import SluiceFiles
+
+struct Bar: Sendable { func show(_ fraction: Double) {} }
+
+let io = FileIO.shared
+let url = URL(filePath: "/music/song.mp3")
+let other = url
+let film = url
+let part = url
+let copy = url
+let folder = URL(filePath: "/music")
+let music = folder
+let backup = folder
+let data = Data()
+let bar = Bar()

@@ -1,0 +1,10 @@
+// What the samples of doc comments in Sources/SluiceFiles/Directories take for granted.
+import FoundationEssentials
+import SluiceFiles
+
+let project = folder
+let spool = folder
+
+var entry: DirectoryEntry { fatalError() }
+
+func process(_ entry: DirectoryEntry) async throws {}

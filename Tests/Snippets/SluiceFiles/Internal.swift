@@ -1,0 +1,28 @@
+// What the samples in doc comments of declarations that are not public take for granted.
+import FoundationEssentials
+import Glibc
+@testable import SluiceFiles
+
+let files = io
+let places = CheckpointedFile.Places(file: url, checkpoint: other, temporary: part)
+let checkpoint = Data()
+let chunks = [Data()]
+let rest = chunks
+let chunk = Data()
+let kernel = Kernel(calls: .system)
+let lane = ReadinessLane(kernel, stackSize: 0)
+let descriptor: CInt = 0
+let path = ""
+let size = 0
+let written = 0
+let progress: ProgressCounter.Report? = nil
+let counter = ProgressCounter(progress)
+nonisolated(unsafe) var splitter = LineSplitter(endings: .newline, limit: 80)
+
+var source: OpenedFile { fatalError() }
+var temporary: OpenedFile { fatalError() }
+var cancellation: Cancellation { fatalError() }
+var file: AsyncFileStream<ReadMode> { fatalError() }
+
+func body(_ file: borrowing AsyncFileStream<ReadMode>) async throws {}
+func checkpoint(of size: Int64) -> Data? { nil }

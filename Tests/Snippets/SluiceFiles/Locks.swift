@@ -1,0 +1,9 @@
+// What the samples of doc comments in Sources/SluiceFiles/Locks take for granted.
+import SluiceFiles
+
+struct Index: Sendable {}
+
+let index = Index()
+
+func rebuild(_ index: Index) async throws {}
+func load(_ index: Index) async throws -> [String] { [] }
