@@ -73,7 +73,8 @@ let targets: [Target] = [
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
-        name: "LoopbackOrigin", dependencies: [httpTypes, nioCore, nioPosix, nioHTTP1], swiftSettings: settings),
+        name: "LoopbackOrigin", dependencies: ["SluiceConcurrency", httpTypes, nioCore, nioPosix, nioHTTP1],
+        swiftSettings: settings),
     .target(
         name: "SluiceCommands",
         dependencies: [

@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "SluiceDatabase": {"SluiceLock", "SluiceFiles"},
     "SluiceCache": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
     "SluiceDownloads": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
-    "LoopbackOrigin": set(),
+    "LoopbackOrigin": {"SluiceConcurrency"},
     "SluiceCommands": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
                        "NativeMark", "LoopbackOrigin"},
     "sluice": {"SluiceCommands"},

@@ -2,6 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import SluiceConcurrency
 import Synchronization
 
 #if canImport(Darwin)
@@ -46,7 +47,7 @@ package final class LoopbackOrigin: Sendable {
     package let port: Int
     private let handler: Handler
     private let groups: @Sendable (OriginRequest) -> [String]
-    private let state = Mutex(Metrics())
+    private let state = Monitor(Metrics())
 
     private init(port: Int, groups: @escaping @Sendable (OriginRequest) -> [String], handler: @escaping Handler) {
         self.port = port
@@ -60,7 +61,16 @@ package final class LoopbackOrigin: Sendable {
     }
 
     /// What it has seen so far.
-    package var metrics: Metrics { state.withLock { $0 } }
+    package var metrics: Metrics { state.state }
+
+    /// Waits until what it has seen is as `isReached` asks, and returns that.
+    ///
+    ///     try await origin.metrics { $0.running == 0 }    // no request is being answered
+    ///
+    /// - Throws: `CancellationError`.
+    package func metrics(where isReached: @escaping @Sendable (Metrics) -> Bool) async throws -> Metrics {
+        try await state.waitUnlessCancelled(claiming: { isReached($0) ? $0 : nil })
+    }
 
     /// Serves while `body` runs, then closes the port and every connection, whatever they are doing.
     ///
@@ -97,7 +107,7 @@ package final class LoopbackOrigin: Sendable {
             // The stream ends when the port is closed; there is nobody to tell of an error but the client, who sees it.
             do {
                 for try await connection in connections {
-                    state.withLock { $0.connections += 1 }
+                    state.withState { $0.connections += 1 }
                     group.addTask { try? await self.serve(connection) }
                 }
             } catch {}
@@ -122,7 +132,7 @@ package final class LoopbackOrigin: Sendable {
     }
 
     private func began(_ head: HTTPRequestHead) -> OriginRequest {
-        let attempt = state.withLock { state in
+        let attempt = state.withState { state in
             state.requests += 1
             state.requestsByTarget[head.uri, default: 0] += 1
             return state.requestsByTarget[head.uri, default: 0]
@@ -143,7 +153,7 @@ package final class LoopbackOrigin: Sendable {
         init(origin: LoopbackOrigin, groups: [String]) {
             self.origin = origin
             self.groups = groups
-            origin.state.withLock { state in
+            origin.state.withState { state in
                 state.running += 1
                 state.peak = max(state.peak, state.running)
                 for group in groups {
@@ -160,7 +170,7 @@ package final class LoopbackOrigin: Sendable {
                 return !isOver
             }
             guard isFirst else { return }
-            origin.state.withLock { state in
+            origin.state.withState { state in
                 state.running -= 1
                 for group in groups { state.runningByGroup[group, default: 0] -= 1 }
             }

@@ -5,10 +5,17 @@
 ///     await gate.arrivals(1)      // the body runs
 ///     await gate.open()
 public actor Gate {
+    private struct Observer {
+        var number: Int
+        var wanted: Int
+        var continuation: CheckedContinuation<Void, Never>
+    }
+
     private var isOpen = false
     private var arrived = 0
     private var stopped: [CheckedContinuation<Void, Never>] = []
-    private var observers: [(wanted: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    private var observers: [Observer] = []
+    private var numbers = 0
 
     /// Creates a closed gate.
     public init() {}
@@ -16,13 +23,11 @@ public actor Gate {
     /// Stops until the gate is open, also in a cancelled task.
     public func pass() async {
         arrived += 1
-        let ready = observers.filter { $0.wanted <= arrived }
-        observers.removeAll { $0.wanted <= arrived }
-        for observer in ready { observer.continuation.resume() }
+        release { $0.wanted <= arrived }
         if !isOpen { await withCheckedContinuation { stopped.append($0) } }
     }
 
-    /// Lets go all who have come and all who will.
+    /// Lets all tasks go that have come, and all that come later.
     public func open() {
         isOpen = true
         let released = stopped
@@ -31,7 +36,40 @@ public actor Gate {
     }
 
     /// Waits until so many have come, counted from the start.
+    ///
+    /// Returns early in a cancelled task: the time limit of a test cancels it, and must not wait for it forever.
     public func arrivals(_ wanted: Int) async {
-        if arrived < wanted { await withCheckedContinuation { observers.append((wanted, $0)) } }
+        guard arrived < wanted else { return }
+        numbers += 1
+        let number = numbers
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if Task.isCancelled {
+                    continuation.resume()
+                } else {
+                    observers.append(Observer(number: number, wanted: wanted, continuation: continuation))
+                }
+            }
+        } onCancel: {
+            Task { await self.dismiss(number) }
+        }
+    }
+
+    /// Stops until so many have come, and then lets these and all others go.
+    ///
+    ///     await gate.pass(with: 4)    // four answers begin together
+    public func pass(with wanted: Int) async {
+        if arrived + 1 >= wanted { open() }
+        await pass()
+    }
+
+    private func dismiss(_ number: Int) {
+        release { $0.number == number }
+    }
+
+    private func release(where isReleased: (Observer) -> Bool) {
+        let released = observers.filter(isReleased)
+        observers.removeAll(where: isReleased)
+        for observer in released { observer.continuation.resume() }
     }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// Runs tasks on the thread of the test, one step after the other, so that a test says what has happened and when.
@@ -12,10 +13,12 @@ import Foundation
 /// Without a seed jobs run in the order in which they become ready. With one the next is chosen at random, the same way
 /// each time the same seed is given.
 public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
-    // `lock` protects `jobs` and `random`.
+    // `lock` protects `jobs`, `random` and `isFree`.
     private let lock = NSLock()
     private var jobs: [UnownedJob] = []
     private var random: SeededRandom?
+    private var isFree = false
+    private let thread = DispatchQueue(label: "ManualExecutor")
 
     /// Creates an executor with nothing to do.
     public init(seed: UInt64? = nil) {
@@ -25,7 +28,11 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
     /// Takes a job; it waits for `runUntilIdle()`.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        lock.withLock { jobs.append(job) }
+        let isFree = lock.withLock {
+            if !self.isFree { jobs.append(job) }
+            return self.isFree
+        }
+        if isFree { runSoon(job) }
     }
 
     /// Makes a task that only runs in `runUntilIdle()`.
@@ -53,6 +60,22 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         guard let job = next() else { return false }
         job.runSynchronously(on: asUnownedTaskExecutor())
         return true
+    }
+
+    /// Runs the jobs that wait, and from now on each job as soon as it is ready, on a thread of the executor.
+    ///
+    /// For the end of a test that waits for its tasks: they go on when the code under test resumes them.
+    public func runFreely() {
+        let waiting = lock.withLock {
+            isFree = true
+            defer { jobs = [] }
+            return jobs
+        }
+        for job in waiting { runSoon(job) }
+    }
+
+    private func runSoon(_ job: UnownedJob) {
+        thread.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
     private func next() -> UnownedJob? {
