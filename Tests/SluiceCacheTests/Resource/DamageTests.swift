@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: Damage.allCases)
+    @Test(.timeLimit(.minutes(15)), arguments: Damage.allCases)
     func `a damaged entry is dropped and fetched again`(damage: Damage) async throws {
         try await withFolder { folder in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
