@@ -80,7 +80,7 @@ extension Heat {
             let servesFirst = random.next().isMultiple(of: 2)
             delay(&random)
             servesFirst ? contest.serve() : cancel()
-            delay(&random)
+            await holdBack(servesFirst ? .second : .first, &random)
             servesFirst ? cancel() : contest.serve()
             try await settle(contest, task)
         }
