@@ -12,10 +12,13 @@ import Foundation
 /// Without a seed jobs run in the order in which they become ready. With one the next is chosen at random, the same way
 /// each time the same seed is given.
 public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
-    // `lock` protects `jobs` and `random`.
+    // `lock` protects everything below.
     private let lock = NSLock()
     private var jobs: [UnownedJob] = []
     private var random: SeededRandom?
+    private var hasEnded = false
+    /// What `run(until:)` waits with for a job, or for the end.
+    private var idle: CheckedContinuation<Void, Never>?
 
     /// Creates an executor with nothing to do.
     public init(seed: UInt64? = nil) {
@@ -25,7 +28,11 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
     /// Takes a job; it waits for `runUntilIdle()`.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        lock.withLock { jobs.append(job) }
+        let idle = lock.withLock {
+            jobs.append(job)
+            return self.idle.take()
+        }
+        idle?.resume()
     }
 
     /// Makes a task that only runs in `runUntilIdle()`.
@@ -53,6 +60,40 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         guard let job = next() else { return false }
         job.runSynchronously(on: asUnownedTaskExecutor())
         return true
+    }
+
+    /// Runs jobs, also those that other threads make ready, until the body has ended; the body doesn't run on the executor.
+    ///
+    ///     await executor.run { await gate.open() }            // an actor: what it lets go of comes back a moment later
+    ///     await executor.run { _ = await caller.result }
+    ///
+    /// Only one task at a time may call it.
+    public func run(until body: @Sendable @escaping () async -> Void) async {
+        lock.withLock { hasEnded = false }
+        let task = Task {
+            await body()
+            let idle = lock.withLock {
+                hasEnded = true
+                return self.idle.take()
+            }
+            idle?.resume()
+        }
+        while await hasJobs() { runUntilIdle() }
+        await task.value
+        runUntilIdle()
+    }
+
+    /// Waits until there is a job, and returns true; or until the body has ended, and returns false.
+    private func hasJobs() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isReady = lock.withLock {
+                let isReady = hasEnded || !jobs.isEmpty
+                if !isReady { idle = continuation }
+                return isReady
+            }
+            if isReady { continuation.resume() }
+        }
+        return lock.withLock { !hasEnded }
     }
 
     private func next() -> UnownedJob? {
