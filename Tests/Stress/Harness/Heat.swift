@@ -1,6 +1,14 @@
 import Synchronization
 import TestSupport
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// Some rounds of a scenario that are prepared together, and how far they have got.
 final class Heat: Sendable {
     let scenario: String
@@ -54,6 +62,11 @@ final class Heat: Sendable {
         }
     }
 
+    /// For how many turns a racer looks out for the other. Where no second processor is free, it looks only now and then.
+    func patience(_ round: Int, found: Bool) -> Int {
+        found || round.isMultiple(of: 16) ? 100_000 : 1_000
+    }
+
     private func lane(
         _ side: Side, _ mine: Counter, _ other: Counter, _ body: @Sendable (Int) async -> Void
     ) async {
@@ -62,8 +75,7 @@ final class Heat: Sendable {
         for round in 0..<rounds {
             mine.add()
             linedUp.add()
-            // Where no second processor is free, it is looked for now and then only.
-            found = await spin(patience: found || round.isMultiple(of: 16) ? 100_000 : 1_000) { other.value > round }
+            found = await spin(patience: patience(round, found: found)) { other.value > round }
             if found { sideBySide.add() }
             await holdBack(side, &random)
             await body(round)
@@ -78,7 +90,11 @@ func spin(patience: Int = 1_000, until happened: () -> Bool) async -> Bool {
     var turns = 0
     while !happened() {
         turns += 1
-        if turns > patience { await Task.yield() }
+        if turns > patience {
+            // The other thread has no processor, or the task that is waited for has no thread.
+            sched_yield()
+            await Task.yield()
+        }
     }
     return turns <= patience
 }
