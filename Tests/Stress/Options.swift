@@ -1,6 +1,6 @@
 /// What the program was told.
 struct Options: Sendable {
-    var rounds = 200_000
+    var rounds = 10_000
     var seed = UInt64.random(in: 1...999_999)
     var filters: [String] = []
     /// Seconds without a step after which a scenario counts as hung.
@@ -13,25 +13,26 @@ struct Options: Sendable {
     static let help = """
         Races the types of SluiceConcurrency against each other on all processors, and checks each round.
 
-            Scripts/stress.sh                                  every scenario, 200,000 rounds each: minutes
-            Scripts/stress.sh --rounds 5000                    a short run, as CI does it
+            Scripts/stress.sh                                  every scenario, 10,000 rounds each: a minute, as CI does it
+            Scripts/stress.sh --rounds 200000                  minutes
             Scripts/stress.sh --filter queue/ --rounds 2000000
             Scripts/stress.sh --seed 42 --filter 'limiter/release against cancel'
 
-        --rounds N      how many rounds of each scenario; those about memory cancel 5 times as many waiters
+        --rounds N      how many rounds of each scenario, 10,000 by default; those about memory cancel 5 times as many waiters
         --seed S        what the random choices come from (delays, orders); by default another one each time. The same seed
-                        makes the same choices; who wins a race still depends on the machine
+                        makes the same choices; which side wins a race still depends on the machine, and a side that wins
+                        too often is held back in later rounds
         --filter TEXT   only scenarios whose name contains this; may be given several times
         --stall N       seconds without a step after which a scenario counts as hung, 60 by default
         --list          the scenarios and what each round checks
         --fault NAME    a fault put in on purpose instead: race (for ThreadSanitizer), lost, doubled, oneway,
                         hang
 
-        Most scenarios are contests: a waiter, and two who want to end its wait, each in a different way, at the same moment.
+        Most scenarios are contests: a waiter, and two sides that end its wait, each in a different way, at the same moment.
         "suspended" means that the waiter waits already; "entering" that it comes while both act. The table shows how
         often each side won, and how often ("at once") both racers were there on two threads at the same moment; the less free
         the processors, the less. A scenario of 10,000 rounds or more that only ever went one way has raced nothing and counts
-        as failed: run it on a machine with two processors free.
+        as failed, also on a busy machine.
 
         It ends with 1 if a round broke what is claimed, and is aborted with a report if a scenario hangs. A crash shows in
         which row it was.

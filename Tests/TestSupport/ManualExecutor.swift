@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 /// Runs tasks on the thread of the test, one step after the other, so that a test says what has happened and when.
@@ -13,12 +12,13 @@ import Foundation
 /// Without a seed jobs run in the order in which they become ready. With one the next is chosen at random, the same way
 /// each time the same seed is given.
 public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
-    // `lock` protects `jobs`, `random` and `isFree`.
+    // `lock` protects everything below.
     private let lock = NSLock()
     private var jobs: [UnownedJob] = []
     private var random: SeededRandom?
-    private var isFree = false
-    private let thread = DispatchQueue(label: "ManualExecutor")
+    private var hasEnded = false
+    /// What `run(until:)` waits with for a job, or for the end.
+    private var idle: CheckedContinuation<Void, Never>?
 
     /// Creates an executor with nothing to do.
     public init(seed: UInt64? = nil) {
@@ -28,11 +28,11 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
     /// Takes a job; it waits for `runUntilIdle()`.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let isFree = lock.withLock {
-            if !self.isFree { jobs.append(job) }
-            return self.isFree
+        let idle = lock.withLock {
+            jobs.append(job)
+            return self.idle.take()
         }
-        if isFree { runSoon(job) }
+        idle?.resume()
     }
 
     /// Makes a task that only runs in `runUntilIdle()`.
@@ -62,20 +62,38 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         return true
     }
 
-    /// Runs the jobs that wait, and from now on each job as soon as it is ready, on a thread of the executor.
+    /// Runs jobs, also those that other threads make ready, until the body has ended; the body doesn't run on the executor.
     ///
-    /// For the end of a test that waits for its tasks: they go on when the code under test resumes them.
-    public func runFreely() {
-        let waiting = lock.withLock {
-            isFree = true
-            defer { jobs = [] }
-            return jobs
+    ///     await executor.run { await gate.open() }            // an actor: what it lets go of comes back a moment later
+    ///     await executor.run { _ = await caller.result }
+    ///
+    /// Only one task at a time may call it.
+    public func run(until body: @Sendable @escaping () async -> Void) async {
+        lock.withLock { hasEnded = false }
+        let task = Task {
+            await body()
+            let idle = lock.withLock {
+                hasEnded = true
+                return self.idle.take()
+            }
+            idle?.resume()
         }
-        for job in waiting { runSoon(job) }
+        while await hasJobs() { runUntilIdle() }
+        await task.value
+        runUntilIdle()
     }
 
-    private func runSoon(_ job: UnownedJob) {
-        thread.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    /// Waits until there is a job, and returns true; or until the body has ended, and returns false.
+    private func hasJobs() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isReady = lock.withLock {
+                let isReady = hasEnded || !jobs.isEmpty
+                if !isReady { idle = continuation }
+                return isReady
+            }
+            if isReady { continuation.resume() }
+        }
+        return lock.withLock { !hasEnded }
     }
 
     private func next() -> UnownedJob? {

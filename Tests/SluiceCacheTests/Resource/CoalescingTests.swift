@@ -23,7 +23,7 @@ import Testing
     private func results(
         _ tasks: [Task<Data, any Error>], _ executor: ManualExecutor
     ) async -> [Result<Data, any Error>] {
-        executor.runFreely()
+        await executor.run { for task in tasks { _ = await task.result } }
         var results: [Result<Data, any Error>] = []
         for task in tasks { results.append(await task.result) }
         return results

@@ -23,7 +23,7 @@ struct BroadcastSharingTests {
         }
 
         func next(isolation actor: isolated (any Actor)?) async throws(Unplugged) -> Int? {
-            await Task.yield()
+            await suspendOnce()
             if Task.isCancelled { return nil }
             if count == limit, fails { throw Unplugged() }
             if count == limit { return nil }

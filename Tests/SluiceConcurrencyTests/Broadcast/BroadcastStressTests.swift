@@ -29,7 +29,7 @@ struct BroadcastStressTests {
                     group.addTask {
                         for number in 0..<each {
                             broadcast.send(sender * each + number)
-                            if number.isMultiple(of: 10) { await Task.yield() }
+                            if number.isMultiple(of: 10) { await suspendOnce() }
                         }
                     }
                 }
@@ -52,31 +52,35 @@ struct BroadcastStressTests {
     @Test(.timeLimit(.minutes(5)))
     func `subscribers that come and go at any moment get a part without a gap`() async {
         let broadcast = Broadcast<Int, Never>(replay: 3)
+        // One element is sent for each that a subscriber is about to wait for.
+        let wishes = AsyncQueue<Int>()
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<4 {
                 group.addTask {
                     for round in 0..<150 {
                         var last: Int?
                         var taken = 0
-                        for await number in broadcast.subscribeUnbounded() {
+                        let subscription = broadcast.subscribeUnbounded()
+                        wishes.enqueue(worker)
+                        for await number in subscription {
                             if let last, number != last + 1 { Issue.record("\(number) came after \(last)") }
                             last = number
                             taken += 1
                             if taken == 1 + (worker + round) % 7 { break }
+                            wishes.enqueue(worker)
                         }
                     }
                 }
             }
             let sending = Task {
                 var number = 0
-                while !Task.isCancelled {
+                for await _ in wishes.elements {
                     broadcast.send(number)
                     number += 1
-                    await Task.yield()
                 }
             }
             await group.waitForAll()
-            sending.cancel()
+            wishes.finish()
             await sending.value
         }
 

@@ -136,7 +136,7 @@ struct ConcurrentSequenceTests {
         let task = executor.spawnThrowing {
             try await (0..<30).concurrentMap(limit: limit) { number in
                 running.note(1)
-                for _ in 0..<(number % 3) { await Task.yield() }
+                for _ in 0..<(number % 3) { await suspendOnce() }
                 running.note(-1)
                 return number
             }

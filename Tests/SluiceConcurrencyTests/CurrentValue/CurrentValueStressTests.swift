@@ -25,7 +25,7 @@ struct CurrentValueStressTests {
                     group.addTask {
                         for number in 0..<each {
                             current.update { $0 += 1 }
-                            if number.isMultiple(of: 20) { await Task.yield() }
+                            if number.isMultiple(of: 20) { await suspendOnce() }
                         }
                     }
                 }

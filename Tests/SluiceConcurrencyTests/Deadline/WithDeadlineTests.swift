@@ -72,30 +72,15 @@ struct WithDeadlineTests {
             }
             recorder.note(value)
         }
-        await drive { await gate.arrivals(1) }
+        await executor.run { await gate.arrivals(1) }
         clock.advance(by: .seconds(3))
         executor.runUntilIdle()
         #expect(recorder.values == [], "It does not return before the body has.")
 
-        await drive { await gate.open() }
-        await drive { _ = await task.result }
+        await executor.run { await gate.open() }
+        await executor.run { _ = await task.result }
 
         #expect(recorder.values == [1])
-    }
-
-    /// Runs the executor until the body, which waits for something off the executor, is through.
-    private func drive(_ body: @Sendable @escaping () async -> Void) async {
-        let (done, signal) = Condition.makeCondition()
-        let outcome = Task {
-            await body()
-            signal.signal()
-        }
-        while try! await done.wait(until: clock.now, clock: clock) == nil {
-            executor.runUntilIdle()
-            await Task.yield()
-        }
-        await outcome.value
-        executor.runUntilIdle()
     }
 
     @Test
@@ -265,7 +250,7 @@ extension WithDeadlineTests {
                 assertIsolated()
                 count += 1
                 object.count += 1
-                await Task.yield()
+                await suspendOnce()
                 assertIsolated()
                 return object
             }
@@ -285,7 +270,7 @@ extension WithDeadlineTests {
         let same = try await withDeadline(in: .seconds(1), clock: clock) { () async throws in
             MainActor.assertIsolated()
             object.count += 1
-            await Task.yield()
+            await suspendOnce()
             MainActor.assertIsolated()
             return object
         }

@@ -81,7 +81,7 @@ struct KeyedLimiterRunTests {
             await limiter.run(for: 1) {
                 preconditionIsolated("A body must run on the actor of the caller.")
                 pictures += 1
-                await Task.yield()
+                await suspendOnce()
                 preconditionIsolated("A body must come back to the actor of the caller.")
             }
             try await limiter.run(for: 2) { () async throws in
@@ -114,7 +114,7 @@ struct KeyedLimiterRunTests {
                 await limiter.run(for: "window") {
                     MainActor.preconditionIsolated("A body must run on the actor of the caller.")
                     redraws += 1
-                    await Task.yield()
+                    await suspendOnce()
                 }
             }
         }

@@ -45,7 +45,7 @@ struct KeyedLimiterStressTests {
                         let key = (number + round) % 5
                         await limiter.run(for: key) {
                             occupancy.enter(key)
-                            await Task.yield()
+                            await suspendOnce()
                             occupancy.leave(key)
                         }
                     }
@@ -129,13 +129,13 @@ struct KeyedLimiterStressTests {
                     let key = (number + round) % 4
                     try? await limiter.run(for: key) { () async throws in
                         occupancy.enter(key)
-                        await Task.yield()
+                        await suspendOnce()
                         occupancy.leave(key)
                     }
-                    await limiter.run(for: key) { await Task.yield() }
+                    await limiter.run(for: key) { await suspendOnce() }
                     _ = try? await limiter.run(
                         for: round, until: clock.now.advanced(by: .seconds(round)), clock: clock
-                    ) { await Task.yield() }
+                    ) { await suspendOnce() }
                 }
                 done.note(number)
             }

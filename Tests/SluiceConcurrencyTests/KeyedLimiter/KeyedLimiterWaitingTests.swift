@@ -34,6 +34,12 @@ struct KeyedLimiterWaitingTests {
         return task
     }
 
+    /// Runs jobs until no task waits: the place is handed over, and its new holder has not run.
+    private func runUntilGranted(sourceLocation: SourceLocation = #_sourceLocation) {
+        while limiter.waiting > 0, executor.runOne() {}
+        #expect(limiter.waiting == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
+    }
+
     /// Like `note`, by the deadline.
     @discardableResult
     private func note(_ key: String, _ name: String, within time: Duration) -> Task<Void, Never> {
@@ -97,7 +103,7 @@ struct KeyedLimiterWaitingTests {
         let next = note("b", "granted")
 
         signal.signal()
-        while limiter.waiting > 0 { executor.runOne() }
+        runUntilGranted()
         next.cancel()
         executor.runUntilIdle()
 
@@ -129,7 +135,7 @@ struct KeyedLimiterWaitingTests {
         #expect(await limiter.runIfAvailable(for: "b") { 1 } == nil)
 
         signal.signal()
-        while limiter.waiting > 0 { executor.runOne() }
+        runUntilGranted()
         #expect(await limiter.runIfAvailable(for: "b") { 1 } == nil)
 
         executor.runUntilIdle()

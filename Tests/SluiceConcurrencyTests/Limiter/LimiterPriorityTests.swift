@@ -95,9 +95,9 @@ struct LimiterPriorityTests {
                 let tasks = (0..<4).map { number in
                     Task(priority: .low) { [limiter] in
                         if number % 2 == 0 {
-                            try? await limiter.run { () async throws in await Task.yield() }
+                            try? await limiter.run { () async throws in await suspendOnce() }
                         } else {
-                            await limiter.run { await Task.yield() }
+                            await limiter.run { await suspendOnce() }
                         }
                     }
                 }
@@ -152,7 +152,7 @@ struct LimiterPriorityTests {
         #expect(limiter.metrics.granted == 6)
         #expect(limiter.metrics.peak == 1)
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<50 { group.addTask { await limiter.run { await Task.yield() } } }
+            for _ in 0..<50 { group.addTask { await limiter.run { await suspendOnce() } } }
         }
         #expect(limiter.running == 0)
         let inner = await limiter.run { await limiter.runIfAvailable { 1 } }

@@ -1,4 +1,5 @@
 import SluiceConcurrency
+import TestSupport
 import Testing
 
 /// What the compiler must accept at the call site, and where bodies run.
@@ -147,7 +148,7 @@ struct LimiterRunTests {
             await limiter.run {
                 preconditionIsolated("A body must run on the actor of the caller.")
                 pictures += 1
-                await Task.yield()
+                await suspendOnce()
                 preconditionIsolated("A body must come back to the actor of the caller.")
             }
             try await limiter.run {
@@ -200,7 +201,7 @@ struct LimiterRunTests {
                 await single.run {
                     MainActor.preconditionIsolated("A body must run on the actor of the caller.")
                     window.redraws += 1
-                    await Task.yield()
+                    await suspendOnce()
                 }
                 _ = try? await single.run(until: .now + .seconds(60), clock: .continuous) { () async throws in
                     MainActor.preconditionIsolated("A body must run on the actor of the caller.")

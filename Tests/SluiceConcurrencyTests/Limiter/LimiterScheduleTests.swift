@@ -35,7 +35,7 @@ struct LimiterScheduleTests {
             executor.spawn(priority: [.low, .medium, .high][number % 3]) {
                 @Sendable func body() async {
                     load.enter(weight, limit: 6)
-                    await Task.yield()
+                    await suspendOnce()
                     load.leave(weight)
                 }
                 let deadline = ManualClock.Instant(offset: .seconds(number))
@@ -45,7 +45,7 @@ struct LimiterScheduleTests {
                     case 1:
                         await limiter.run {
                             load.enter(1, limit: 6)
-                            await Task.yield()
+                            await suspendOnce()
                             load.leave(1)
                         }
                     case 2:
@@ -101,10 +101,10 @@ struct LimiterScheduleTests {
             _ = executor.spawn {
                 let before = limiter.metrics
                 if number % 2 == 0 {
-                    await limiter.run { await Task.yield() }
+                    await limiter.run { await suspendOnce() }
                 } else if let permit = limiter.tryAcquire() {
                     if before.running >= before.limit { wrong.note("\(before)") }
-                    await Task.yield()
+                    await suspendOnce()
                     permit.release()
                 }
             }

@@ -32,7 +32,7 @@ struct LimiterStressTests {
                     for _ in 0..<200 {
                         await limiter.run {
                             occupancy.enter()
-                            await Task.yield()
+                            await suspendOnce()
                             occupancy.leave()
                         }
                     }
@@ -131,10 +131,10 @@ struct LimiterStressTests {
                 for _ in 0..<3 {
                     try? await limiter.run { () async throws in
                         occupancy.enter()
-                        await Task.yield()
+                        await suspendOnce()
                         occupancy.leave()
                     }
-                    await limiter.run { await Task.yield() }
+                    await limiter.run { await suspendOnce() }
                 }
                 done.note(number)
             }

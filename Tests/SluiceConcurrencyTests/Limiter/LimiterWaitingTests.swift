@@ -32,6 +32,12 @@ struct LimiterWaitingTests {
         return task
     }
 
+    /// Runs jobs until no task waits: the place is handed over, and its new holder has not run.
+    private func runUntilGranted(sourceLocation: SourceLocation = #_sourceLocation) {
+        while limiter.waiting > 0, executor.runOne() {}
+        #expect(limiter.waiting == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
+    }
+
     @Test
     func `tasks are let in in the order in which they came`() {
         let holder = hold()
@@ -84,7 +90,7 @@ struct LimiterWaitingTests {
         let next = note("granted")
 
         holder.signal.signal()
-        while limiter.waiting > 0 { executor.runOne() }  // the place is handed over, its new holder has not run
+        runUntilGranted()
         next.cancel()
         executor.runUntilIdle()
 
@@ -128,7 +134,7 @@ struct LimiterWaitingTests {
         note("waiter")
 
         holder.signal.signal()
-        while limiter.waiting > 0 { executor.runOne() }
+        runUntilGranted()
         let result = await limiter.runIfAvailable { 1 }
 
         #expect(result == nil)

@@ -3,26 +3,16 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Single flight` {
-    /// Runs the callers until so many values are noted: the operation ends off the executor, and then lets them go on.
-    private func run<Value>(_ executor: ManualExecutor, until count: Int, in recorder: Recorder<Value>) async {
-        while recorder.values.count < count {
-            executor.runUntilIdle()
-            await Task.yield()
-        }
-    }
-
-    @Test func `many who ask at once share one operation`() async throws {
+    @Test func `concurrent calls for one key share one operation`() async throws {
         // Given
         let flights = SingleFlight<String, Int>()
         let gate = Gate()
         let started = Recorder<Int>()
-        let ended = Recorder<Int>()
         let executor = ManualExecutor()
         // When
         let callers = (0..<10).map { number in
             executor.spawnThrowing {
-                defer { ended.note(number) }
-                return try await flights.run(for: "key") {
+                try await flights.run(for: "key") {
                     started.note(number)
                     await gate.pass()
                     return 42
@@ -34,14 +24,14 @@ import Testing
         executor.runUntilIdle()
         #expect(flights.running == 1 && flights.isRunning(for: "key"))
         await gate.open()
-        await run(executor, until: 10, in: ended)
+        await executor.run { for caller in callers { _ = await caller.result } }
         // Then
         for caller in callers { #expect(try await caller.value == 42) }
         #expect(started.values == [0])
         #expect(flights.running == 0)
     }
 
-    @Test func `who asks later starts anew`() async throws {
+    @Test func `a later call starts a new operation`() async throws {
         let flights = SingleFlight<String, Int>()
         #expect(try await flights.run(for: "key") { 1 } == 1)
         #expect(try await flights.run(for: "key") { 2 } == 2)
@@ -89,7 +79,7 @@ import Testing
         // Then
         #expect(ended.values == [0])
         await gate.open()
-        await run(executor, until: 2, in: ended)
+        await executor.run { for caller in callers { _ = await caller.result } }
         await #expect(throws: CancellationError.self) { try await callers[0].value }
         #expect(try await callers[1].value == 42)
         #expect(started.values == [0])
@@ -119,7 +109,7 @@ import Testing
         executor.runUntilIdle()
         #expect(events.values == [])
         await gate.open()
-        await run(executor, until: 2, in: events)
+        await executor.run { await caller.value }
         // Then
         #expect(events.values == ["the operation ends, cancelled: true", "the caller returns: CancellationError()"])
         #expect(flights.running == 0)

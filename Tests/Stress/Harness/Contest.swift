@@ -65,24 +65,28 @@ extension Heat {
     /// The waiter is about to wait when it is served and cancelled, in an order that chance decides.
     func entering(_ make: @Sendable () async -> Contest) async throws {
         var random = SeededRandom(seed: seed)
+        var found = true
         for round in 0..<rounds {
             let contest = await make()
+            let patience = patience(round, found: found)
+            let before = sideBySide.value
             let task = waiter(contest) {
                 self.firstAt.add()
                 self.linedUp.add()
                 var turns = 0
-                while self.secondAt.value <= round, turns < 100_000 { turns += 1 }
-                if turns < 100_000 { self.sideBySide.add() }
+                while self.secondAt.value <= round, turns < patience { turns += 1 }
+                if turns < patience { self.sideBySide.add() }
             }
-            await spin(patience: 100_000) { firstAt.value > round }
+            await spin(patience: patience) { firstAt.value > round }
             secondAt.add()
             let cancel = contest.cancel ?? { task.cancel() }
             let servesFirst = random.next().isMultiple(of: 2)
             delay(&random)
             servesFirst ? contest.serve() : cancel()
-            delay(&random)
+            await holdBack(servesFirst ? .second : .first, &random)
             servesFirst ? cancel() : contest.serve()
             try await settle(contest, task)
+            found = sideBySide.value > before
         }
         try claim(ended.value == rounds, "\(ended.value) waits ended of \(rounds)")
     }

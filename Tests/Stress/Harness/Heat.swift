@@ -1,12 +1,21 @@
 import Synchronization
 import TestSupport
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// Some rounds of a scenario that are prepared together, and how far they have got.
 final class Heat: Sendable {
     let scenario: String
     let number: Int
     let rounds: Int
     let seed: UInt64
+    let lead: Lead
 
     let firstWon = Counter()
     let secondWon = Counter()
@@ -22,11 +31,12 @@ final class Heat: Sendable {
     /// Something to say about the scenario in the table.
     let remark = Remark()
 
-    init(scenario: String, number: Int, rounds: Int, seed: UInt64) {
+    init(scenario: String, number: Int, rounds: Int, seed: UInt64, lead: Lead) {
         self.scenario = scenario
         self.number = number
         self.rounds = rounds
         self.seed = seed
+        self.lead = lead
     }
 
     /// Grows whenever anything happens.
@@ -41,29 +51,33 @@ final class Heat: Sendable {
 
     /// Two tasks go through all rounds side by side, lined up before each of them.
     ///
-    ///     first    ── 0 ─┬──── 1 ─┬── 2 ─ …        a random delay on either side of each line,
-    ///     second   ──── 0 ┴─ 1 ───┴─── 2 ─ …       so that either may be ahead by some nanoseconds
+    ///     first    ── 0 ─┬──── 1 ─┬── 2 ─ …        a random delay on either side of each line, so that either may be
+    ///     second   ──── 0 ┴─ 1 ───┴─── 2 ─ …       ahead by some nanoseconds, or by its lead
     func race(
         _ first: @escaping @Sendable (Int) async -> Void, against second: @escaping @Sendable (Int) async -> Void
     ) async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.lane(0, self.firstAt, self.secondAt, first) }
-            group.addTask { await self.lane(1, self.secondAt, self.firstAt, second) }
+            group.addTask { await self.lane(.first, self.firstAt, self.secondAt, first) }
+            group.addTask { await self.lane(.second, self.secondAt, self.firstAt, second) }
         }
     }
 
+    /// For how many turns a racer looks out for the other. Where no second processor is free, it looks only now and then.
+    func patience(_ round: Int, found: Bool) -> Int {
+        found || round.isMultiple(of: 16) ? 100_000 : 1_000
+    }
+
     private func lane(
-        _ number: UInt64, _ mine: Counter, _ other: Counter, _ body: @Sendable (Int) async -> Void
+        _ side: Side, _ mine: Counter, _ other: Counter, _ body: @Sendable (Int) async -> Void
     ) async {
-        var random = SeededRandom(seed: seed &* 2 &+ number)
+        var random = SeededRandom(seed: seed &* 2 &+ side.rawValue)
         var found = true
         for round in 0..<rounds {
             mine.add()
             linedUp.add()
-            // Where no second processor is free, it is looked for now and then only.
-            found = await spin(patience: found || round.isMultiple(of: 16) ? 100_000 : 1_000) { other.value > round }
+            found = await spin(patience: patience(round, found: found)) { other.value > round }
             if found { sideBySide.add() }
-            delay(&random)
+            await holdBack(side, &random)
             await body(round)
         }
     }
@@ -76,7 +90,11 @@ func spin(patience: Int = 1_000, until happened: () -> Bool) async -> Bool {
     var turns = 0
     while !happened() {
         turns += 1
-        if turns > patience { await Task.yield() }
+        if turns > patience {
+            // The other thread has no processor, or the task that is waited for has no thread.
+            sched_yield()
+            await Task.yield()
+        }
     }
     return turns <= patience
 }

@@ -63,12 +63,14 @@ extension Scenario {
         let began = ContinuousClock.now
         var outcome = Outcome()
         var number = 0
+        var lead = Lead()
         while outcome.rounds < wanted, outcome.problems.isEmpty {
             let heat = Heat(
                 scenario: name, number: number, rounds: min(heatSize, wanted - outcome.rounds),
                 seed: options.seed
                     &+ name.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-                    &+ UInt64(number))
+                    &+ UInt64(number),
+                lead: lead)
             watchdog.watch(heat)
             do {
                 try await body(heat)
@@ -81,6 +83,7 @@ extension Scenario {
             outcome.linedUp += heat.linedUp.value
             outcome.sideBySide += heat.sideBySide.value
             outcome.remark = heat.remark.text
+            lead.adapt(firstWon: heat.firstWon.value, secondWon: heat.secondWon.value)
             number += 1
         }
         watchdog.watch(nil)

@@ -131,6 +131,8 @@ enum BoundedQueueScenarios {
                         for await element in queue.elements {
                             taken.add(element)
                             most.keepMaximum(queue.count)
+                            // Part of the race: a consumer that always takes immediately leaves no producer to wait.
+                            for _ in 0..<element % 4 { await Task.yield() }
                         }
                     }
                 }
@@ -156,7 +158,8 @@ enum BoundedQueueScenarios {
             let element = producer * count + number + 1
             let task = Task { try await queue.send(element) }
             if number.isMultiple(of: 2) {
-                await Task.yield()
+                // Part of the race: the producer is cancelled before it runs, as it starts to wait, or as it is let in.
+                for _ in 0..<number / 2 % 4 { await Task.yield() }
                 task.cancel()
             }
             let wasSent = (try? await task.value) != nil

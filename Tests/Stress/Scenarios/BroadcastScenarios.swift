@@ -106,6 +106,7 @@ enum BroadcastScenarios {
                 group.addTask { await visitors(broadcast, heat) }
                 for element in 0..<heat.rounds {
                     broadcast.send(element)
+                    // Part of the race: subscribers come and go between elements.
                     if element.isMultiple(of: 16) { await Task.yield() }
                 }
                 broadcast.finish()
@@ -124,6 +125,7 @@ enum BroadcastScenarios {
                     if count == 5, visit.isMultiple(of: 2) { break }
                 }
             }
+            // Part of the race: the visitor is cancelled as it subscribes, waits or takes an element.
             for _ in 0..<4 { await Task.yield() }
             task.cancel()
             await task.value

@@ -36,10 +36,10 @@ enum ConditionScenarios {
         }
     }
 
-    /// Signalled while many come, of whom every second is cancelled.
+    /// Signalled while many waiters come, of which every second is cancelled.
     private static var crowd: Scenario {
         Scenario(
-            "condition/signal against a crowd that comes", claim: "everybody is let go; none twice",
+            "condition/signal against a crowd that comes", claim: "every waiter is let go, and only once",
             sides: ("signalled", "cancelled"), heatSize: 64
         ) { heat in
             let (condition, signal) = Condition.makeCondition()
@@ -47,12 +47,12 @@ enum ConditionScenarios {
             let half = heat.rounds / 2
             await heat.race(
                 { round in
+                    if round == half { signal.signal() }
+                },
+                against: { round in
                     let task = Task { try await ending(of: condition, expecting: .signalled) }
                     tasks.change { $0 = ($0 ?? []) + [task] }
                     if round.isMultiple(of: 2) { task.cancel() }
-                },
-                against: { round in
-                    if round == half { signal.signal() }
                 })
             signal.signal()
             for task in tasks.take() ?? [] {

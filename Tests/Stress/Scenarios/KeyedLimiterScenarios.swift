@@ -20,7 +20,7 @@ enum KeyedLimiterScenarios {
                         await gates[key].condition.wait()
                         leaving.keepMaximum(key + 1)
                         var random = SeededRandom(seed: heat.seed &+ UInt64(key))
-                        delay(&random)
+                        await heat.holdBack(.first, &random)
                     }
                 }
             }
@@ -42,7 +42,7 @@ enum KeyedLimiterScenarios {
                 against: { key in
                     await spin(patience: 100_000) { leaving.value > key }
                     var random = SeededRandom(seed: ~heat.seed &+ UInt64(key))
-                    delay(&random)
+                    await heat.holdBack(.second, &random)
                     first[key].cancel()
                 })
             for key in 0..<heat.rounds {
@@ -76,6 +76,7 @@ enum KeyedLimiterScenarios {
                                 }
                             }
                             if round.isMultiple(of: 3) {
+                                // Part of the race: it is cancelled as it enters, waits or runs.
                                 await Task.yield()
                                 task.cancel()
                             }
@@ -88,6 +89,7 @@ enum KeyedLimiterScenarios {
                 group.addTask {
                     while heat.ended.value < 16 {
                         limiter.cancelWaiting(for: 1)
+                        // Part of the race: some come to wait meanwhile.
                         for _ in 0..<8 { await Task.yield() }
                     }
                 }

@@ -25,6 +25,7 @@ enum LimiterScenarios {
                     while heat.ended.value < 16 {
                         limiter.cancelWaiting()
                         if resizing { limiter.resize(to: Int.random(in: 1...5, using: &random)) }
+                        // Part of the race: some come to wait meanwhile.
                         for _ in 0..<8 { await Task.yield() }
                     }
                 }
@@ -47,6 +48,7 @@ enum LimiterScenarios {
             }
             let task = Task { try await limiter.run { () async throws in await occupancy.visit() } }
             if (round + number).isMultiple(of: 2) {
+                // Part of the race: it is cancelled as it enters, waits or runs.
                 await Task.yield()
                 task.cancel()
             }

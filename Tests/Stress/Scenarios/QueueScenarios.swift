@@ -103,18 +103,19 @@ enum QueueScenarios {
             "queue/removeAll against tryDequeue", claim: "each element goes to one of both",
             sides: ("taken", "removed")
         ) { heat in
-            let queue = AsyncQueue<Int>()
+            let queues = (0..<heat.rounds).map { _ in AsyncQueue<Int>() }
+            for queue in queues { queue.enqueue(1) }
             let removed = Counter()
             await heat.race(
                 { round in
-                    queue.enqueue(1)
-                    for turn in 0..<round % 64 { blackHole(turn) }
-                    heat.firstWon.add(queue.tryDequeue() ?? 0)
-                }, against: { _ in removed.add(queue.removeAll().count) })
-            heat.secondWon.add(removed.value)
+                    let wasTaken = queues[round].tryDequeue() != nil
+                    queues[round].enqueue(1)
+                    (wasTaken ? heat.firstWon : heat.secondWon).add()
+                }, against: { round in removed.add(queues[round].removeAll().count) })
+            let left = queues.reduce(0) { $0 + $1.count }
             try claim(
-                heat.firstWon.value + removed.value + queue.count == heat.rounds,
-                "\(heat.firstWon.value) taken, \(removed.value) removed, \(queue.count) left of \(heat.rounds)")
+                heat.firstWon.value + removed.value + left == heat.rounds * 2,
+                "\(heat.firstWon.value) taken, \(removed.value) removed, \(left) left of \(heat.rounds * 2)")
         }
     }
 
@@ -137,6 +138,7 @@ enum QueueScenarios {
                     group.addTask { [queue = owner.copy] in
                         for number in 0..<each {
                             queue?.enqueue(producer * each + number)
+                            // Part of the race: consumers are cancelled while elements are still to come.
                             if number.isMultiple(of: 8) { await Task.yield() }
                         }
                     }
@@ -167,6 +169,7 @@ enum QueueScenarios {
                 return Task.isCancelled
             }
             if inPieces {
+                // Part of the race: the consumer is cancelled as it waits or as it takes an element.
                 for _ in 0..<5 { await Task.yield() }
                 task.cancel()
             }
