@@ -2,7 +2,7 @@ import Foundation
 import SluiceFiles
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Copies on every file system` {
+@Suite(.timeLimit(.minutes(5))) struct `Copies on every file system` {
     @Test(arguments: FileSystem.all)
     func `hold what the original holds, within a file system and from another`(system: FileSystem) async throws {
         try await withIO(in: system.folder) { io, folder in
