@@ -56,10 +56,11 @@ import Testing
         }
     }
 
-    @Test(
-        .enabled(if: !FileSystem.small.isEmpty, "needs the small file systems of Scripts/test-file-systems.sh"),
-        arguments: FileSystem.small)
-    func `that do not fit leave a full one as it was`(system: FileSystem) async throws {
+}
+
+extension `A full file system` {
+    @Test(arguments: FileSystem.small)
+    func `stays as it was when a copy does not fit`(system: FileSystem) async throws {
         try await withIO(in: system.folder) { io, folder in
             try await io.withTemporaryDirectory { other in
                 let (a, b) = (other.appending(path: "a"), folder.appending(path: "b"))

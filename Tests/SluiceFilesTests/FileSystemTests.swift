@@ -160,7 +160,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// One after the other: each fills it up.
+/// One after the other, and all that use ``FileSystem/small`` are here: each fills it up.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
     .enabled(if: !FileSystem.small.isEmpty, "skipped: no small file systems; see Scripts/test-file-systems.sh"))
