@@ -11,8 +11,10 @@ needs=(
     /usr/bin/python3:python3
     /usr/bin/strace:strace
     /usr/bin/cmark:cmark
+    /sbin/mkfs.ext4:e2fsprogs
     /sbin/mkfs.xfs:xfsprogs
     /sbin/mkfs.btrfs:btrfs-progs
+    /sbin/mkfs.vfat:dosfstools
 )
 missing=()
 for need in "${needs[@]}"; do
@@ -26,7 +28,7 @@ if [ ${#missing[@]} -eq 0 ]; then
 fi
 echo "missing: ${missing[*]}"
 if ! command -v apt-get >/dev/null; then
-    echo "Install them with this system's package manager (Fedora: zlib-devel sqlite-devel nginx curl python3 strace cmark xfsprogs btrfs-progs python3-pip), then run this again." >&2
+    echo "Install them with this system's package manager (Fedora: zlib-devel sqlite-devel nginx curl python3 strace cmark e2fsprogs xfsprogs btrfs-progs dosfstools python3-pip), then run this again." >&2
     exit 1
 fi
 as_root=()

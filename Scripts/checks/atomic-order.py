@@ -8,11 +8,12 @@ For each durability, with a unique temporary name and a chosen one: the bytes ar
 level), then the name is given by one rename, then the folder is synced (at `fullAndDirectory`); nothing is ever linked or
 unlinked. In a tour through all kinds of operations, every descriptor is opened so that child processes do not inherit it.
 
-Ends with 0 if so, and with 1 if not. Without strace, or where it may not trace, it says `skipped` and ends with 0.
+Ends with 0 if so, and with 1 if not. Without strace, or where it may not trace, it says `skipped` and ends with 0, or with 1 if
+--require was passed.
 """
-import argparse, os, pathlib, re, sys, tempfile
+import os, pathlib, re, sys, tempfile
 
-from straced import joined, traced, worker as find_worker
+from straced import arguments, joined, traced, worker as find_worker
 
 LEVELS = {"none": None, "data": "fdatasync", "full": "fsync", "fullAndDirectory": "fsync"}
 OPENS = "open,openat,openat2,creat,socket,socketpair,accept,accept4,pipe,pipe2,eventfd,eventfd2,epoll_create,epoll_create1,"
@@ -116,9 +117,7 @@ def test_this_script() -> None:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--worker", type=pathlib.Path)
-    given = arguments.parse_args()
+    given = arguments(__doc__)
     test_this_script()
     worker = find_worker(given.worker)
 

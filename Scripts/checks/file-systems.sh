@@ -1,101 +1,131 @@
 #!/usr/bin/env bash
-# Runs the tests of SluiceFiles on file systems and kernels that differ: overlayfs, ext4, xfs, btrfs and tmpfs where they can be
-# mounted, small ones that fill up, and with system calls denied as the sandbox of a container denies them.
+# Runs the tests of SluiceFiles on file systems and kernels that differ: overlayfs, ext4, xfs, btrfs, vfat and tmpfs where they
+# can be mounted, small ones that fill up, and with system calls denied as the sandbox of a container denies them.
 #
 #     Scripts/test-file-systems.sh                          # builds first
 #     Scripts/test-file-systems.sh --build .build/debug     # with the programs that were built there
 #     Scripts/test-file-systems.sh --only denied            # one of: suite, whole, denied
+#     Scripts/test-file-systems.sh --with-faults            # with 'Faults of every call', which works in memory and takes long
+#     Scripts/test-file-systems.sh --require                # what cannot be run here is an error
+#     Scripts/test-file-systems.sh --require --lacking vfat # but for file systems that this kernel does not have
 #
-# Mounts are made in a mount namespace of their own (unshare -m, as root) and go with it. What cannot be mounted here is said
-# to be skipped. Ends with 1 if any test fails.
+# Mounts are made in a mount namespace of their own (unshare -m, as root) and end with it. What cannot be mounted here is named as
+# skipped. Ends with 1 if a test fails, or with --require if anything was skipped.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-build='' only=''
+build='' only='' required='' lacking='' with_faults=''
+arguments=("$@")
 while (($#)); do
     case $1 in
     --build) build=$2; shift 2 ;;
     --only) only=$2; shift 2 ;;
-    --mounted) shift; break ;;
-    *) sed -n '2,11p' "$0"; exit 2 ;;
+    --require) required=yes; shift ;;
+    --lacking) lacking=$2; shift 2 ;;
+    --with-faults) with_faults=yes; shift ;;
+    *) sed -n '2,14p' "$0"; exit 2 ;;
     esac
 done
-if [[ -z $build ]]; then
-    export SLUICE_ONLY=SluiceFiles
-    swift build --build-tests || exit 1
-    build=.build/debug
-fi
+case $only in
+'' | suite | whole | denied) ;;
+*) echo "--only takes suite, whole or denied, not '$only'."; exit 2 ;;
+esac
+failed=0
+
+# skip WHAT WHY: names what is not tested. With --require that is an error.
+skip() {
+    if [[ -n $required ]]; then
+        echo "not tested, and --require was passed: $1: $2"
+        failed=1
+    else
+        echo "skipped: $1: $2"
+    fi
+}
 
 if [[ -z ${SLUICE_MOUNTS:-} ]]; then
+    if [[ -z $build ]]; then
+        SLUICE_ONLY=SluiceFiles swift build --build-tests || exit 1
+        build=.build/debug
+    fi
     SLUICE_MOUNTS=$(mktemp -d)
     export SLUICE_MOUNTS
     trap 'rm -rf "$SLUICE_MOUNTS"' EXIT
     if [[ $(id -u) == 0 ]] && unshare -m true 2>/dev/null; then
-        unshare -m --propagation private "$0" --build "$build" ${only:+--only "$only"}
+        unshare -m --propagation private "$0" "${arguments[@]}" --build "$build"
     else
-        echo "skipped: nothing can be mounted here (no root, or no unshare)"
-        "$0" --build "$build" ${only:+--only "$only"}
+        [[ $only == denied ]] || skip "all that is mounted" "that needs root and unshare(1), of the package util-linux"
+        "$0" "${arguments[@]}" --build "$build" || failed=1
+        exit $failed
     fi
     exit
 fi
 
-failed=0
 mounted=() small=()
 
-# try NAME LIST mount-arguments...: mounts on $SLUICE_MOUNTS/NAME and adds it to a list.
+# try NAME TYPE LIST mount-arguments...: mounts on $SLUICE_MOUNTS/NAME and adds it to a list.
 try() {
-    local name=$1 list=$2 said
-    shift 2
+    local name=$1 type=$2 list=$3 said
+    shift 3
     mkdir -p "$SLUICE_MOUNTS/$name"
-    if said=$(mount "$@" "$SLUICE_MOUNTS/$name" 2>&1); then
+    if said=$(mount -t "$type" "$@" "$SLUICE_MOUNTS/$name" 2>&1); then
         declare -n into=$list
         into+=("$name=$SLUICE_MOUNTS/$name")
+    elif ! grep -qw "$type" /proc/filesystems && [[ ,$lacking, == *,$type,* ]]; then
+        echo "not tested: this kernel has no $type"
     else
-        echo "skipped: $name cannot be mounted: ${said##*: }"
+        said=${said%%$'\n'*}
+        skip "$name" "it cannot be mounted: ${said##*: }"
     fi
 }
 
-# image NAME LIST SIZE mkfs-command...: makes a file system in a file and mounts that.
+# image NAME TYPE LIST PACKAGE SIZE mkfs-arguments...: makes a file system in a file and mounts that.
 image() {
-    local name=$1 list=$2 size=$3
-    shift 3
-    if ! command -v "$1" >/dev/null; then
-        echo "skipped: $name needs $1"
+    local name=$1 type=$2 list=$3 package=$4 size=$5
+    shift 5
+    if ! command -v "mkfs.$type" >/dev/null; then
+        skip "$name" "there is no mkfs.$type; install the package $package"
         return
     fi
     truncate -s "$size" "$SLUICE_MOUNTS/$name.image"
-    "$@" "$SLUICE_MOUNTS/$name.image" >/dev/null 2>&1 || { echo "skipped: $1 failed"; return; }
-    try "$name" "$list" -o loop "$SLUICE_MOUNTS/$name.image"
+    "mkfs.$type" "$@" "$SLUICE_MOUNTS/$name.image" >/dev/null 2>&1 || { skip "$name" "mkfs.$type failed"; return; }
+    try "$name" "$type" "$list" -o loop "$SLUICE_MOUNTS/$name.image"
 }
 
-if [[ $(id -u) == 0 ]]; then
+if [[ $(id -u) == 0 && $only != denied ]]; then
     # The layers of an overlay are on a file system of their own: one overlay cannot be another's upper layer.
     mkdir -p "$SLUICE_MOUNTS/layers"
     mount -t tmpfs tmpfs "$SLUICE_MOUNTS/layers" 2>/dev/null
     mkdir -p "$SLUICE_MOUNTS"/layers/{lower,upper,work}
-    try overlayfs mounted -t overlay overlay \
+    try overlayfs overlay mounted overlay \
         -o "lowerdir=$SLUICE_MOUNTS/layers/lower,upperdir=$SLUICE_MOUNTS/layers/upper,workdir=$SLUICE_MOUNTS/layers/work"
-    try tmpfs-4m small -t tmpfs -o size=4m tmpfs
-    image ext4 mounted 256M mkfs.ext4 -q -b 4096 -I 256  # extended attributes have one block
-    image ext4-16m small 16M mkfs.ext4 -q
-    image xfs mounted 400M mkfs.xfs -q
-    image btrfs mounted 256M mkfs.btrfs -q
-    image vfat mounted 64M mkfs.vfat
+    try tmpfs-4m tmpfs small -o size=4m tmpfs
+    image ext4 ext4 mounted e2fsprogs 256M -q -b 4096 -I 256  # extended attributes have one block
+    image ext4-16m ext4 small e2fsprogs 16M -q
+    image xfs xfs mounted xfsprogs 400M -q
+    image btrfs btrfs mounted btrfs-progs 256M -q
+    image vfat vfat mounted dosfstools 64M
 fi
 export SLUICE_FILE_SYSTEMS SLUICE_SMALL_FILE_SYSTEMS
 SLUICE_FILE_SYSTEMS=$(IFS=:; echo "${mounted[*]}")
 SLUICE_SMALL_FILE_SYSTEMS=$(IFS=:; echo "${small[*]}")
 
+faults=(--skip 'Faults of every call')
+[[ -n $with_faults ]] && faults=()
+# So many tests at a time: more than that hold each other up, and hundreds of engines exist at the same time.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
+
 # run NAME FILTER [program before the tests...]
 run() {
-    local name=$1 filter=$2 status
+    local name=$1 filter=$2 status last
     shift 2
-    timeout -s KILL 600 "$@" "$build/sluicePackageTests.xctest" --testing-library swift-testing --no-parallel --filter "$filter" \
-        >"$SLUICE_MOUNTS/log" 2>&1
+    timeout -s KILL 600 "$@" "$build/sluicePackageTests.xctest" --testing-library swift-testing --filter "$filter" \
+        "${faults[@]}" >"$SLUICE_MOUNTS/log" 2>&1
     status=$?
-    printf '%s: %s\n' "$name" "$(tail -1 "$SLUICE_MOUNTS/log")"
-    if ((status)); then
+    last=$(tail -1 "$SLUICE_MOUNTS/log")
+    printf '%s: %s\n' "$name" "$last"
+    if ((status)) || [[ ! $last =~ 'Test run with '[1-9].*' passed' ]]; then
         failed=1
         grep -a 'recorded an issue\|error:' "$SLUICE_MOUNTS/log" | head -20
+        echo "failed ($status): $name"
     fi
 }
 
@@ -118,7 +148,7 @@ if [[ -z $only || $only == denied ]]; then
         if said=$("$build/CallDenial" "$error" "$modern" /bin/true 2>&1); then
             SLUICE_DENIED=$error run "all tests, $error for $modern" SluiceFilesTests "$build/CallDenial" "$error" "$modern"
         else
-            echo "skipped: calls cannot be denied here: $said"
+            skip "system calls that are denied with $error" "$said"
         fi
     done
 fi

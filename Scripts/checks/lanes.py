@@ -11,11 +11,12 @@ The lane's counter must have moved, those of the others not, and strace must hav
     pool         read or pread64, on another thread
     readiness    epoll_wait (or poll), and no read of the pipe that could block
 
-Ends with 0 if so, and with 1 if not. Where the file system or the kernel has no RWF_NOWAIT, the inline lane is said to be skipped.
+Ends with 0 if so, and with 1 if not. Where the file system or the kernel has no RWF_NOWAIT, or there is no strace, it says what it
+skips; with --require that is an error too.
 """
-import argparse, os, pathlib, re, sys, tempfile
+import os, re, sys, tempfile
 
-from straced import traced, worker as find_worker
+from straced import arguments, traced, worker as find_worker
 
 CALLS = "read,pread64,preadv,preadv2,epoll_wait,epoll_pwait,epoll_pwait2,epoll_ctl,poll,ppoll"
 
@@ -41,9 +42,8 @@ def seen(calls: list[str]) -> dict[str, int]:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--worker", type=pathlib.Path)
-    worker = find_worker(arguments.parse_args().worker)
+    given = arguments(__doc__)
+    worker = find_worker(given.worker)
     failed = False
     for setting in ("", "pool", "inline", "readiness,pool"):
         with tempfile.TemporaryDirectory(prefix="sluice-lanes-") as folder:
@@ -54,7 +54,11 @@ def main() -> int:
         isInline = setting in ("", "inline")
         wrong = []
         if isInline and found["refused"]:
-            print(f"skipped: inline, {folder} has no reads that do not wait (set TMPDIR to a folder on a disk)")
+            reason = f"{folder} has no reads that do not wait (set TMPDIR to a directory on a disk)"
+            if given.require:
+                wrong.append(f"inline was not checked, and --require was passed: {reason}")
+            else:
+                print(f"skipped: inline: {reason}")
         elif blocks != ({"inline": 8, "pool": 0, "readiness": 0} if isInline else {"inline": 0, "pool": 8, "readiness": 0}):
             wrong.append(f"the blocks were counted as {blocks}")
         elif (found["inline"], found["pool"]) != ((8, 0) if isInline else (0, 8)):
@@ -62,7 +66,7 @@ def main() -> int:
         if pipe["readiness"] != 1 or pipe["pool"] or pipe["inline"]:
             wrong.append(f"the pipe was counted as {pipe}")
         if not found["waits"]:
-            wrong.append("nobody waited for the pipe in epoll_wait or poll")
+            wrong.append("no thread waited for the pipe in epoll_wait or poll")
         if found["blocking"]:
             wrong.append("the pipe was read with a call that may block")
         print(f"{'WRONG' if wrong else 'right'}: {setting or 'all lanes'}: blocks {blocks}, pipe {pipe}; strace {found}")

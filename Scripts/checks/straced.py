@@ -1,15 +1,37 @@
 """Runs a program under strace, for the scripts that look at its system calls."""
-import os, pathlib, re, shutil, subprocess, sys, tempfile
+import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile
+from typing import NoReturn
 
 ROOT = pathlib.Path(__file__).parents[1]
 SCRIPT = pathlib.Path(sys.argv[0]).stem
 
 
-def worker(given: pathlib.Path | None) -> pathlib.Path:
-    """FileWorker: the one given, or one built now. Ends the script with 0 where there is no strace."""
+def arguments(description: str) -> argparse.Namespace:
+    """The options that these scripts share. Ends the script where there is no strace: with 0, or with 1 if it is required."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--worker", type=pathlib.Path, help="a FileWorker that was built before")
+    parser.add_argument("--require", action="store_true", help="fail where there is no strace, or it may not trace")
+    global is_required
+    given = parser.parse_args()
+    is_required = given.require
     if not shutil.which("strace"):
-        print(f"{SCRIPT}: skipped, there is no strace here (apt-get install strace)")
-        sys.exit(0)
+        skip("there is no strace here; install the package strace")
+    return given
+
+
+is_required = False
+
+
+def skip(reason: str) -> NoReturn:
+    """Ends the script, as it cannot check anything here."""
+    if is_required:
+        sys.exit(f"{SCRIPT}: not checked, and --require was passed: {reason}")
+    print(f"{SCRIPT}: skipped: {reason}")
+    sys.exit(0)
+
+
+def worker(given: pathlib.Path | None) -> pathlib.Path:
+    """FileWorker: the one given, or one built now."""
     if given:
         return given
     subprocess.run(["swift", "build", "--product", "FileWorker"], cwd=ROOT, check=True,
@@ -24,8 +46,7 @@ def traced(command: list[str], calls: str, environment: dict[str, str] = {}) -> 
                                 capture_output=True, text=True, env={**os.environ, **environment})
         lines = pathlib.Path(log.name).read_text(errors="replace").splitlines()
     if "ptrace" in result.stderr and "not permitted" in result.stderr:
-        print(f"{SCRIPT}: skipped, strace may not trace here: {result.stderr.strip().splitlines()[0]}")
-        sys.exit(0)
+        skip(f"strace may not trace here: {result.stderr.strip().splitlines()[0]}")
     if result.returncode != 0:
         sys.exit(f"{SCRIPT}: {' '.join(command)} ended with {result.returncode}: {result.stderr[-600:]}")
     return joined(lines), result.stdout

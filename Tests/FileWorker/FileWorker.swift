@@ -128,7 +128,7 @@ struct FileWorker {
         guard pipe(&ends) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EMFILE) }
         before = io.metrics.completions
         let reading = Task { [ends] in try await io.read(upToCount: 5, fromDescriptor: ends[0], name: "pipe") }
-        while io.metrics.readinessWaits < 1 { await Task.yield() }
+        try await io.waitForMetrics { $0.readinessWaits == 1 }
         let written = write(ends[1], "bytes", 5)
         guard written == 5, try await reading.value == Data("bytes".utf8) else { throw WrongBytes(url: folder) }
         show("pipe", io.metrics.completions, since: before)

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Atomic writes` {
+@Suite(.timeLimit(.minutes(5))) struct `Atomic writes` {
     @Test(arguments: [
         (Durability.none, ["create", "write", "close", "rename"]),
         (.data, ["create", "write", "fdatasync", "close", "rename"]),

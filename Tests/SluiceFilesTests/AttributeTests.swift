@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Extended attributes` {
+@Suite(.timeLimit(.minutes(5))) struct `Extended attributes` {
     @Test(arguments: [nil, memoryFolder])
     func `are set, listed, read and removed`(place: URL?) async throws {
         try await withIO(in: place) { io, folder in

@@ -3,7 +3,7 @@ import SluiceFiles
 import Testing
 
 /// The state machine alone, over all orders of events.
-@Suite(.serialized) struct ReadAheadMachine {
+struct ReadAheadMachine {
     private struct Broken: Error {}
 
     private enum Event: CaseIterable { case ask, arrive, end, fail, abandon }

@@ -1,9 +1,10 @@
 import Foundation
 import SluiceFiles
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct Chunks {
+@Suite(.timeLimit(.minutes(5))) struct Chunks {
     // MARK: What comes
 
     @Test(arguments: [0, 1, 2, 7]) func `all sizes of files and chunks give the file's bytes`(readAhead: Int)
@@ -57,7 +58,7 @@ import Testing
             let url = URL(filePath: "/proc/self/status")
             var iterator = url.chunks(of: 100, readAhead: 3, using: io).makeAsyncIterator()
             var all = try await iterator.next()!
-            while io.metrics.jobsRunning + io.metrics.jobsWaiting > 0 { await Task.yield() }
+            try await io.waitForMetrics { $0.jobsRunning + $0.jobsWaiting == 0 }
             #expect(reads.soFar == 1)
             while let chunk = try await iterator.next() { all += chunk }
             #expect(all.starts(with: Data("Name:".utf8)))
@@ -105,7 +106,7 @@ import Testing
             for taken in 1...20 {
                 _ = try await iterator.next()
                 await reads.wait(for: taken + readAhead)
-                while io.metrics.jobsRunning + io.metrics.jobsWaiting > 0 { await Task.yield() }
+                try await io.waitForMetrics { $0.jobsRunning + $0.jobsWaiting == 0 }
                 #expect(reads.soFar == taken + readAhead)
             }
         }
@@ -121,7 +122,7 @@ import Testing
             var iterator = url.chunks(of: 64 << 10, readAhead: 1000, using: io).makeAsyncIterator()
             var count = try await iterator.next()!.count
             // Between two jobs there is a moment in which none runs and none waits.
-            while io.metrics.jobsFinished < 5 { await Task.yield() }
+            try await io.waitForMetrics { $0.jobsFinished >= 5 }
             while let chunk = try await iterator.next() { count += chunk.count }
             #expect(count == 20 << 20)
             #expect((5...6).contains(io.metrics.jobsFinished))
@@ -235,7 +236,8 @@ import Testing
         try await withIO { io, folder in
             let url = folder.appending(path: "fifo")
             #expect(mkfifo(url.path, 0o600) == 0)
-            let writer = Task.detached {
+            // Opening waits for the reader, and blocks its thread until then.
+            async let writer: Void = offPool {
                 let descriptor = open(url.path, O_WRONLY)
                 for piece in 0..<5 {
                     _ = pattern(1000, seed: UInt8(piece)).withUnsafeBytes { write(descriptor, $0.baseAddress, 1000) }
@@ -244,14 +246,14 @@ import Testing
             }
             var iterator = url.chunks(of: 1500, readAhead: 3, using: io).makeAsyncIterator()
             var all = try await iterator.next()!
-            while io.metrics.jobsRunning + io.metrics.jobsWaiting > 0 { await Task.yield() }
+            try await io.waitForMetrics { $0.jobsRunning + $0.jobsWaiting == 0 }
             #expect(io.metrics.jobsFinished == 1, "no job waits for bytes that nobody asked for")
             var sizes = [all.count]
             while let chunk = try await iterator.next() {
                 sizes.append(chunk.count)
                 all += chunk
             }
-            await writer.value
+            await writer
             #expect(sizes == [1500, 1500, 1500, 500])
             #expect(same(all, (0..<5).reduce(into: Data()) { $0 += pattern(1000, seed: UInt8($1)) }))
         }
@@ -330,13 +332,13 @@ import Testing
             var iterator: FileChunks.Iterator? = stream.chunks(of: 1000, readAhead: 0).makeAsyncIterator()
             #expect(try await iterator?.next()?.count == 1000)
             let blocking = Task { try await Data(asyncContentsOf: stuck, using: io) }
-            while io.metrics.jobsRunning == 0 { await Task.yield() }
+            try await io.waitForMetrics { $0.jobsRunning > 0 }
             let waiting = Task { [iterator] in
                 var iterator = iterator
                 return try await iterator?.next()
             }
             iterator = nil
-            while io.metrics.jobsWaiting == 0 { await Task.yield() }
+            try await io.waitForMetrics { $0.jobsWaiting > 0 }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
             #expect(io.metrics.jobsWithdrawn == 1)
@@ -358,7 +360,7 @@ import Testing
             try pattern(10_000).write(to: url)
             var iterator: FileChunks.Iterator? = url.chunks(of: 1000, using: io).makeAsyncIterator()
             _ = try await iterator?.next()
-            while io.metrics.jobsRunning + io.metrics.jobsWaiting > 0 { await Task.yield() }
+            try await io.waitForMetrics { $0.jobsRunning + $0.jobsWaiting == 0 }
             let blocker = folder.appending(path: "blocker")
             let blocking = Task { try await blocker.withFileForWriting(using: io) { _ in } }
             await gate.waitForThreads(1)
@@ -381,11 +383,12 @@ import Testing
                 #expect((try? await iterator.next())?.count == 1000)
                 withUnsafeCurrentTask { $0?.cancel() }
                 await #expect(throws: CancellationError.self) { try await iterator.next() }
-                while io.metrics.openFiles > 0 { await Task.yield() }
+                // A task of its own, as this one is cancelled.
+                try await Task { try await io.waitForMetrics { $0.openFiles == 0 } }.value
                 // The iterator still exists.
                 await #expect(throws: CancellationError.self) { try await iterator.next() }
             }
-            await task.value
+            try await task.value
         }
     }
 
@@ -419,24 +422,27 @@ import Testing
         try await withIO(threads: 3) { io, folder in
             let url = folder.appending(path: "file")
             try pattern(50_000).write(to: url)
-            await withTaskGroup { group in
-                for index in 0..<600 {
-                    group.addTask {
-                        let task = Task {
-                            var all = Data()
-                            for try await chunk in url.chunks(of: 1000, readAhead: index % 4, using: io) {
-                                all += chunk
-                                if index % 3 == 0, all.count > index * 10 { return true }
+            // In waves: each of them has a file open.
+            for wave in 0..<6 {
+                await withTaskGroup { group in
+                    for index in (wave * 100)..<(wave * 100 + 100) {
+                        group.addTask {
+                            let task = Task {
+                                var all = Data()
+                                for try await chunk in url.chunks(of: 1000, readAhead: index % 4, using: io) {
+                                    all += chunk
+                                    if index % 3 == 0, all.count > index * 10 { return true }
+                                }
+                                return same(all, pattern(50_000))
                             }
-                            return same(all, pattern(50_000))
-                        }
-                        if index % 3 == 1 {
-                            for _ in 0..<(index % 50) { await Task.yield() }
-                            task.cancel()
-                        }
-                        switch await task.result {
-                        case .success(let isWhole): #expect(isWhole)
-                        case .failure(let error): #expect(error is CancellationError)
+                            if index % 3 == 1 {
+                                for _ in 0..<(index % 50) { await Task.yield() }
+                                task.cancel()
+                            }
+                            switch await task.result {
+                            case .success(let isWhole): #expect(isWhole)
+                            case .failure(let error): #expect(error is CancellationError)
+                            }
                         }
                     }
                 }
@@ -454,7 +460,7 @@ import Testing
             await io.shutdown()
             await expectFileError(.shutDown) { try await iterator.next() }
             await io.shutdown()
-            while io.metrics.openFiles > 0 { await Task.yield() }
+            try await io.waitForMetrics { $0.openFiles == 0 }
         }
     }
 
@@ -485,12 +491,12 @@ import Testing
                 #expect(io.metrics.openFiles == 1)
                 withExtendedLifetime((chunks, copy)) {}
             }
-            while io.metrics.openFiles > 0 { await Task.yield() }
+            try await io.waitForMetrics { $0.openFiles == 0 }
 
             let chunks = try await url.openForReading(using: io).chunks(of: 100)
             for try await _ in chunks { break }
             // The sequence still exists; the iteration had the file.
-            while io.metrics.openFiles > 0 { await Task.yield() }
+            try await io.waitForMetrics { $0.openFiles == 0 }
             withExtendedLifetime(chunks) {}
         }
     }

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `What copies keep` {
+@Suite(.timeLimit(.minutes(5))) struct `What copies keep` {
     @Test(arguments: [nil, memoryFolder])
     func `the mode, whatever the umask and whatever was there`(place: URL?) async throws {
         try await withIO(in: place) { io, folder in

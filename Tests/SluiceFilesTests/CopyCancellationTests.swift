@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct `Copies that are cancelled, and their progress` {
+@Suite(.timeLimit(.minutes(2))) struct `Copies that are cancelled, and their progress` {
     @Test func `a cancelled task begins nothing`() async throws {
         let log = CallLog()
         try await withIO(calls: .recorded(in: log)) { io, folder in

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct `Destinations of copies` {
+@Suite(.timeLimit(.minutes(2))) struct `Destinations of copies` {
     @Test(arguments: [
         (Durability.none, ["rename"]), (.data, ["fdatasync", "rename"]), (.full, ["fsync", "rename"]),
         (.fullAndDirectory, ["fsync", "rename", "fsync folder"]),

@@ -2,7 +2,7 @@ import Foundation
 import SluiceFiles
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Copies on every file system` {
+@Suite(.timeLimit(.minutes(5))) struct `Copies on every file system` {
     @Test(arguments: FileSystem.all)
     func `hold what the original holds, within a file system and from another`(system: FileSystem) async throws {
         try await withIO(in: system.folder) { io, folder in
@@ -56,10 +56,11 @@ import Testing
         }
     }
 
-    @Test(
-        .enabled(if: !FileSystem.small.isEmpty, "needs the small file systems of Scripts/checks/file-systems.sh"),
-        arguments: FileSystem.small)
-    func `that do not fit leave a full one as it was`(system: FileSystem) async throws {
+}
+
+extension `A full file system` {
+    @Test(arguments: FileSystem.small)
+    func `stays as it was when a copy does not fit`(system: FileSystem) async throws {
         try await withIO(in: system.folder) { io, folder in
             try await io.withTemporaryDirectory { other in
                 let (a, b) = (other.appending(path: "a"), folder.appending(path: "b"))

@@ -13,6 +13,7 @@ private final class FewDescriptors: Sendable {
     init(_ limit: Int) { self.limit = limit }
 
     private let semaphore = DispatchSemaphore(value: 0)
+    private let firstRefusals = AsyncStream.makeStream(of: Void.self)
 
     var refused: Int { state.withLock { $0.refused } }
 
@@ -22,6 +23,11 @@ private final class FewDescriptors: Sendable {
         semaphore.signal()
     }
 
+    /// Waits until an open was refused.
+    func firstRefusal() async {
+        for await _ in firstRefusals.stream { return }
+    }
+
     /// The system's calls, with EMFILE for whoever opens one too many.
     var calls: SystemCalls {
         SystemCalls.system.intercepted { call in
@@ -29,7 +35,10 @@ private final class FewDescriptors: Sendable {
             return self.state.withLock { state in
                 if state.open == self.limit {
                     state.refused += 1
-                    if state.refused == 1 { self.semaphore.signal() }
+                    if state.refused == 1 {
+                        self.semaphore.signal()
+                        self.firstRefusals.continuation.yield()
+                    }
                     return EMFILE
                 }
                 state.open += 1
@@ -44,7 +53,7 @@ private final class FewDescriptors: Sendable {
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct `Few descriptors` {
+@Suite(.timeLimit(.minutes(2))) struct `Few descriptors` {
     @Test(arguments: [1, 2, 3])
     func `whole files wait for each other's descriptors, down to the last one`(limit: Int) async throws {
         let kernel = FewDescriptors(limit)
@@ -110,7 +119,7 @@ private final class FewDescriptors: Sendable {
             await gate.waitForThreads(1)
             // Now the stream has one, and the whole file, stuck in its read, the other.
             async let second = url.openForReading(using: io).close()
-            while kernel.refused == 0 { await Task.yield() }
+            await kernel.firstRefusal()
             gate.open()
             try expectSame(await whole, pattern(300))
             try await second
@@ -134,7 +143,7 @@ private final class FewDescriptors: Sendable {
             async let read = Data(asyncContentsOf: fifo, using: io)
             // Returns when the reader has opened it, and holds it open.
             let writer = await offPool { Foundation.open(fifo.path, O_WRONLY) }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             await expectFileError(.tooManyOpenFiles) { try await Data(asyncContentsOf: url, using: io) }
             Foundation.close(writer)
             #expect(try await read.isEmpty)

@@ -23,7 +23,7 @@ func makeFile(_ name: FileName, in folder: URL, _ text: String = "") {
     fclose(file)
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Listing folders` {
+@Suite(.timeLimit(.minutes(5))) struct `Listing folders` {
     @Test func `entries are all names with the kind of each, and nothing else`() async throws {
         try await withIO { io, folder in
             makeFile("file", in: folder)

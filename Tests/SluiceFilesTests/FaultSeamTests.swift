@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized) struct `The seam of system calls` {
+struct `The seam of system calls` {
     /// The calls of a table and its groups, as `read` or `randomAccess.readAt`.
     private static func names(of table: Any, in group: String = "") -> Set<String> {
         Mirror(reflecting: table).children.reduce(into: []) { names, child in

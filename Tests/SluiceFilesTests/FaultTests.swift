@@ -10,7 +10,7 @@ let deniedCalls = ProcessInfo.processInfo.environment["SLUICE_DENIED"]
 /// Not where calls are denied: then others are made, whose failures mean something else. The operations named after a missing call
 /// are for that.
 @Suite(
-    .serialized, .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(5)),
     .enabled(if: deniedCalls == nil, "skipped: not all calls can be made here"))
 struct `Faults of every call` {
     @Test(arguments: FaultedOperation.all)

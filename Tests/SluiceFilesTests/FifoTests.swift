@@ -11,7 +11,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     return url
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `FIFOs` {
+@Suite(.timeLimit(.minutes(5))) struct `FIFOs` {
     // MARK: Reading
 
     @Test func `a FIFO is opened at once, and read once its first writer has come`() async throws {
@@ -25,7 +25,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                 try await stream.close()
                 return data
             }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             let writer = open(url.path, O_WRONLY | O_NONBLOCK)
             #expect(writer >= 0)
             #expect(write(writer, "hello", 5) == 5)
@@ -41,7 +41,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
         try await withIO { io, folder in
             let url = makeFIFO(folder)
             let read = Task { try await Data(asyncContentsOf: url, using: io) }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             let writer = open(url.path, O_WRONLY | O_NONBLOCK)
             close(writer)
             let data = try await read.value
@@ -98,13 +98,13 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                 let start = try await stream.read(upToCount: 2)
                 #expect(start == Data("ab".utf8))
                 let more = Task {
-                    while io.metrics.readinessWaits < 1 { await Task.yield() }
+                    try await io.waitForMetrics { $0.readinessWaits >= 1 }
                     #expect(Foundation.write(writer, "d", 1) == 1)
-                    while io.metrics.readinessWaits < 1 { await Task.yield() }
+                    try await io.waitForMetrics { $0.readinessWaits >= 1 }
                     close(writer)
                 }
                 #expect(try await stream.read(upToCount: 4) == Data("cd".utf8))
-                await more.value
+                try await more.value
                 #expect(try await stream.read(upToCount: 4).isEmpty)
                 #expect(try await stream.read(upToCount: 0).isEmpty)
             }
@@ -214,7 +214,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                 #expect(error?.bytesWritten == 0)
                 try await stream.close()
             }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             close(reader)
             try await write.value
         }
@@ -230,7 +230,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
             #expect(write(writer, "abc", 3) == 3)
             let shared = Shared(stream)
             let read = Task { try await shared.read(upToCount: 10) }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             read.cancel()
             await #expect(throws: CancellationError.self) { try await read.value }
             #expect(io.metrics.readinessWaits == 0)
@@ -261,7 +261,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                 try await stream.close()
                 return written
             }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             write.cancel()
             let written = try await write.value
             #expect(written > 50_000 && written <= 65_536)
@@ -277,7 +277,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
         try await withIO { io, folder in
             let url = makeFIFO(folder)
             let read = Task { try await Data(asyncContentsOf: url, using: io) }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             read.cancel()
             await #expect(throws: CancellationError.self) { try await read.value }
             // The lane has an epoll and a wake-up.
@@ -289,7 +289,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
         try await withIO { io, folder in
             let url = makeFIFO(folder)
             let read = Task { try await Data(asyncContentsOf: url, using: io) }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             await io.shutdown()
             await expectFileError(.shutDown) { try await read.value }
         }
@@ -322,13 +322,13 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                 for try await chunk in chunks { seen.append(chunk) }
                 return seen
             }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             loop.cancel()
             await #expect(throws: CancellationError.self) { try await loop.value }
-            // Nobody reads it any more.
-            while SystemCalls.system.readiness.readiness(writer) & CInt(Readiness.failed.rawValue) == 0 {
-                await Task.yield()
-            }
+            // The lane has an epoll and a wake-up.
+            try await io.waitForMetrics { $0.openFiles == 2 }
+            let readiness = SystemCalls.system.readiness.readiness(writer)
+            #expect(readiness & CInt(Readiness.failed.rawValue) != 0, "no process reads the FIFO any more")
             close(writer)
         }
     }

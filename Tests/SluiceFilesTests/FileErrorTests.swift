@@ -31,7 +31,7 @@ private let meaningsHere: [(code: FileError.Code, numbers: [CInt])] = [
 private let meaningsHere: [(code: FileError.Code, numbers: [CInt])] = []
 #endif
 
-@Suite(.serialized) struct `File errors` {
+struct `File errors` {
     /// Every number that the C library has a text for.
     static let numbers: [CInt] = (1..<256).filter { !String(cString: strerror($0)).hasPrefix("Unknown error") }
 

@@ -30,7 +30,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Every file system` {
+@Suite(.timeLimit(.minutes(5))) struct `Every file system` {
     @Test(arguments: FileSystem.all)
     func `what is written is read back, at each durability and by each way`(system: FileSystem) async throws {
         try await withIO(in: system.folder) { io, folder in
@@ -160,7 +160,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// One after the other: each fills it up.
+/// One after the other, and all that use ``FileSystem/small`` are here: each fills it up.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
     .enabled(if: !FileSystem.small.isEmpty, "skipped: no small file systems; see Scripts/checks/file-systems.sh"))
@@ -201,7 +201,7 @@ struct `A full file system` {
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Files that lie` {
+@Suite(.timeLimit(.minutes(5))) struct `Files that lie` {
     @Test(.enabled(if: access("/dev/full", W_OK) == 0))
     func `a device that is always full says so at the first byte`() async throws {
         try await withIO { io, _ in

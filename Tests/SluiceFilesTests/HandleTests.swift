@@ -11,20 +11,20 @@ struct Ends: Sendable {
 
     static func sockets() -> Ends {
         var ends: [CInt] = [-1, -1]
-        precondition(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        precondition(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         return Ends(ours: ends[0], theirs: ends[1])
     }
 
     /// A pseudo-terminal without echo or line editing: ours is the terminal, theirs what controls it.
     static func terminal() -> Ends {
-        let controller = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        let controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         // TIOCGPTN and TIOCSPTLCK: what ptsname(3) and unlockpt(3) do.
         var number: UInt32 = 0
         var locked: CInt = 0
         precondition(
             controller >= 0 && ioctl(controller, 0x8004_5430, &number) == 0
                 && ioctl(controller, 0x4004_5431, &locked) == 0)
-        let terminal = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+        let terminal = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var settings = termios()
         precondition(terminal >= 0 && tcgetattr(terminal, &settings) == 0)
         cfmakeraw(&settings)
@@ -42,7 +42,7 @@ func put(_ text: String, _ descriptor: CInt) {
     precondition(write(descriptor, text, text.utf8.count) == text.utf8.count)
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `File handles` {
+@Suite(.timeLimit(.minutes(5))) struct `File handles` {
     @Test func `chunks of a pipe are what is there, as it arrives, and end with its writer`() async throws {
         try await withIO(threads: 1) { io, _ in
             let pipe = Pipe()
@@ -54,7 +54,7 @@ func put(_ text: String, _ descriptor: CInt) {
             put("three", writer)
             #expect(try await iterator.next() == Data("twothree".utf8))
             async let last = pipe.fileHandleForReading.asyncRead(upToCount: 10, using: io)
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             put("four", writer)
             #expect(try await last == Data("four".utf8))
             try pipe.fileHandleForWriting.close()
@@ -128,12 +128,12 @@ func put(_ text: String, _ descriptor: CInt) {
             let ends = Ends.terminal()
             let terminal = FileHandle(fileDescriptor: ends.ours)
             async let line = terminal.asyncRead(upToCount: 100, using: io)
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             put("typed", ends.theirs)
             #expect(try await line == Data("typed".utf8))
             // More than it holds, and nobody looks.
             let write = Task { try await terminal.asyncWrite(pattern(100_000), using: io) }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             #expect(io.metrics.jobsRunning == 0 && io.metrics.jobsFinished == 0)
             write.cancel()
             let error = await expectFileError(.cancelled) { try await write.value }
@@ -167,7 +167,7 @@ func put(_ text: String, _ descriptor: CInt) {
                         #expect(fcntl(descriptor, F_SETFL, flags | (isNonBlocking ? O_NONBLOCK : 0)) == 0)
                     }
                     async let read = io.read(upToCount: 10, fromDescriptor: reader, name: "reader")
-                    while io.metrics.readinessWaits < 1 { await Task.yield() }
+                    try await io.waitForMetrics { $0.readinessWaits >= 1 }
                     #expect(fcntl(reader, F_GETFL) & O_NONBLOCK == (isNonBlocking ? O_NONBLOCK : 0))
                     try await io.write(Data("abc".utf8), toDescriptor: writer, name: "writer")
                     #expect(try await read == Data("abc".utf8))
@@ -283,38 +283,42 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `a handle that its owner closes while it is read is not waited for for ever`() async throws {
-        try await withIO { io, _ in
-            let pipe = TestPipe()
-            let read = Task { try await io.read(upToCount: 1, fromDescriptor: pipe.reading, name: "pipe") }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
-            pipe.closeReading()
-            await expectFileError(.invalidArgument) { try await read.value }
+    // A process of its own: other tests would open the number again.
+    @Test func `a handle that its owner closes while it is read is not waited for forever`() async {
+        await #expect(processExitsWith: .success) {
+            try await withIO { io, _ in
+                let pipe = TestPipe()
+                let read = Task { try await io.read(upToCount: 1, fromDescriptor: pipe.reading, name: "pipe") }
+                try await io.waitForMetrics { $0.readinessWaits >= 1 }
+                pipe.closeReading()
+                await expectFileError(.invalidArgument) { try await read.value }
+            }
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `that is noticed also by a thread that slept without an end before`()
-        async throws
-    {
-        let sleeps = Atomic(false)
-        var calls = SystemCalls.system
-        calls.readiness.waitForEvents = { queue, milliseconds, events in
-            if milliseconds < 0 { sleeps.store(true, ordering: .relaxed) }
-            return SystemCalls.system.readiness.waitForEvents(queue, milliseconds, &events)
-        }
-        try await withIO(calls: calls) { io, folder in
-            // A descriptor of the engine's own, which nobody else can close.
-            let fifo = folder.appending(path: "fifo")
-            #expect(mkfifo(fifo.path, 0o600) == 0)
-            let silent = Task { try await Data(asyncContentsOf: fifo, using: io) }
-            while !sleeps.load(ordering: .relaxed) { await Task.yield() }
-            let pipe = TestPipe()
-            let read = Task { try await io.read(upToCount: 1, fromDescriptor: pipe.reading, name: "pipe") }
-            while io.metrics.readinessWaits < 2 { await Task.yield() }
-            pipe.closeReading()
-            await expectFileError(.invalidArgument) { try await read.value }
-            silent.cancel()
-            await #expect(throws: CancellationError.self) { try await silent.value }
+    // A process of its own: other tests would open the number again.
+    @Test func `that is noticed also by a thread that slept without an end before`() async {
+        await #expect(processExitsWith: .success) {
+            let sleeps = AsyncStream.makeStream(of: Void.self)
+            var calls = SystemCalls.system
+            calls.readiness.waitForEvents = { queue, milliseconds, events in
+                if milliseconds < 0 { sleeps.continuation.yield() }
+                return SystemCalls.system.readiness.waitForEvents(queue, milliseconds, &events)
+            }
+            try await withIO(calls: calls) { io, folder in
+                // A descriptor of the engine's own, which nobody else can close.
+                let fifo = folder.appending(path: "fifo")
+                #expect(mkfifo(fifo.path, 0o600) == 0)
+                let silent = Task { try await Data(asyncContentsOf: fifo, using: io) }
+                for await _ in sleeps.stream { break }
+                let pipe = TestPipe()
+                let read = Task { try await io.read(upToCount: 1, fromDescriptor: pipe.reading, name: "pipe") }
+                try await io.waitForMetrics { $0.readinessWaits >= 2 }
+                pipe.closeReading()
+                await expectFileError(.invalidArgument) { try await read.value }
+                silent.cancel()
+                await #expect(throws: CancellationError.self) { try await silent.value }
+            }
         }
     }
 
@@ -338,7 +342,7 @@ func put(_ text: String, _ descriptor: CInt) {
             let reads = (0..<2).map { _ in
                 Task { try await io.read(upToCount: 10, fromDescriptor: pipe.reading, name: "pipe") }
             }
-            while io.metrics.readinessWaits < 2 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 2 }
             reads[0].cancel()
             await #expect(throws: CancellationError.self) { try await reads[0].value }
             pipe.write(Data("abc".utf8))
@@ -395,39 +399,43 @@ func put(_ text: String, _ descriptor: CInt) {
 
     // MARK: Many
 
-    @Test(arguments: Poller.allCases) func `many pipes at once give the bytes that were written to each`(
-        poller: Poller
-    ) async throws {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        let count = min(1000, Int(limit.rlim_cur) / 4)
-        try await withIO(threads: 1, calls: poller.calls) { io, _ in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for index in 0..<count {
-                    let pipe = TestPipe()
-                    group.addTask {
-                        var random = SeededRandom(seed: UInt64(index))
-                        let bytes = pattern(2000 + Int(random.next() % 9000), seed: UInt8(index % 200))
-                        var start = 0
-                        while start < bytes.count {
-                            let size = 1 + Int(random.next() % 3000)
-                            try await io.write(
-                                Data(bytes.dropFirst(start).prefix(size)), toDescriptor: pipe.writing, name: "pipe")
-                            start += size
-                            for _ in 0..<(random.next() % 4) { await Task.yield() }
+    // A process of its own: the pipes take half of its descriptors.
+    @Test func `many pipes at once give the bytes that were written to each`() async {
+        await #expect(processExitsWith: .success) {
+            for poller in Poller.allCases {
+                var limit = rlimit()
+                getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                let count = min(1000, Int(limit.rlim_cur) / 4)
+                try await withIO(threads: 1, calls: poller.calls) { io, _ in
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for index in 0..<count {
+                            let pipe = TestPipe()
+                            group.addTask {
+                                var random = SeededRandom(seed: UInt64(index))
+                                let bytes = pattern(2000 + Int(random.next() % 9000), seed: UInt8(index % 200))
+                                var start = 0
+                                while start < bytes.count {
+                                    let size = 1 + Int(random.next() % 3000)
+                                    try await io.write(
+                                        Data(bytes.dropFirst(start).prefix(size)), toDescriptor: pipe.writing,
+                                        name: "pipe")
+                                    start += size
+                                    for _ in 0..<(random.next() % 4) { await Task.yield() }
+                                }
+                                pipe.closeWriting()
+                            }
+                            group.addTask {
+                                var random = SeededRandom(seed: UInt64(index))
+                                let bytes = pattern(2000 + Int(random.next() % 9000), seed: UInt8(index % 200))
+                                let read = try await io.readToEnd(descriptor: pipe.reading, name: "pipe")
+                                #expect(same(read, bytes))
+                            }
                         }
-                        pipe.closeWriting()
+                        try await group.waitForAll()
                     }
-                    group.addTask {
-                        var random = SeededRandom(seed: UInt64(index))
-                        let bytes = pattern(2000 + Int(random.next() % 9000), seed: UInt8(index % 200))
-                        let read = try await io.readToEnd(descriptor: pipe.reading, name: "pipe")
-                        #expect(same(read, bytes))
-                    }
+                    #expect(io.metrics.jobsFinished == 0 && io.metrics.readinessWaits == 0)
                 }
-                try await group.waitForAll()
             }
-            #expect(io.metrics.jobsFinished == 0 && io.metrics.readinessWaits == 0)
         }
     }
 }

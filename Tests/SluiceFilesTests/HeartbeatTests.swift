@@ -5,18 +5,15 @@ import TestSupport
 import Testing
 
 /// That nobody blocks: neither a thread of the cooperative pool nor one of the engine's.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Heartbeats` {
+@Suite(.timeLimit(.minutes(5))) struct `Heartbeats` {
     /// Reads a file again and again while a heart beats, and expects both to come to their end.
-    private func expectLife(_ io: FileIO, _ folder: URL) async throws {
+    private static func expectLife(_ io: FileIO, _ folder: URL) async throws {
         let file = folder.appending(path: "file")
         try await pattern(100_000).asyncWrite(to: file, options: .init(durability: .none), using: io)
         async let beats = Task {
-            var beats = 0
-            while beats < 100 {
-                await Task.yield()
-                beats += 1
-            }
-            return beats
+            // Each beat is a turn of a thread of the cooperative pool.
+            for _ in 0..<100 { await Task.yield() }
+            return 100
         }.value
         for _ in 0..<30 {
             let read = try await Data(asyncContentsOf: file, using: io)
@@ -25,53 +22,57 @@ import Testing
         #expect(await beats == 100)
     }
 
-    @Test func `while 128 FIFOs wait for their other side, files are read, and the heart beats`() async throws {
-        try await withIO(threads: 2) { io, folder in
-            let reading = (0..<64).map { makeFIFO(folder, "r\($0)") }
-            let opening = (0..<64).map { makeFIFO(folder, "w\($0)") }
-            let reads = reading.map { url in Task { try await Data(asyncContentsOf: url, using: io) } }
-            let opens = opening.map { url in
-                Task { try await url.withFileForWriting(using: io) { try await $0.write(pattern(1)) } }
+    // A process of its own: it takes hundreds of descriptors.
+    @Test func `while 128 FIFOs wait for their other side, files are read, and the heart beats`() async {
+        await #expect(processExitsWith: .success) {
+            try await withIO(threads: 2) { io, folder in
+                let reading = (0..<64).map { makeFIFO(folder, "r\($0)") }
+                let opening = (0..<64).map { makeFIFO(folder, "w\($0)") }
+                let reads = reading.map { url in Task { try await Data(asyncContentsOf: url, using: io) } }
+                let opens = opening.map { url in
+                    Task { try await url.withFileForWriting(using: io) { try await $0.write(pattern(1)) } }
+                }
+                try await io.waitForMetrics { $0.readinessWaits >= 64 }
+                try await Self.expectLife(io, folder)
+                #expect(io.metrics.readinessWaits == 64)
+                for task in reads { task.cancel() }
+                for task in opens { task.cancel() }
+                for task in reads { await #expect(throws: CancellationError.self) { try await task.value } }
+                for task in opens { await #expect(throws: CancellationError.self) { try await task.value } }
+                // Those of the lane itself.
+                #expect(io.metrics.openFiles == 2 && io.metrics.readinessWaits == 0)
             }
-            while io.metrics.readinessWaits < 64 { await Task.yield() }
-            try await expectLife(io, folder)
-            #expect(io.metrics.readinessWaits == 64)
-            for task in reads { task.cancel() }
-            for task in opens { task.cancel() }
-            for task in reads { await #expect(throws: CancellationError.self) { try await task.value } }
-            for task in opens { await #expect(throws: CancellationError.self) { try await task.value } }
-            // Those of the lane itself.
-            #expect(io.metrics.openFiles == 2 && io.metrics.readinessWaits == 0)
         }
     }
 
-    @Test func `while handles of pipes, sockets and terminals are silent, files are read, and the heart beats`()
-        async throws
-    {
-        try await withIO(threads: 2) { io, folder in
-            let pipes = (0..<64).map { _ in TestPipe() }
-            let ends = (0..<64).map { _ in Ends.sockets() } + (0..<16).map { _ in Ends.terminal() }
-            defer { for end in ends { end.close() } }
-            let silent = pipes.map(\.reading) + ends.map(\.ours)
-            let reads = silent.map { descriptor in
-                Task {
-                    for try await _ in FileHandle(fileDescriptor: descriptor).chunks(using: io) { return false }
-                    return true
+    // A process of its own: it takes hundreds of descriptors.
+    @Test func `while handles of pipes, sockets and terminals are silent, files are read, and the heart beats`() async {
+        await #expect(processExitsWith: .success) {
+            try await withIO(threads: 2) { io, folder in
+                let pipes = (0..<64).map { _ in TestPipe() }
+                let ends = (0..<64).map { _ in Ends.sockets() } + (0..<16).map { _ in Ends.terminal() }
+                defer { for end in ends { end.close() } }
+                let silent = pipes.map(\.reading) + ends.map(\.ours)
+                let reads = silent.map { descriptor in
+                    Task {
+                        for try await _ in FileHandle(fileDescriptor: descriptor).chunks(using: io) { return false }
+                        return true
+                    }
                 }
+                // And nobody takes what is written to these.
+                let full = pipes.map(\.writing).prefix(0) + ends.map(\.theirs)
+                let writes = full.prefix(64).map { descriptor in
+                    Task { try await FileHandle(fileDescriptor: descriptor).asyncWrite(pattern(1_000_000), using: io) }
+                }
+                for task in reads.dropFirst(64).prefix(64) { _ = try await task.value }
+                try await io.waitForMetrics { $0.readinessWaits >= 64 + 16 + 64 }
+                try await Self.expectLife(io, folder)
+                for task in reads { task.cancel() }
+                for task in writes { task.cancel() }
+                for task in reads { _ = await task.result }
+                for task in writes { await expectFileError(.cancelled) { try await task.value } }
+                #expect(io.metrics.readinessWaits == 0)
             }
-            // And nobody takes what is written to these.
-            let full = pipes.map(\.writing).prefix(0) + ends.map(\.theirs)
-            let writes = full.prefix(64).map { descriptor in
-                Task { try await FileHandle(fileDescriptor: descriptor).asyncWrite(pattern(1_000_000), using: io) }
-            }
-            for task in reads.dropFirst(64).prefix(64) { _ = try await task.value }
-            while io.metrics.readinessWaits < 64 + 16 + 64 { await Task.yield() }
-            try await expectLife(io, folder)
-            for task in reads { task.cancel() }
-            for task in writes { task.cancel() }
-            for task in reads { _ = await task.result }
-            for task in writes { await expectFileError(.cancelled) { try await task.value } }
-            #expect(io.metrics.readinessWaits == 0)
         }
     }
 
@@ -91,7 +92,7 @@ import Testing
             let writer = try await url.openForWriting(using: io)
             let stuck = (0..<8).map { _ in Task { try await Data(asyncContentsOf: file, using: io) } }
             await gate.waitForThreads(2)
-            while io.metrics.jobsWaiting < 6 { await Task.yield() }
+            try await io.waitForMetrics { $0.jobsWaiting >= 6 }
             // Both threads are stuck. A FIFO is read, written and closed all the same.
             for round in 0..<50 {
                 try await writer.write(pattern(1000, seed: UInt8(round)))

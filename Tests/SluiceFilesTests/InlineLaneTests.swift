@@ -27,7 +27,7 @@ private func calls(
     return count < 0 ? -Int(errno) : count
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `The inline lane` {
+@Suite(.timeLimit(.minutes(5))) struct `The inline lane` {
     // MARK: Whole files
 
     @Test func `the second file of a local folder is read on the calling thread, and no job runs`() async throws {
@@ -304,7 +304,7 @@ private func calls(
         await io.shutdown()
     }
 
-    @Test func `a kernel that denies such opens is not asked for ever`() async throws {
+    @Test func `a kernel that denies such opens is not asked forever`() async throws {
         let asked = Mutex(0)
         var calls = calls(reading: fromMemory)
         calls.inline.open = { _ in

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct Links {
+@Suite(.timeLimit(.minutes(5))) struct Links {
     @Test func `a symbolic link keeps its destination as it is written`() async throws {
         try await withIO { io, folder in
             for (index, target) in ["nowhere", "../a/./b//c", "/", "a\nb", "-rf", " ", "é", "file://x"].enumerated() {

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct Locks {
+@Suite(.timeLimit(.minutes(5))) struct Locks {
     /// Lets a test see each pause of a waiting task, and end it.
     private final class Pauses: Sendable {
         private let begun = AsyncStream.makeStream(of: Duration.self)
@@ -105,7 +105,12 @@ import Testing
 
     @MainActor @Test func `the body runs where its caller runs`() async throws {
         try await withIO { io, folder in
-            try await folder.appending(path: "lock").withFileLock(using: io) { MainActor.assertIsolated() }
+            var runs = 0
+            try await folder.appending(path: "lock").withFileLock(using: io) {
+                MainActor.assertIsolated()
+                runs += 1
+            }
+            #expect(runs == 1)
         }
     }
 
@@ -211,22 +216,28 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "touch held; while [ ! -e done ]; do sleep 0.01; done",
-        "touch held; while [ ! -e done ]; do sleep 0.01; done; kill -KILL $$",
-    ])
-    func `what another process holds is waited for, until it is done or killed`(holding: String) async throws {
+    @Test(arguments: ["touch done", "touch done; kill -KILL $$"])
+    func `what another process holds is waited for, until it is done or killed`(ending: String) async throws {
         try await withIO { io, folder in
             let lock = folder.appending(path: "lock")
-            async let other = shell("flock --no-fork lock sh -c '\(holding)'", in: folder)
-            while !names(in: folder).contains("held") { await Task.yield() }
+            let (input, output) = (Pipe(), Pipe())
+            async let other = shell(
+                "flock --no-fork lock sh -c 'echo held; read line; \(ending)'", in: folder, input, output)
+            let said = try await output.fileHandleForReading.asyncRead(upToCount: 5, using: io)
+            #expect(said == Data("held\n".utf8))
             await expectFileError(.locked) { try await lock.withFileLock(.shared, waiting: .notAtAll, using: io) {} }
+            let pauses = Pauses()
             let waiting = Task {
-                try await lock.withFileLock(using: io) { #expect(names(in: folder).contains("done")) }
+                try await lock.withFileLock(using: io, pausing: { try await pauses.pause($0) }) {
+                    #expect(names(in: folder).contains("done"))
+                }
             }
-            try Data().write(to: folder.appending(path: "done"))
-            try await waiting.value
+            // It has found the lock taken.
+            _ = await pauses.next()
+            put("go on\n", input.fileHandleForWriting.fileDescriptor)
             _ = try await other
+            pauses.end()
+            try await waiting.value
         }
     }
     #endif
@@ -352,13 +363,16 @@ private func expectStatus(
     #expect(found == status, "\(script)", sourceLocation: sourceLocation)
 }
 
-/// Runs a script in a folder and gives what it exits with. No thread waits for it: flock(1) may wait for this process.
-private func shell(_ script: String, in folder: URL) async throws -> Int32 {
+/// Runs a script in a directory and gives what it exits with. No thread waits for it: flock(1) may wait for this process.
+private func shell(_ script: String, in folder: URL, _ input: Pipe? = nil, _ output: Pipe? = nil) async throws -> Int32
+{
     try await withCheckedThrowingContinuation { continuation in
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", script]
         process.currentDirectoryURL = folder
+        if let input { process.standardInput = input }
+        if let output { process.standardOutput = output }
         process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
         do {
             try process.run()

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct MappedFaults {
+@Suite(.timeLimit(.minutes(5))) struct MappedFaults {
     @Test(arguments: [EACCES, EAGAIN, EINVAL, ENFILE, ENODEV, ENOMEM, EOVERFLOW, EPERM, EIO])
     func `a mapping that fails is an error and leaves nothing open`(number: CInt) async throws {
         var calls = SystemCalls.system

@@ -35,7 +35,7 @@ extension MappedFile {
     fileprivate borrowing func copied() -> Data { bytes.withUnsafeBytes { Data($0) } }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct Mapped {
+@Suite(.timeLimit(.minutes(5))) struct Mapped {
     @Test func `a mapped file has the bytes of the file`() async throws {
         let balance = Balance()
         try await withIO(calls: balance.calls) { io, folder in

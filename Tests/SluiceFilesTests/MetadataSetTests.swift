@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Setting what status tells` {
+@Suite(.timeLimit(.minutes(5))) struct `Setting what status tells` {
     @Test(arguments: [nil, memoryFolder])
     func `times are kept to the nanosecond, and each alone`(place: URL?) async throws {
         try await withIO(in: place) { io, folder in

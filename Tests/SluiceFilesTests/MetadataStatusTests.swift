@@ -2,7 +2,7 @@ import Foundation
 import SluiceFiles
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Status of files` {
+@Suite(.timeLimit(.minutes(5))) struct `Status of files` {
     @Test func `each kind is told from the others`() async throws {
         try await withIO { io, folder in
             let fifo = folder.appending(path: "fifo")
@@ -80,7 +80,7 @@ import Testing
     }
 }
 
-@Suite(.serialized) struct `Times of files` {
+struct `Times of files` {
     @Test(
         arguments: [
             (0.0, 978_307_200, 0), (0.5, 978_307_200, 500_000_000), (-0.25, 978_307_199, 750_000_000),

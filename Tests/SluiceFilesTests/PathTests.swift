@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Names and folders` {
+@Suite(.timeLimit(.minutes(5))) struct `Names and folders` {
     @Test func `renaming replaces, or leaves what is there`() async throws {
         try await withIO { io, folder in
             let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a parent that is there and says ENOENT is believed, and not asked for ever`()
+    @Test(.timeLimit(.minutes(5))) func `a parent that is there and says ENOENT is believed, and not asked forever`()
         async throws
     {
         try await withIO { io, _ in
@@ -275,7 +275,7 @@ import Testing
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `URLs as paths` {
+@Suite(.timeLimit(.minutes(5))) struct `URLs as paths` {
     @Test(arguments: [
         ("https://user:secret@example.org/secret/song?token=secret#secret", "https://example.org"),
         ("https://example.org:8080/secret", "https://example.org"), ("data:text/plain,secret", "data:…"),

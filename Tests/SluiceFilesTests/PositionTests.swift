@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct Positions {
+@Suite(.timeLimit(.minutes(5))) struct Positions {
     @Test func `reading goes on where a seek says, behind the end too`() async throws {
         try await withIO { io, folder in
             let url = folder.appending(path: "file")

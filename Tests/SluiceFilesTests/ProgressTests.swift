@@ -4,7 +4,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Progress of long work` {
+@Suite(.timeLimit(.minutes(5))) struct `Progress of long work` {
     @Test func `nobody who does not listen pays for a counter`() {
         #expect(ProgressCounter(nil) == nil)
     }

@@ -55,7 +55,7 @@ private final class Ledger: Sendable {
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct RandomAccessClose {
+@Suite(.timeLimit(.minutes(5))) struct RandomAccessClose {
     @Test func `closing waits for what runs and what is queued, and refuses what comes later`() async throws {
         let gate = ThreadGate()
         let ledger = Ledger()
@@ -69,17 +69,18 @@ private final class Ledger: Sendable {
             let running = Task { try await file.read(at: 0, upToCount: 10) }
             await gate.waitForThreads(1)
             let queued = Task { try await file.read(at: 10, upToCount: 10) }
-            while io.metrics.jobsWaiting < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.jobsWaiting >= 1 }
 
             let log = CallLog()
+            // Each of them runs here until it waits.
             let closes = (0..<3).map { _ in
-                Task {
+                Task.immediate {
                     try await file.close()
                     log.add("closed")
                 }
             }
-            // From some moment on nothing begins; until then, a cancelled operation leaves without a trace.
-            while await begins(file) { await Task.yield() }
+            let begins = await begins(file)
+            #expect(!begins)
             #expect(log.all == [] && ledger.closed == 0)
 
             gate.open()
@@ -217,11 +218,12 @@ private final class Ledger: Sendable {
             isArmed.withLock { $0 = true }
             let running = Task { try await file.read(at: 0, upToCount: 1) }
             await gate.waitForThreads(1)
-            let close = Task {
+            let close = Task.immediate {
                 withUnsafeCurrentTask { $0?.cancel() }
                 try await file.close()
             }
-            while await begins(file) { await Task.yield() }
+            let begins = await begins(file)
+            #expect(!begins)
             gate.open()
             try await close.value
             #expect(try await running.value.count == 1)

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct RandomAccessSpace {
+@Suite(.timeLimit(.minutes(5))) struct RandomAccessSpace {
     @Test func `space is taken in advance, with the size or without`() async throws {
         try await withIO { io, folder in
             let url = folder.appending(path: "file")

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct RandomAccess {
+@Suite(.timeLimit(.minutes(5))) struct RandomAccess {
     @Test func `reads give the bytes at their offset, fewer only at the end, and none past it`() async throws {
         try await withIO { io, folder in
             let url = folder.appending(path: "file")

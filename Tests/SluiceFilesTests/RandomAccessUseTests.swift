@@ -1,7 +1,7 @@
 import SluiceFiles
 import Testing
 
-@Suite(.serialized) struct RandomAccessUse {
+struct RandomAccessUse {
     /// All interleavings of a few events, without tasks: the descriptor is closed once, when nothing uses it, and all who
     /// wait are woken.
     @Test func `in every order the count lets the descriptor be closed once and wakes all`() {

@@ -20,7 +20,8 @@ final class TestPipe: Sendable {
 
     init() {
         var ends: [CInt] = [-1, -1]
-        precondition(pipe(&ends) == 0)
+        // No child process of another test holds an end of it open.
+        precondition(pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 })
         self.ends = Mutex((ends[0], ends[1]))
     }
 
@@ -53,20 +54,20 @@ final class TestPipe: Sendable {
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Waiting for descriptors` {
+@Suite(.timeLimit(.minutes(5))) struct `Waiting for descriptors` {
     @Test(arguments: Poller.allCases) func `a wait ends when there is something to read, or the writer has gone`(
         poller: Poller
     ) async throws {
         try await withIO(calls: poller.calls) { io, _ in
             let pipe = TestPipe()
             let wait = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             pipe.write(Data([1]))
             try await wait.value
             var byte: UInt8 = 0
             #expect(read(pipe.reading, &byte, 1) == 1)
             let next = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             pipe.closeWriting()
             try await next.value
             #expect(io.metrics.readinessWaits == 0 && io.metrics.jobsFinished == 0 && io.metrics.threads == 1)
@@ -80,7 +81,7 @@ final class TestPipe: Sendable {
             let pipe = TestPipe()
             let first = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
             let second = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
-            while io.metrics.readinessWaits < 2 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 2 }
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }
             #expect(io.metrics.readinessWaits == 1)
@@ -105,7 +106,7 @@ final class TestPipe: Sendable {
             defer { for end in ends { close(end) } }
             let socket = ends[0]
             let reading = Task { try await io.waitUntilReady(socket, .reading, "socket") }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             // It is writable at once, while somebody waits to read it.
             try await io.waitUntilReady(socket, .writing, "socket")
             #expect(io.metrics.readinessWaits == 1)
@@ -114,21 +115,23 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test(arguments: Poller.allCases)
-    func `a descriptor that others close while it is waited for is not waited for for ever`(
-        poller: Poller
-    ) async throws {
-        try await withIO(calls: poller.calls) { io, _ in
-            let pipe = TestPipe()
-            let wait = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe", watching: true) }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
-            pipe.closeReading()
-            if poller == .epoll {
-                let error = await expectFileError(.invalidArgument) { try await wait.value }
-                #expect(error?.systemError == EBADF && error?.path == "pipe")
-            } else {
-                // poll(2) says that it is ready: the read that follows learns why.
-                _ = await wait.result
+    // A process of its own: other tests would open the number again.
+    @Test func `a descriptor that others close while it is waited for is not waited for forever`() async {
+        await #expect(processExitsWith: .success) {
+            for poller in Poller.allCases {
+                try await withIO(calls: poller.calls) { io, _ in
+                    let pipe = TestPipe()
+                    let wait = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe", watching: true) }
+                    try await io.waitForMetrics { $0.readinessWaits >= 1 }
+                    pipe.closeReading()
+                    if poller == .epoll {
+                        let error = await expectFileError(.invalidArgument) { try await wait.value }
+                        #expect(error?.systemError == EBADF && error?.path == "pipe")
+                    } else {
+                        // poll(2) says that it is ready: the read that follows learns why.
+                        _ = await wait.result
+                    }
+                }
             }
         }
     }
@@ -140,7 +143,7 @@ final class TestPipe: Sendable {
             let old = TestPipe()
             let number = old.reading
             let stale = Task { try await io.waitUntilReady(number, .reading, "old") }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             let new = TestPipe()
             // dup2 closes the old one and puts the new one there, in one step.
             #expect(dup2(new.reading, number) == number)
@@ -157,7 +160,7 @@ final class TestPipe: Sendable {
             let old = TestPipe()
             let number = old.reading
             let stale = Task { try await io.waitUntilReady(number, .reading, "old", watching: true) }
-            while io.metrics.readinessWaits < 1 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 1 }
             let file = open(folder.appending(path: "file").path, O_RDWR | O_CREAT, 0o600)
             #expect(dup2(file, number) == number)
             close(file)
@@ -191,7 +194,7 @@ final class TestPipe: Sendable {
         try await withIO(calls: poller.calls) { io, _ in
             let pipe = TestPipe()
             let waits = (0..<10).map { _ in Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") } }
-            while io.metrics.readinessWaits < 10 { await Task.yield() }
+            try await io.waitForMetrics { $0.readinessWaits >= 10 }
             #expect(io.metrics.threads == 1)
             await io.shutdown()
             #expect(io.metrics.threads == 0 && io.metrics.openFiles == 0)

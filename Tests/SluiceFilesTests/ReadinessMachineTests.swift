@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct `The machine of readiness` {
+struct `The machine of readiness` {
     private typealias Machine = ReadinessStateMachine<String>
 
     /// What the kernel knows, as the machine told it.

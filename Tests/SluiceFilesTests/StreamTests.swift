@@ -4,7 +4,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct Streams {
+@Suite(.timeLimit(.minutes(5))) struct Streams {
     @Test func `reading gives what was asked for, fewer only at the end, and nothing there`() async throws {
         try await withIO { io, folder in
             let url = folder.appending(path: "file")

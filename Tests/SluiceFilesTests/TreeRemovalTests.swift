@@ -4,7 +4,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct `Removing trees` {
+@Suite(.timeLimit(.minutes(2))) struct `Removing trees` {
     @Test func `progress counts each entry that is gone, to the last`() async throws {
         try await withIO(in: memoryFolder) { io, folder in
             try makeTree((0..<1000).map { "tree/\($0 % 10)/\($0)" }, in: folder)

@@ -55,7 +55,7 @@ extension DirectoryWalk {
     }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Walking trees` {
+@Suite(.timeLimit(.minutes(5))) struct `Walking trees` {
     @Test func `a walk gives each name once, folders before what is in them`() async throws {
         try await withIO { io, folder in
             let paths = ["a/", "a/b/", "a/b/c", "a/d", "e", "f/"]

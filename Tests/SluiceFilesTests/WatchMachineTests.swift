@@ -34,7 +34,7 @@ extension FileChangeMachine {
     }
 }
 
-@Suite(.serialized) struct `What inotify writes` {
+struct `What inotify writes` {
     @Test func `each event is a change, in order, with its name and without the padding`() {
         var machine = FileChangeMachine()
         machine.receive(

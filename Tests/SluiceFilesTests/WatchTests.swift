@@ -13,7 +13,7 @@ extension FileChanges.Iterator {
     }
 }
 
-@Suite(.serialized, .enabled(if: deniedCalls == nil, "skipped: inotify is denied here"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: deniedCalls == nil, "skipped: inotify is denied here"), .timeLimit(.minutes(2)))
 struct `Watching for changes` {
     @Test func `what happens in a folder comes in order`() async throws {
         try await withIO { io, folder in

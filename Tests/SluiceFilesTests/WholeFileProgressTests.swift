@@ -19,7 +19,7 @@ private final class Reports: Sendable {
     }
 }
 
-@Suite(.serialized) struct `Progress of whole files` {
+struct `Progress of whole files` {
     @Test(arguments: [0, 1, 4 << 20, (9 << 20) + 5])
     func `writing and reading report each four mebibytes and the end`(size: Int) async throws {
         try await withIO(in: memoryFolder) { io, folder in

@@ -3,7 +3,7 @@ import SluiceFiles
 import Synchronization
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `Whole files` {
+@Suite(.timeLimit(.minutes(5))) struct `Whole files` {
     @Test(arguments: [0, 1, 14, 15, 255, 256, 4095, 4096, 4097, 65_536, 1_000_003])
     func `what was written is read back`(size: Int) async throws {
         try await withIO { io, folder in

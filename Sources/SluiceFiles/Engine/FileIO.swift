@@ -23,6 +23,7 @@ public final class FileIO: Sendable {
     let kernel: Kernel
     let inline: InlineLane
     let configuration: Configuration
+    private let changes = MetricsChanges()
     private let pool: WorkerPool
     let readiness: ReadinessLane
 
@@ -40,8 +41,9 @@ public final class FileIO: Sendable {
         inline = InlineLane(isWanted: configuration.lanes.contains(.inline), calls)
         self.configuration = configuration
         pool = WorkerPool(
-            threads: configuration.threads, stackSize: configuration.stackSize, startingThreads: calls.startThread)
-        readiness = ReadinessLane(kernel, stackSize: configuration.stackSize)
+            threads: configuration.threads, stackSize: configuration.stackSize, changes,
+            startingThreads: calls.startThread)
+        readiness = ReadinessLane(kernel, stackSize: configuration.stackSize, changes)
     }
 
     deinit {
@@ -188,5 +190,18 @@ extension FileIO {
             completions: Completions(
                 inline: inline.completed.load(ordering: .relaxed), inlineMisses: inline.missed.load(ordering: .relaxed),
                 pool: lane.finished, readiness: readiness.completed.load(ordering: .relaxed)))
+    }
+
+    /// Waits until a snapshot of the counters meets a condition: how a test waits for what the engine does.
+    ///
+    ///     let read = Task { try await io.readToEnd(descriptor: pipe, name: "pipe") }
+    ///     try await io.waitForMetrics { $0.readinessWaits == 1 }      // the task waits for the pipe now
+    ///
+    /// The condition is looked at when a job is submitted, withdrawn, begins or ends, when a wait for a descriptor begins or ends,
+    /// and when a thread ends. It may run on any thread of the engine.
+    ///
+    /// - Cancellation: ends the wait immediately with `CancellationError`.
+    package func waitForMetrics(where isMet: @escaping @Sendable (Metrics) -> Bool) async throws {
+        try await changes.wait { isMet(self.metrics) }
     }
 }

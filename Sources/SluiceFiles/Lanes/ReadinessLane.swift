@@ -23,8 +23,8 @@ final class ReadinessLane: Sendable {
     /// The operations that this lane has ended, well or not.
     let completed = Atomic(0)
 
-    init(_ kernel: Kernel, stackSize: Int) {
-        storage = ReadinessStorage(kernel, stackSize: stackSize)
+    init(_ kernel: Kernel, stackSize: Int, _ changes: MetricsChanges) {
+        storage = ReadinessStorage(kernel, stackSize: stackSize, changes)
     }
 
     deinit { close() }

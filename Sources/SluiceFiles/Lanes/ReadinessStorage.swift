@@ -10,6 +10,7 @@ final class ReadinessStorage: Sendable {
 
     private let kernel: Kernel
     private let stackSize: Int
+    private let changes: MetricsChanges
     private let state = Lock(State())
 
     private struct State {
@@ -31,9 +32,10 @@ final class ReadinessStorage: Sendable {
         func resume() { for waiter in waiters { waiter.resume(returning: outcome) } }
     }
 
-    init(_ kernel: Kernel, stackSize: Int) {
+    init(_ kernel: Kernel, stackSize: Int, _ changes: MetricsChanges) {
         self.kernel = kernel
         self.stackSize = stackSize
+        self.changes = changes
     }
 
     var threads: Int { state.withLock { $0.threads } }
@@ -62,6 +64,7 @@ final class ReadinessStorage: Sendable {
             }
             return woken
         }
+        changes.changed()
         for group in woken { group.resume() }
         if startsThread { startThread() }
     }
@@ -72,7 +75,9 @@ final class ReadinessStorage: Sendable {
             if let change { apply(change, &state) }
             return waiter
         }
-        waiter?.resume(returning: .cancelled)
+        guard let waiter else { return }
+        changes.changed()
+        waiter.resume(returning: .cancelled)
     }
 
     /// Arms a registration that a newcomer began or joined.
@@ -158,6 +163,7 @@ final class ReadinessStorage: Sendable {
             let (ready, change) = state.machine.ready(event)
             return (ready, change.map { apply($0, &state) })
         }
+        changes.changed()
         for waiter in ready { waiter.resume(returning: .ready) }
         refused?.resume()
     }
@@ -173,6 +179,7 @@ final class ReadinessStorage: Sendable {
                 guard state.machine.isCurrent(entry) else { return Woken() }
                 return apply(.set(entry, isNew: false), &state)
             }
+            changes.changed()
             woken.resume()
         }
     }
@@ -185,6 +192,7 @@ final class ReadinessStorage: Sendable {
             state.poller?.wake()
             return state.machine.close()
         }
+        changes.changed()
         Woken(waiters: waiters, outcome: .shutDown).resume()
     }
 
@@ -201,6 +209,7 @@ final class ReadinessStorage: Sendable {
             defer { state.waitingForEnd = [] }
             return state.waitingForEnd
         }
+        changes.changed()
         for continuation in waitingForEnd { continuation.resume() }
     }
 

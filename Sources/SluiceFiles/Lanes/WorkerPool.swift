@@ -8,6 +8,7 @@ final class WorkerPool: FileLane {
     private let limit: Int
     private let stackSize: Int
     private let start: @Sendable (Int, @escaping @Sendable () -> Void) -> CInt
+    private let changes: MetricsChanges
     private let storage = ConditionLock(State())
 
     private struct State {
@@ -21,12 +22,13 @@ final class WorkerPool: FileLane {
     }
 
     init(
-        threads: Int, stackSize: Int,
+        threads: Int, stackSize: Int, _ changes: MetricsChanges,
         startingThreads start: @escaping @Sendable (Int, @escaping @Sendable () -> Void) -> CInt
     ) {
         precondition(threads > 0, "A FileIO needs at least one thread.")
         limit = threads
         self.stackSize = stackSize
+        self.changes = changes
         self.start = start
     }
 
@@ -61,6 +63,7 @@ final class WorkerPool: FileLane {
         case .start: startThread()
         case .refuse: job.refuse(FileError(code: .shutDown, operation: "begin", path: "file operation"))
         }
+        changes.changed()
         // The task may have been cancelled before the job was there to be withdrawn.
         if job.isCancelled.load(ordering: .sequentiallyConsistent) { withdraw(job) }
     }
@@ -72,13 +75,15 @@ final class WorkerPool: FileLane {
             state.metrics.withdrawn += 1
             return removed
         }
-        removed?.refuse(CancellationError())
+        guard let removed else { return }
+        changes.changed()
+        removed.refuse(CancellationError())
     }
 
     // MARK: Threads
 
     private func startThread() {
-        let result = start(stackSize) { [storage] in Self.work(storage) }
+        let result = start(stackSize) { [storage, changes] in Self.work(storage, changes) }
         if result != 0 { standIn(forThreadThatFailed: -result) }
     }
 
@@ -105,13 +110,14 @@ final class WorkerPool: FileLane {
             }
             switch next {
             case .job(let job) where job.mustRun:
-                Self.run(job, storage)
+                Self.run(job, storage, changes)
             case .job(let job):
                 job.refuse(
                     FileError(
                         code: .exhausted, operation: "start a thread for", path: "file operation", systemError: error,
                         remedy: "The system gives no more threads: raise its limit (ulimit -u)."))
             case .end(let waiting):
+                changes.changed()
                 for continuation in waiting { continuation.resume() }
                 return
             }
@@ -124,23 +130,24 @@ final class WorkerPool: FileLane {
         return state.isClosed && state.metrics.threads == 0 ? state.waitingForEnd.takeAll() : []
     }
 
-    private static func run(_ job: Job, _ storage: ConditionLock<State>) {
+    private static func run(_ job: Job, _ storage: ConditionLock<State>, _ changes: MetricsChanges) {
         job.perform()
         storage.withLock { state in
             state.metrics.running -= 1
             state.metrics.finished += 1
         }
+        changes.changed()
         job.deliver()
     }
 
-    private static func work(_ storage: ConditionLock<State>) {
-        while let job = next(storage) {
-            run(job, storage)
+    private static func work(_ storage: ConditionLock<State>, _ changes: MetricsChanges) {
+        while let job = next(storage, changes) {
+            run(job, storage, changes)
         }
     }
 
     /// The next job, or nil when the pool is closed and empty: then this thread counts as ended.
-    private static func next(_ storage: ConditionLock<State>) -> Job? {
+    private static func next(_ storage: ConditionLock<State>, _ changes: MetricsChanges) -> Job? {
         enum Next { case job(Job), end([CheckedContinuation<Void, Never>]) }
         var isIdle = false
         let next: Next = storage.wait { state in
@@ -160,6 +167,7 @@ final class WorkerPool: FileLane {
             state.idle += 1
             return nil
         }
+        changes.changed()
         switch next {
         case .job(let job): return job
         case .end(let waiting):

@@ -7,6 +7,7 @@ func withIO(
     threads: Int = 4, calls: SystemCalls = .system, in parent: URL? = nil,
     sourceLocation: SourceLocation = #_sourceLocation, _ body: (FileIO, URL) async throws -> Void
 ) async throws {
+    _ = manyDescriptors
     try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", in: parent) { folder in
         let io = FileIO(configuration: .init(threads: threads), calls: calls)
         let result: Result<Void, any Error>
@@ -24,6 +25,22 @@ func withIO(
         try result.get()
     }
 }
+
+/// Raises this process's limit of descriptors to 4096, or as far as the system lets it: hundreds of tests run concurrently, and a
+/// shell gives 1024.
+private let manyDescriptors: Void = {
+    var limit = rlimit()
+    getrlimit(descriptors, &limit)
+    if limit.rlim_cur >= 4096 { return }
+    limit.rlim_cur = min(4096, limit.rlim_max)
+    setrlimit(descriptors, &limit)
+}()
+
+#if canImport(Glibc)
+private let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+#else
+private let descriptors = RLIMIT_NOFILE
+#endif
 
 /// The names in a folder.
 func names(in folder: URL) -> [String] {
