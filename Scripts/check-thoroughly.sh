@@ -43,7 +43,7 @@ part "packages"             15 Scripts/install-system-packages.sh
 part "cold build"           60 cold_build
 part "tests"                45 tests_three_times
 part "explorers"            60 explore_everything
-part "file systems"         60 Scripts/checks/file-systems.sh --require --with-faults
+part "file systems"         60 Scripts/checks/file-systems.sh --require --lacking vfat --with-faults
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
 part "address sanitizer"    30 Scripts/checks/sanitizers.sh address SluiceFiles
 part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads --explorers

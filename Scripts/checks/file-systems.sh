@@ -2,27 +2,27 @@
 # Runs the tests of SluiceFiles on file systems and kernels that differ: overlayfs, ext4, xfs, btrfs, vfat and tmpfs where they
 # can be mounted, small ones that fill up, and with system calls denied as the sandbox of a container denies them.
 #
-#     Scripts/test-file-systems.sh                          # builds first
-#     Scripts/test-file-systems.sh --build .build/debug     # with the programs that were built there
-#     Scripts/test-file-systems.sh --only denied            # one of: suite, whole, denied
-#     Scripts/test-file-systems.sh --with-faults            # with 'Faults of every call', which works in memory and takes long
-#     Scripts/test-file-systems.sh --require                # what cannot be run here is an error
-#     Scripts/test-file-systems.sh --require --lacking vfat # but for file systems that this kernel does not have
+#     swift build --build-tests
+#     Scripts/checks/file-systems.sh
+#     Scripts/checks/file-systems.sh --only denied            # one of: suite, whole, denied
+#     Scripts/checks/file-systems.sh --with-faults            # with 'Faults of every call', which works in memory and takes long
+#     Scripts/checks/file-systems.sh --require                # what cannot be run here is an error
+#     Scripts/checks/file-systems.sh --require --lacking vfat # but for file systems that this kernel does not have
 #
 # Mounts are made in a mount namespace of their own (unshare -m, as root) and end with it. What cannot be mounted here is named as
 # skipped. Ends with 1 if a test fails, or with --require if anything was skipped.
 set -uo pipefail
-cd "$(dirname "$0")/.."
-build='' only='' required='' lacking='' with_faults=''
+cd "$(dirname "$0")/../.."
+self=Scripts/checks/file-systems.sh build=${SLUICE_SCRATCH:-.build}/debug
+only='' required='' lacking='' with_faults=''
 arguments=("$@")
 while (($#)); do
     case $1 in
-    --build) build=$2; shift 2 ;;
     --only) only=$2; shift 2 ;;
     --require) required=yes; shift ;;
     --lacking) lacking=$2; shift 2 ;;
     --with-faults) with_faults=yes; shift ;;
-    *) sed -n '2,14p' "$0"; exit 2 ;;
+    *) sed -n '2,14p' "$self"; exit 2 ;;
     esac
 done
 case $only in
@@ -42,18 +42,18 @@ skip() {
 }
 
 if [[ -z ${SLUICE_MOUNTS:-} ]]; then
-    if [[ -z $build ]]; then
-        SLUICE_ONLY=SluiceFiles swift build --build-tests || exit 1
-        build=.build/debug
+    if [[ ! -x $build/sluicePackageTests.xctest ]]; then
+        echo "$build/sluicePackageTests.xctest is missing. Run \`swift build --build-tests\`, or name the directory of another build in SLUICE_SCRATCH."
+        exit 1
     fi
     SLUICE_MOUNTS=$(mktemp -d)
     export SLUICE_MOUNTS
     trap 'rm -rf "$SLUICE_MOUNTS"' EXIT
     if [[ $(id -u) == 0 ]] && unshare -m true 2>/dev/null; then
-        unshare -m --propagation private "$0" "${arguments[@]}" --build "$build"
+        unshare -m --propagation private "$self" "${arguments[@]}"
     else
         [[ $only == denied ]] || skip "all that is mounted" "that needs root and unshare(1), of the package util-linux"
-        "$0" "${arguments[@]}" --build "$build" || failed=1
+        "$self" "${arguments[@]}" || failed=1
         exit $failed
     fi
     exit

@@ -1,19 +1,77 @@
 #!/usr/bin/env python3
-"""Watches an atomic replacement with strace and fails if its system calls come in another order than was promised.
+"""Watches SluiceFiles with strace and fails if its system calls are not those that it promises.
 
-    Scripts/check-atomic-order.py                                # builds the worker first
-    Scripts/check-atomic-order.py --worker .build/debug/FileWorker
+    swift build --product FileWorker
+    Scripts/checks/system-calls.py
+    Scripts/checks/system-calls.py --require     # fail where there is no strace, or it may not trace
 
-For each durability, with a unique temporary name and a chosen one: the bytes are written, then synced (fdatasync or fsync by
-level), then the name is given by one rename, then the folder is synced (at `fullAndDirectory`); nothing is ever linked or
-unlinked. In a tour through all kinds of operations, every descriptor is opened so that child processes do not inherit it.
+Atomic replacement: for each durability, with a unique temporary name and a chosen one, the bytes are written, then synced (fdatasync or
+fsync by level), then the name is given by one rename, then the directory is synced (at `fullAndDirectory`). Nothing is ever linked
+or unlinked. In a tour through all kinds of operations, every descriptor is opened so that child processes do not inherit it.
 
-Ends with 0 if so, and with 1 if not. Without strace, or where it may not trace, it says `skipped` and ends with 0, or with 1 if
---require was passed.
+Lanes: with each setting of SLUICE_FILES_LANES, eight blocks of a file that is in memory are read, and a pipe that is empty at first.
+The lane's counter must have moved, those of the others not, and strace must have seen the lane's system calls and no other's:
+
+    inline       preadv2 with RWF_NOWAIT, on the calling thread
+    pool         read or pread64, on another thread
+    readiness    epoll_wait (or poll), and no read of the pipe that could block
+
+Where the file system or the kernel has no RWF_NOWAIT, or there is no strace, it says what it skips; with --require that is an error.
 """
-import os, pathlib, re, sys, tempfile
+import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile
+from typing import NoReturn
 
-from straced import arguments, joined, traced, worker as find_worker
+from builds import program
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--require", action="store_true", help="fail where there is no strace, or it may not trace")
+IS_REQUIRED = parser.parse_args().require
+
+# MARK: strace
+
+
+def skip(reason: str) -> NoReturn:
+    """Ends the script, as it cannot check anything here."""
+    if IS_REQUIRED:
+        sys.exit(f"not checked, and --require was passed: {reason}")
+    print(f"skipped: {reason}")
+    sys.exit(0)
+
+
+def traced(command: list[str], calls: str, environment: dict[str, str] = {}) -> tuple[list[str], str]:
+    """The calls of a program and its threads, in order of their beginning: `fsync(4</tmp/x>) = 0`. And what it printed."""
+    with tempfile.NamedTemporaryFile(suffix=".strace") as log:
+        result = subprocess.run(["strace", "-f", "-y", "-s", "256", "-e", f"trace={calls}", "-o", log.name, *command],
+                                capture_output=True, text=True, env={**os.environ, **environment})
+        lines = pathlib.Path(log.name).read_text(errors="replace").splitlines()
+    if "ptrace" in result.stderr and "not permitted" in result.stderr:
+        skip(f"strace may not trace here: {result.stderr.strip().splitlines()[0]}")
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)} ended with {result.returncode}: {result.stderr[-600:]}")
+    return joined(lines), result.stdout
+
+
+def joined(lines: list[str]) -> list[str]:
+    """Puts `unfinished` and `resumed` halves together, at the place of the first."""
+    calls: list[str] = []
+    begun: dict[tuple[str, str], int] = {}
+    for line in lines:
+        match = re.match(r"(\d+)\s+(.*)", line)
+        if not match:
+            continue
+        thread, text = match.groups()
+        if half := re.match(r"(\w+)(\(.*) <unfinished \.\.\.>$", text):
+            begun[thread, half[1]] = len(calls)
+            calls.append(half[1] + half[2])
+        elif rest := re.match(r"<\.\.\. (\w+) resumed>(.*)$", text):
+            if (place := begun.pop((thread, rest[1]), None)) is not None:
+                calls[place] += rest[2]
+        elif re.match(r"\w+\(", text):
+            calls.append(text)
+    return calls
+
+
+# MARK: The order of an atomic replacement
 
 LEVELS = {"none": None, "data": "fdatasync", "full": "fsync", "fullAndDirectory": "fsync"}
 OPENS = "open,openat,openat2,creat,socket,socketpair,accept,accept4,pipe,pipe2,eventfd,eventfd2,epoll_create,epoll_create1,"
@@ -116,11 +174,7 @@ def test_this_script() -> None:
         'openat(AT_FDCWD</>, "/x", O_RDONLY) = 3</x>', "dup(3</x>) = 4</x>", "fcntl(3, F_DUPFD, 0) = 4"]
 
 
-def main() -> int:
-    given = arguments(__doc__)
-    test_this_script()
-    worker = find_worker(given.worker)
-
+def check_order(worker: pathlib.Path) -> bool:
     failed = False
     with tempfile.TemporaryDirectory(prefix="sluice-order-") as parent:
         parent = os.path.realpath(parent)
@@ -148,7 +202,71 @@ def main() -> int:
         for call in wrong:
             print(f"       {call}")
         failed = failed or bool(wrong) or opened < 10
-    return 1 if failed else 0
+    return not failed
 
 
-sys.exit(main())
+# MARK: Lanes
+
+READS = "read,pread64,preadv,preadv2,epoll_wait,epoll_pwait,epoll_pwait2,epoll_ctl,poll,ppoll"
+
+
+def numbers(output: str, what: str) -> dict[str, int]:
+    found = re.search(rf"^{what} (\d+) (\d+) (\d+)$", output, re.M)
+    if not found:
+        sys.exit(f"the worker said nothing of {what}: {output}")
+    return dict(zip(("inline", "pool", "readiness"), map(int, found.groups())))
+
+
+def seen(calls: list[str]) -> dict[str, int]:
+    """How often each lane's own call did its work."""
+    blocks = [call for call in calls if re.search(r"^p?read\w*\(\d+<[^>]*/blocks>", call)]
+    pipes = [call for call in calls if "<pipe:" in call]
+    return {
+        "inline": sum(1 for c in blocks if c.startswith("preadv2") and "RWF_NOWAIT" in c and c.endswith("= 4096")),
+        "refused": sum(1 for c in blocks if "EOPNOTSUPP" in c or "ENOSYS" in c),
+        "pool": sum(1 for c in blocks if c.startswith(("read(", "pread64(")) and c.endswith("= 4096")),
+        "waits": sum(1 for c in calls if re.match(r"(epoll_p?wait2?|p?poll)\(", c) and re.search(r"\d+<pipe:|EPOLLIN|POLLIN", c)),
+        "blocking": sum(1 for c in pipes if re.match(r"read\(", c) and '"bytes"' in c),
+    }
+
+
+def check_lanes(worker: pathlib.Path) -> bool:
+    failed = False
+    for setting in ("", "pool", "inline", "readiness,pool"):
+        with tempfile.TemporaryDirectory(prefix="sluice-lanes-") as folder:
+            folder = os.path.realpath(folder)
+            calls, output = traced([str(worker), "lanes", folder], READS, {"SLUICE_FILES_LANES": setting})
+        found = seen(calls)
+        blocks, pipe = numbers(output, "blocks"), numbers(output, "pipe")
+        isInline = setting in ("", "inline")
+        wrong = []
+        if isInline and found["refused"]:
+            reason = f"{folder} has no reads that do not wait (set TMPDIR to a directory on a disk)"
+            if IS_REQUIRED:
+                wrong.append(f"inline was not checked, and --require was passed: {reason}")
+            else:
+                print(f"skipped: inline: {reason}")
+        elif blocks != ({"inline": 8, "pool": 0, "readiness": 0} if isInline else {"inline": 0, "pool": 8, "readiness": 0}):
+            wrong.append(f"the blocks were counted as {blocks}")
+        elif (found["inline"], found["pool"]) != ((8, 0) if isInline else (0, 8)):
+            wrong.append(f"strace saw {found}")
+        if pipe["readiness"] != 1 or pipe["pool"] or pipe["inline"]:
+            wrong.append(f"the pipe was counted as {pipe}")
+        if not found["waits"]:
+            wrong.append("no thread waited for the pipe in epoll_wait or poll")
+        if found["blocking"]:
+            wrong.append("the pipe was read with a call that may block")
+        print(f"{'WRONG' if wrong else 'right'}: {setting or 'all lanes'}: blocks {blocks}, pipe {pipe}; strace {found}")
+        for complaint in wrong:
+            print(f"       {complaint}")
+        failed = failed or bool(wrong)
+    return not failed
+
+
+if not shutil.which("strace"):
+    skip("there is no strace here; install the package strace")
+test_this_script()
+worker = program("FileWorker")
+# Both run, also if the first fails.
+results = [check_order(worker), check_lanes(worker)]
+sys.exit(0 if all(results) else 1)
