@@ -33,7 +33,8 @@ let files: [Target.Dependency] = [
     .product(name: "_NIOFileSystem", package: "swift-nio"),
 ]
 let upperLayers: [Target.Dependency] = [
-    .product(name: "SluiceCache", package: "sluice"), .product(name: "NativeMark", package: "sluice"),
+    .product(name: "SluiceCache", package: "sluice"), .product(name: "SluiceDownloads", package: "sluice"),
+    .product(name: "NativeMark", package: "sluice"),
 ]
 
 let excluded =

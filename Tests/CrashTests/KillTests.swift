@@ -30,11 +30,7 @@ import Testing
         var resumed = 0
     }
 
-    @Test(
-        .enabled(
-            if: Victim.program("CrashWorker") != nil && Victim.program("sluice") != nil,
-            "skipped: the programs are not beside the tests"),
-        .timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(15)))
     func `at any moment loses no job, leaves no half file under a name, and downloads nothing twice that was done`()
         async throws
     {
@@ -109,7 +105,7 @@ import Testing
         case .step(let step, let count):
             let durability = seed % 2 == 0 ? "none" : "data"
             return try await Victim(
-                Victim.program("CrashWorker")!,
+                builtProgram("CrashWorker"),
                 [
                     evening.database.path, evening.files.path, lists.worker.path, durability, step, "\(count)",
                 ]
@@ -122,7 +118,7 @@ import Testing
         _ evening: Evening, _ list: URL, begun: (pid_t) -> Void = { _ in }
     ) throws -> Victim {
         try Victim(
-            Victim.program("sluice")!,
+            builtProgram("sluice"),
             [
                 "get", "--db", evening.database.path, "-d", evening.files.path, "-j", "3", "-q", "--durability", "none",
                 "-i", list.path,

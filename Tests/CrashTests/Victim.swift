@@ -7,13 +7,6 @@ struct Victim {
     private let ended: Condition
     private let errors = Pipe()
 
-    /// The program that was built beside these tests.
-    static func program(_ name: String) -> URL? {
-        let folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
-        let program = folder.appending(path: name)
-        return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil
-    }
-
     /// Starts the program; `begun` is told its process id, so that others may kill it.
     init(_ program: URL, _ arguments: [String], begun: (pid_t) -> Void = { _ in }) throws {
         let (ended, end) = Condition.makeCondition()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SluiceCommands
 
-@Suite struct `Interrupting a command` {
+@Suite(.timeLimit(.minutes(15))) struct `Interrupting a command` {
     @Test func `the first signal cancels the work, the second ends the process`() async {
         // Given work that ends only when the gate opens, cancelled or not
         let gate = Gate()
@@ -41,7 +41,7 @@ import Testing
         #expect(result == 42 && !wasInterrupted)
     }
 
-    @Test(.enabled(if: program != nil, "skipped: the program is not beside the tests"), arguments: [true, false])
+    @Test(arguments: [true, false])
     func `the same command goes on where it was stopped, within files, too`(hasDatabase: Bool) async throws {
         let content = (0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         let reached = Gate()
@@ -58,14 +58,16 @@ import Testing
                 return response
             } during: { origin in
                 let files = folder.appending(path: "files")
+                try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
                 var arguments = ["get", "-q", "-j", "1", "-d", files.path]
                 if hasDatabase { arguments += ["--db", folder.appending(path: "queue.db").path] }
                 arguments += ["/first", "/second", "/third"].map(origin.url)
 
+                let changes = try await FileIO.shared.changes(of: files, kinds: .modified)
                 let first = try Self.start(arguments)
                 await reached.arrivals(1)
                 // What was sent has arrived when it is in the partial file, or about to be.
-                while try Self.size(of: files.appending(path: "second.sluice.part")) == 0 { await Task.yield() }
+                for try await change in changes where change.name == "second.sluice.part" { break }
                 kill(first.process.processIdentifier, SIGINT)
                 await first.ended.wait()
                 #expect(first.process.terminationStatus == 7)
@@ -96,7 +98,7 @@ import Testing
 
     private static func start(_ arguments: [String]) throws -> (process: Process, ended: Condition) {
         let process = Process()
-        process.executableURL = program
+        process.executableURL = try builtProgram("sluice")
         process.arguments = arguments
         let (ended, end) = Condition.makeCondition()
         process.terminationHandler = { _ in end.signal() }
@@ -104,14 +106,7 @@ import Testing
         return (process, ended)
     }
 
-    /// The program that was built with these tests.
-    private static var program: URL? {
-        let folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
-        let program = folder.appending(path: "sluice")
-        return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil
-    }
-
-    @Test(.enabled(if: program != nil, "skipped: the program is not beside the tests"), arguments: [SIGINT, SIGTERM])
+    @Test(arguments: [SIGINT, SIGTERM])
     func `a process that is interrupted says so, exits with 7 and leaves whole files only`(signal: Int32) async throws {
         let stalled = Gate()
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
@@ -122,7 +117,7 @@ import Testing
                     announcedLength: 900_000, steps: [.send(Array(repeating: 1, count: 400_000)), .stall])
             } during: { origin in
                 let process = Process()
-                process.executableURL = Self.program
+                process.executableURL = try builtProgram("sluice")
                 process.arguments = ["get", "-j", "1", "-d", folder.path] + ["/whole", "/a", "/b"].map(origin.url)
                 let errors = Pipe()
                 process.standardError = errors

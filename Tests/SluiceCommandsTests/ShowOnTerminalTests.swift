@@ -4,10 +4,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(
-    .enabled(if: PseudoTerminal.program != nil, "skipped: the program is not beside the tests"),
-    .timeLimit(.minutes(5)))
-struct `sluice show on a terminal` {
+@Suite(.timeLimit(.minutes(15))) struct `sluice show on a terminal` {
     private func run(
         _ markdown: String, _ arguments: [String] = [], on terminal: PseudoTerminal, in folder: URL,
         watching: @escaping @Sendable (Int32) async -> Void = { _ in }
@@ -18,9 +15,9 @@ struct `sluice show on a terminal` {
             "TERM": "xterm-kitty", "COLORTERM": "truecolor", "PATH": "/usr/bin:/bin", "PAGER": "cat",
             "XDG_CACHE_HOME": folder.appending(path: "caches").path,
         ]
-        let program = try #require(PseudoTerminal.program)
         return try await terminal.run(
-            program, ["show", document.path] + arguments, environment: environment, watching: watching)
+            try builtProgram("sluice"), ["show", document.path] + arguments, environment: environment,
+            watching: watching)
     }
 
     @Test func `draws pictures in the cells that the terminal tells, and leaves the cursor below the text`()
@@ -83,7 +80,7 @@ struct `sluice show on a terminal` {
                 let ended = try await run(markdown, ["--remote-images"], on: terminal, in: folder) { process in
                     await held.arrivals(1)
                     // Files are drawn in the order in which they come; with the lower one, the higher has come or not.
-                    while !terminal.output.contains("\u{1B}_Ga=T") { await Task.yield() }
+                    try? await terminal.output(containing: "\u{1B}_Ga=T")
                     kill(process, SIGINT)
                 }
                 #expect(ended.status == 7 && ended.error.contains("interrupted"), "\(ended.error)")

@@ -34,6 +34,10 @@ private struct ShownPictures {
             console.outputImages = images
         }
         console.cacheFolder = folder.appending(path: "cache")
+        // Server and command share their threads with all other tests.
+        console.imageLimits.time = .seconds(600)
+        console.imageLimits.connectTime = .seconds(600)
+        console.imageLimits.stallTime = .seconds(600)
         let status = await SluiceProgram.run(["show", document.path] + arguments, console: console)
         var terminal = FakeTerminal(columns: 60, rows: rows)
         terminal.write(recorded.output)
@@ -47,7 +51,7 @@ private func withFolder<Result: Sendable>(
     try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", body)
 }
 
-@Suite struct `sluice show's pictures in files` {
+@Suite(.timeLimit(.minutes(15))) struct `sluice show's pictures in files` {
     @Test(arguments: [TerminalRenderer.Images.kitty, .iTerm2])
     func `stand in the text, by relative and absolute paths`(images: TerminalRenderer.Images) async throws {
         let (one, two) = (TestPicture.png(80, 32, rest: 9_000), TestPicture.png(16, 16))
@@ -65,7 +69,7 @@ private func withFolder<Result: Sendable>(
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `that cannot be had leave their descriptions, and one line that says why`()
+    @Test func `that cannot be had leave their descriptions, and one line that says why`()
         async throws
     {
         try await withFolder { folder in
@@ -162,7 +166,7 @@ private func withFolder<Result: Sendable>(
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `follow below a text that is longer than the screen, and no pager gets any`()
+    @Test func `follow below a text that is longer than the screen, and no pager gets any`()
         async throws
     {
         try await withFolder { folder in
@@ -202,7 +206,7 @@ private func withFolder<Result: Sendable>(
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `sluice show's pictures on servers` {
+@Suite(.timeLimit(.minutes(15))) struct `sluice show's pictures on servers` {
     private static let picture = TestPicture.png(80, 32, rest: 500)
 
     @Test func `are asked for by nobody without the flag, or without a terminal that shows them`() async throws {
@@ -240,7 +244,7 @@ private func withFolder<Result: Sendable>(
                 // The server has been asked, and answers nothing.
                 await gate.arrivals(1)
                 #expect(recorded.output.hasPrefix("start\nremote") || recorded.output.hasPrefix("start\n\nremote"))
-                while !recorded.output.contains("\u{1B}]1337") { await Task.yield() }
+                try await recorded.output(containing: "\u{1B}]1337")
                 var terminal = FakeTerminal(columns: 60, rows: 40)
                 terminal.write(recorded.output)
                 #expect(terminal.pictures.map(\.bytes) == [TestPicture.gif(8, 16)])
@@ -350,7 +354,10 @@ private func withFolder<Result: Sendable>(
             let loader = PictureLoader(cacheFolder: folder) { arrivals.note($0) }
             await loader.load([PictureSource("http://127.0.0.1:1/a.png", besides: "-")])
             #expect(arrivals.values.count == 1)
-            guard case .failure(let failure) = arrivals.values.first?.result else { continue }
+            guard case .failure(let failure) = arrivals.values.first?.result else {
+                Issue.record("the picture has arrived")
+                continue
+            }
             #expect(failure.line.contains("127.0.0.1:1/a.png"))
             #expect(failure.line.contains(folder == nil ? "XDG_CACHE_HOME" : "/proc/none"), "\(failure.line)")
         }

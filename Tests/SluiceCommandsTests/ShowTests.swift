@@ -4,7 +4,7 @@ import SluiceCommands
 import SluiceFiles
 import Testing
 
-@Suite struct `sluice show` {
+@Suite(.timeLimit(.minutes(15))) struct `sluice show` {
     static let markdown = "# Songs\n\n*One*, **two**; see [all](https://example.com/all)\n\n- a\n- b\n"
 
     /// Runs it on a file with this content, and returns what it wrote.
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a pager gets all, or as much as it wants`() async throws {
+    @Test func `a pager gets all, or as much as it wants`() async throws {
         let text = String(repeating: "0123456789\n", count: 100_000)
         let all = try await page(text, by: "cat")
         #expect(all.wasShown && all.read == text)
@@ -115,12 +115,12 @@ import Testing
         #expect(try await page(text, by: "exit 3; true").wasShown)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a pager that is not there shows nothing`() async throws {
+    @Test func `a pager that is not there shows nothing`() async throws {
         #expect(try await !page("text", by: "no-such-pager").wasShown)
         #expect(Pager(environment: ["PAGER": ""]) == nil && Pager(environment: ["PAGER": "cat"]) == nil)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a pager is for what the screen does not hold`() async throws {
+    @Test func `a pager is for what the screen does not hold`() async throws {
         for (rows, isPaged) in [(5, true), (100, false)] {
             let shown = try await show(Self.markdown, []) {
                 $0.outputSize = { .init(columns: 80, rows: rows) }

@@ -86,10 +86,15 @@ import Testing
     }
 
     @Test(arguments: [
-        "http://example.com", " https://user@example.com/a b ", "HTTP://EXAMPLE.com/ü?q=ä", "http://[::1]:8080/",
+        ("http://example.com", "http://example.com"),
+        (" https://user@example.com/a b ", "https://user@example.com/a%20b"),
+        ("HTTP://EXAMPLE.com/ü?q=ä", "HTTP://EXAMPLE.com/%C3%BC?q=%C3%A4"),
+        ("http://[::1]:8080/", "http://[::1]:8080/"),
     ])
-    func `what a person types is accepted`(text: String) throws {
-        _ = try URL(fetchable: text)
+    func `what a person types is accepted, with what a URL cannot hold percent-encoded`(text: String, url: String)
+        throws
+    {
+        #expect(try URL(fetchable: text).absoluteString == url)
     }
 
     @Test func `a refusal hides what may be secret in the text`() {

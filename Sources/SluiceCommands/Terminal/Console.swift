@@ -50,6 +50,8 @@ package struct Console: Sendable {
     package var outputColor = TerminalRenderer.Color.none
     /// The pictures that the output can show.
     package var outputImages = TerminalRenderer.Images.none
+    /// How much of a document's images is loaded, and how long they are waited for.
+    var imageLimits = PictureLoader.Limits()
     /// Shows what is longer than the output's screen.
     package var pager: Pager?
     /// Where to keep what was fetched and can be fetched again; nil if there is no place for it.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NativeMark
 
-@Suite struct `Pictures that come one by one` {
+@Suite(.timeLimit(.minutes(15))) struct `Pictures that come one by one` {
     private let text = StyledText(Document("![](a) ![](b) ![](a) ![](c) ![](d) ![](e)"))
 
     @Test func `each is loaded once, and shown in all its places`() async {
@@ -35,19 +35,32 @@ import Testing
         #expect(shown.suffix(2) == [0, 2])
     }
 
-    @Test func `only so many are loaded at once`() async {
-        let counts = Guarded((now: 0, most: 0))
-        await text.loadPictures(atOnce: 2) { image in
-            counts.withLock {
-                $0.now += 1
-                $0.most = max($0.most, $0.now)
+    @Test func `only so many are loaded concurrently`() async {
+        // Given loads that each end when the next one has begun: two must run together, and none ends early
+        let counts = Guarded((begun: 0, now: 0, most: 0))
+        let gates = (0..<5).map { _ in Gate() }
+        let stepping = Task {
+            for number in gates.indices {
+                await gates[min(number + 1, gates.count - 1)].arrivals(1)
+                await gates[number].open()
             }
-            await Task.yield()
+        }
+        // When
+        await text.loadPictures(atOnce: 2) { image in
+            let number = counts.withLock { counts in
+                counts.now += 1
+                counts.most = max(counts.most, counts.now)
+                counts.begun += 1
+                return counts.begun - 1
+            }
+            await gates[number].pass()
             counts.withLock { $0.now -= 1 }
             return image.source
         } show: { _, _ in
         }
-        #expect(counts.withLock { $0.most } == 2)
+        // Then
+        await stepping.value
+        #expect(counts.withLock { $0.most } == 2 && counts.withLock { $0.begun } == 5)
     }
 
     @Test func `cancelled, no more are begun and none are shown`() async {

@@ -238,11 +238,14 @@ import Testing
             .heading(level: level): [.color(.ansi(.red)), .spacingAfter(.points(2))],
             .headings: [.color(.ansi(.blue)), .spacingAfter(.points(1)), .bold(true), .spacingBefore(.points(3))],
         ])
+        var levels: Set<Int> = []
         for block in StyledText(Document(Self.everything), style: sheet).blocks {
             guard case .heading(let found) = block.kind else { continue }
+            levels.insert(found)
             #expect(block.style.text.color == (found == level ? .ansi(.red) : .ansi(.blue)))
             #expect(block.style.spacingAfter == (found == level ? 2 : 1))
             #expect(block.style.text.isBold && block.style.spacingBefore == 3)
         }
+        #expect(levels == Set(1...6))
     }
 }

@@ -56,14 +56,17 @@ import Testing
         func letters(_ text: some StringProtocol) -> [Unicode.Scalar] {
             text.unicodeScalars.filter { ("a"..."z").contains($0) || ("\u{3000}"..."\u{D7A3}").contains($0) }
         }
+        var compared = 0
         for _ in 0..<300 {
             let markdown = String.markdown(using: &random).replacing("|", with: " ").replacing("[^1]", with: "")
             let text = StyledText(Document(markdown))
             guard text.images.isEmpty else { continue }
+            compared += 1
             var renderer = TerminalRenderer(width: 24, hyperlinks: true)
             renderer.longCode = .wrap
             #expect(letters(shown(renderer.render(text))) == letters(TerminalText.sanitized(text.string)))
         }
+        #expect(compared > 100)
     }
 
     @Test func `has runs that cover the text in order, and blocks that nest`() {

@@ -2,13 +2,12 @@ import Foundation
 import SluiceCommands
 import SluiceConcurrency
 import SluiceFiles
-import Synchronization
 
 /// A terminal without a screen (pty(7)), and what a program writes on it.
 final class PseudoTerminal: Sendable {
     private let master: CInt
     private let slave: CInt
-    private let text = Mutex("")
+    private let text = Monitor("")
 
     /// - Parameter cell: The pixels of a character, as the terminal tells them.
     init(columns: Int, rows: Int, cell: (width: Int, height: Int)) throws {
@@ -37,7 +36,12 @@ final class PseudoTerminal: Sendable {
     }
 
     /// What was written so far.
-    var output: String { text.withLock { $0 } }
+    var output: String { text.state }
+
+    /// Waits until what was written contains a text.
+    func output(containing wanted: String) async throws {
+        try await text.waitUnlessCancelled(where: { $0.contains(wanted) })
+    }
 
     /// Runs a program with its standard input and output here, and returns how it ended and what it wrote to standard error.
     ///
@@ -62,7 +66,7 @@ final class PseudoTerminal: Sendable {
         // It ends with EIO when the last program has gone.
         do {
             for try await chunk in FileIO.shared.chunks(ofDescriptor: master, name: "terminal") {
-                text.withLock { $0 += String(decoding: chunk, as: UTF8.self) }
+                text.withState { $0 += String(decoding: chunk, as: UTF8.self) }
             }
         } catch {}
         await ended.wait()
@@ -70,12 +74,5 @@ final class PseudoTerminal: Sendable {
         close(master)
         let error = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return (process.terminationStatus, error)
-    }
-
-    /// The program that was built with these tests.
-    static var program: URL? {
-        let folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
-        let program = folder.appending(path: "sluice")
-        return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil
     }
 }

@@ -1,9 +1,9 @@
 import SluiceCommands
-import Synchronization
+import SluiceConcurrency
 
 /// Keeps what a command writes.
 final class RecordedConsole: Sendable {
-    private let texts = Mutex<[Console.Stream: String]>([:])
+    private let texts = Monitor<[Console.Stream: String]>([:])
     private let isTerminal: Bool
 
     init(isTerminal: Bool = false) {
@@ -12,11 +12,16 @@ final class RecordedConsole: Sendable {
 
     var console: Console {
         Console(isTerminal: isTerminal) { text, stream in
-            self.texts.withLock { $0[stream, default: ""] += text }
+            self.texts.withState { $0[stream, default: ""] += text }
         }
     }
 
-    var output: String { texts.withLock { $0[.output, default: ""] } }
-    var error: String { texts.withLock { $0[.error, default: ""] } }
+    var output: String { texts.state[.output, default: ""] }
+    var error: String { texts.state[.error, default: ""] }
     var errorLines: [String] { error.split(separator: "\n").map(String.init) }
+
+    /// Waits until the output contains a text.
+    func output(containing text: String) async throws {
+        try await texts.waitUnlessCancelled(where: { $0[.output, default: ""].contains(text) })
+    }
 }

@@ -10,21 +10,25 @@ struct Scenario: Sendable {
     /// The names in the folder afterwards.
     let names: [String]
 
-    /// Replaces `{origin}`, `{host}` and `{folder}` in the arguments and runs them.
+    /// Replaces `{origin}`, `{tls}` and `{folder}` in the arguments and in the files, by name, and runs the arguments.
     static func run(
-        _ arguments: [String], isTerminal: Bool = false, prepare: @Sendable (URL) throws -> Void = { _ in },
+        _ arguments: [String], isTerminal: Bool = false, files: [String: String] = [:],
+        prepare: @Sendable (URL) throws -> Void = { _ in },
         inspect: @escaping @Sendable (URL) throws -> Void = { _ in }
     ) async throws -> Scenario {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
             try prepare(folder)
             return try await LoopbackOrigin.serve(answer) { origin in
                 let console = RecordedConsole(isTerminal: isTerminal)
-                let filled = arguments.map {
-                    $0.replacing("{origin}", with: "http://127.0.0.1:\(origin.port)")
+                func filled(_ text: String) -> String {
+                    text.replacing("{origin}", with: "http://127.0.0.1:\(origin.port)")
                         .replacing("{tls}", with: "https://127.0.0.1:\(origin.port)")
                         .replacing("{folder}", with: folder.path)
                 }
-                let status = await SluiceProgram.run(filled, console: console.console)
+                for (name, text) in files {
+                    try await Data(filled(text).utf8).asyncWrite(to: folder.appending(path: name))
+                }
+                let status = await SluiceProgram.run(arguments.map(filled), console: console.console)
                 try inspect(folder)
                 let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
                 return Scenario(status: status, console: console, names: names)

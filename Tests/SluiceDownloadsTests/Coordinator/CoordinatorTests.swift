@@ -10,7 +10,7 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-@Suite struct `The coordinator` {
+@Suite(.timeLimit(.minutes(15))) struct `The coordinator` {
     /// A response that begins and goes on when the test is over.
     @Sendable private static func stall(_ request: OriginRequest) async -> OriginResponse {
         OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
@@ -37,8 +37,12 @@ import TestSupport
         try result.get()
     }
 
-    @Test func `takes up what is enqueued while it runs, and tells those who wait for it`() async throws {
-        try await downloading(from: { _ in OriginResponse(body: bytes(400_000)) }) { list, origin, folder in
+    @Test func `takes up what is enqueued while it runs, and tells the tasks that wait for it`() async throws {
+        let gates = (0..<3).map { _ in Gate() }
+        try await downloading { request in
+            await gates[request.target == "/0" ? 0 : request.target == "/1" ? 1 : 2].pass()
+            return OriginResponse(body: bytes(400_000))
+        } _: { list, origin, folder in
             let downloads = list.coordinator()
             try await running(downloads) {
                 for round in 0..<3 {
@@ -46,15 +50,16 @@ import TestSupport
                     let handle = try await downloads.enqueue([request])[0]
                     var last: Int64 = 0
                     var outcome: DownloadOutcome?
-                    for await event in handle.events() {
+                    let events = handle.events()
+                    await gates[round].open()
+                    for await event in events {
                         if case .received(_, let bytes) = event { last = bytes }
                         if case .finished(_, let end) = event { outcome = end }
                     }
-                    // Unless it was over before somebody listened.
-                    if let outcome {
-                        guard case .done(400_000) = outcome else { return #expect(Bool(false)) }
-                        #expect(last == 400_000)
+                    guard case .done(400_000) = outcome else {
+                        return #expect(Bool(false), "\(String(describing: outcome))")
                     }
+                    #expect(last == 400_000)
                     let result = try await handle.result
                     #expect(result.state == .done && result.bytes == 400_000)
                 }
@@ -79,7 +84,7 @@ import TestSupport
                 for handle in handles { #expect(try await handle.result.state == .cancelled) }
                 // The queue goes on.
                 try await downloads.enqueue([try requests(1, origin, folder)[0]])
-                while try await downloads.snapshot().count(.running) == 0 { await Task.yield() }
+                for try await snapshot in downloads.snapshots() where snapshot.count(.running) > 0 { break }
                 try await downloads.cancel(.all)
                 #expect(try names(in: folder) == [])
             }
@@ -148,9 +153,10 @@ import TestSupport
             let all = try requests(8, origin, files)
             let arrived = Gate()
 
-            let first = try await SQLiteQueueStore.open(at: file)
+            let time = VirtualTime()
+            let first = try await SQLiteQueueStore.open(at: file, time: time.queueTime)
             let run = Task {
-                try await list.coordinator(store: first).download(all) { _, event in
+                try await list.coordinator(store: first, time: time).download(all) { _, event in
                     if case .received(_, 300_000) = event { Task { await arrived.pass() } }
                 }
             }
@@ -163,8 +169,8 @@ import TestSupport
             try await first.close()
 
             stalls.withLock { $0 = false }
-            let second = try await SQLiteQueueStore.open(at: file)
-            let summary = try await list.coordinator(store: second).download(all)
+            let second = try await SQLiteQueueStore.open(at: file, time: time.queueTime)
+            let summary = try await list.coordinator(store: second, time: time).download(all)
             #expect(summary.done == 6 && summary.skipped == 2 && summary.isComplete)
             #expect(try await second.snapshot(listing: 0).counts == [:], "a list that is done is forgotten")
             try await second.close()
@@ -272,9 +278,13 @@ import TestSupport
         await files.shutdown()
     }
 
-    @Test func `two who have the same list, or a part of it, share the work and both hear of all`() async throws {
-        try await downloading(from: { _ in OriginResponse(body: bytes(3000), delay: .milliseconds(2)) }) {
-            list, origin, folder in
+    @Test func `several that have the same list, or a part of it, share the work and each hears of all`() async throws {
+        let gate = Gate()
+        try await downloading { _ in
+            // As many as the limit allows run together.
+            await gate.pass(with: 4)
+            return OriginResponse(body: bytes(3000))
+        } _: { list, origin, folder in
             let all = try requests(40, origin, folder)
             let file = folder.appending(path: "queue.db")
             let lists = [all, all, Array(all[20...])]
@@ -284,7 +294,7 @@ import TestSupport
                     group.addTask {
                         let coordinator = DownloadCoordinator(
                             store: store, transport: list.transport, limits: .init(total: 4, perHost: nil),
-                            configuration: .init(durability: .none))
+                            configuration: .init(durability: .none, lease: .seconds(3600)))
                         let summary = try await coordinator.download(requests)
                         try await store.close()
                         return summary
@@ -331,40 +341,66 @@ import TestSupport
     }
 
     @Test func `a job whose lease is lost is stopped and not written about`() async throws {
-        try await downloading(from: Self.stall) { list, origin, folder in
-            let time = VirtualTime()
-            let store = MemoryQueueStore(time: time.queueTime)
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            // Given a transfer whose lease has run out by the store's clock; the coordinator's clock stands still
+            let (time, storeTime) = (VirtualTime(), VirtualTime())
+            let store = MemoryQueueStore(time: storeTime.queueTime)
+            let transport = SilentTransport()
+            let list = ListDownloader(transport: transport, limits: DownloadLimits(total: 1))
             let downloads = list.coordinator(store: store, time: time)
-            let arrived = Gate()
+            let ends = Recorder<DownloadEvent>()
+            let request = DownloadRequest(URL(string: "http://a.example/a")!, to: folder)
             try await running(downloads) { event in
-                if case .received(_, 300_000) = event { Task { await arrived.pass() } }
-            } _: {
-                let handle = try await downloads.enqueue(try requests(1, origin, folder))[0]
-                await arrived.arrivals(1)
-                // Somebody else takes the job over when the lease has run out.
-                let other = try await store.attach()
-                time.advance(by: .seconds(14))
-                while true {
-                    time.advance(by: .seconds(16))
-                    let claim = JobClaim(worker: other, count: 1, limits: .init(), lease: .seconds(1000))
-                    let claimed = try await store.exchange([], claiming: claim).claimed
-                    guard let job = claimed.first else {
-                        await Task.yield()
-                        continue
-                    }
-                    #expect(job.lease.job == handle.id && job.mayBePublished)
-                    while try await store.renew(other, lease: .seconds(1000)).isEmpty { await Task.yield() }
-                    time.advance(by: .seconds(6))
-                    #expect(
-                        try await store.exchange(
-                            [JobSettlement(lease: job.lease, outcome: .done(bytes: 1))], claiming: nil
-                        ).refused.isEmpty)
-                    break
+                switch event {
+                case .finished, .released, .retrying: ends.note(event)
+                case .started, .responded, .received: break
                 }
-                #expect(try await handle.result.bytes == 1, "what the new holder says counts")
+            } _: {
+                let handle = try await downloads.enqueue([request])[0]
+                try await transport.state.waitUnlessCancelled(where: { $0 == .silent })
+                storeTime.advance(by: .seconds(16))
+                // When another worker takes the job over, and the coordinator renews its leases
+                let other = try await store.attach()
+                let claim = JobClaim(worker: other, count: 1, limits: .init(), lease: .seconds(1000))
+                let job = try #require(try await store.exchange([], claiming: claim).claimed.first)
+                #expect(job.lease.job == handle.id && job.mayBePublished)
+                try await time.sleeper(until: .seconds(5))
+                time.advance(by: .seconds(6))
+                try await transport.state.waitUnlessCancelled(where: { $0 == .stopped })
+                // Then what the new holder says counts
+                let done = JobSettlement(lease: job.lease, outcome: .done(bytes: 1))
+                #expect(try await store.exchange([done], claiming: nil).refused.isEmpty)
+                #expect(try await handle.result.bytes == 1)
             }
-            await arrived.open()
+            #expect(ends.values.isEmpty)
         }
+    }
+}
+
+/// Answers one request with the beginning of a body, and is silent then, until the reader is cancelled.
+private final class SilentTransport: Transport, ResponseBodySource {
+    enum State { case asked, silent, stopped }
+
+    let state = Monitor(State.asked)
+
+    func open(_ request: TransportRequest) async throws -> TransportResponse {
+        TransportResponse(
+            status: .ok, headerFields: [.contentLength: "900000"], url: request.url, body: ResponseBody(self))
+    }
+
+    func nextBatch() async throws -> [Data]? {
+        let isFirst = state.withState { state in
+            defer { state = .silent }
+            return state == .asked
+        }
+        if isFirst { return [Data(bytes(300_000))] }
+        do {
+            try await state.waitUnlessCancelled(where: { _ in false })
+        } catch {
+            state.withState { $0 = .stopped }
+            throw error
+        }
+        return nil
     }
 }
 

@@ -10,7 +10,7 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-@Suite struct `Downloading a list` {
+@Suite(.timeLimit(.minutes(15))) struct `Downloading a list` {
     @Test(arguments: [0, 1, 1000, 262_144, 262_145, 3_000_000])
     func `a file of any size arrives whole, and nothing is left beside it`(size: Int) async throws {
         try await downloading { _ in
@@ -36,15 +36,17 @@ import TestSupport
     }
 
     @Test func `never more transfers at once than the limiter allows, as the server counts`() async throws {
+        let gate = Gate()
         try await downloading { _ in
-            OriginResponse(body: bytes(100), delay: .milliseconds(2))
+            await gate.pass(with: 4)
+            return OriginResponse(body: bytes(100))
         } _: { downloader, origin, folder in
             let requests = try (0..<60).map {
                 DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)")
             }
             let summary = try await downloader.run(requests)
             #expect(summary.done == 60)
-            #expect(origin.metrics.peak <= 4)
+            #expect(origin.metrics.peak == 4)
             #expect(origin.metrics.requests == 60)
         }
     }
@@ -237,7 +239,7 @@ import TestSupport
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `cancelling at any moment leaves whole files only`() async throws {
+    @Test func `cancelling at any moment leaves whole files only`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(300_000)) }, concurrency: 32) {
             downloader, origin, folder in
             for round in 0..<14 {

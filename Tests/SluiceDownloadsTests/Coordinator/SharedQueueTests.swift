@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-@Suite struct `A list on a shared queue` {
+@Suite(.timeLimit(.minutes(15))) struct `A list on a shared queue` {
     private func requests(_ count: Int, _ origin: LoopbackOrigin, _ folder: URL) throws -> [DownloadRequest] {
         try (0..<count).map {
             DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)")

@@ -34,6 +34,12 @@ struct ListDownloader: Sendable {
     }
 }
 
+/// Gives `body` a transport that waits for long: server and test share their threads with all other tests.
+func withPatientTransport<Result>(_ body: (HTTPTransport) async throws -> Result) async throws -> Result {
+    let patience = HTTPTransport.Configuration(connectTimeout: .seconds(600), stallTimeout: .seconds(600))
+    return try await HTTPTransport.withTransport(configuration: patience, body)
+}
+
 /// A downloader against an origin that answers as told, and an empty folder.
 func downloading(
     from handler: @escaping LoopbackOrigin.Handler, existing: ExistingTarget = .fail, retries: Int = 3,
@@ -42,7 +48,7 @@ func downloading(
 ) async throws {
     try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
         try await LoopbackOrigin.serve(handler) { origin in
-            try await HTTPTransport.withTransport { transport in
+            try await withPatientTransport { transport in
                 let downloader = ListDownloader(
                     transport: transport, limits: DownloadLimits(total: concurrency, perHost: nil),
                     configuration: .init(

@@ -1,5 +1,4 @@
 import SluiceConcurrency
-import Synchronization
 
 @testable import SluiceDownloads
 
@@ -7,12 +6,13 @@ import Synchronization
 final class VirtualTime: Sendable {
     private struct State {
         var now: Int64 = 1_000_000
-        var sleepers: [(deadline: Int64, queue: AsyncQueue<Void>)] = []
+        /// When the tasks that sleep are to wake.
+        var deadlines: [Int64] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
 
-    var now: Int64 { state.withLock { $0.now } }
+    var now: Int64 { state.state.now }
 
     var queueTime: QueueTime { QueueTime { self.now } }
 
@@ -22,19 +22,23 @@ final class VirtualTime: Sendable {
 
     func sleep(_ duration: Duration) async throws {
         guard duration > .zero else { return }
-        let queue = AsyncQueue<Void>()
-        state.withLock { $0.sleepers.append(($0.now + duration.milliseconds, queue)) }
-        _ = try await queue.dequeue()
+        let deadline = state.withState { state in
+            state.deadlines.append(state.now + duration.milliseconds)
+            return state.now + duration.milliseconds
+        }
+        defer { state.withState { _ = $0.deadlines.remove(at: $0.deadlines.firstIndex(of: deadline)!) } }
+        try await state.waitUnlessCancelled(where: { $0.now >= deadline })
     }
 
-    /// Lets time pass, and wakes those who slept until then.
+    /// Waits until a task sleeps that wakes after this time or earlier.
+    func sleeper(until duration: Duration) async throws {
+        try await state.waitUnlessCancelled(where: { state in
+            state.deadlines.contains { $0 <= state.now + duration.milliseconds }
+        })
+    }
+
+    /// Lets time pass, and wakes the tasks that slept until then.
     func advance(by duration: Duration) {
-        let woken = state.withLock { state in
-            state.now += duration.milliseconds
-            let woken = state.sleepers.filter { $0.deadline <= state.now }
-            state.sleepers.removeAll { $0.deadline <= state.now }
-            return woken
-        }
-        for sleeper in woken { sleeper.queue.enqueue(()) }
+        state.withState { $0.now += duration.milliseconds }
     }
 }

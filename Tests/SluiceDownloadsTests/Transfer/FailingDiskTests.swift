@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-@Suite struct `A transfer on a failing disk` {
+@Suite(.timeLimit(.minutes(15))) struct `A transfer on a failing disk` {
     private static let content = placeBytes(900_000)
 
     /// Gives `body` an engine over these calls, and expects that it leaves no descriptor open.

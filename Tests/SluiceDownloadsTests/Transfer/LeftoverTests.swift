@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-@Suite struct `What an earlier attempt left` {
+@Suite(.timeLimit(.minutes(15))) struct `What an earlier attempt left` {
     private static let content = placeBytes(900_000)
 
     private func leaving(
@@ -85,7 +85,7 @@ import TestSupport
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `with a FIFO for a checkpoint is not waited for`() async throws {
+    @Test func `with a FIFO for a checkpoint is not waited for`() async throws {
         try await leaving { scene in
             try FileManager.default.removeItem(at: scene.request.checkpointTarget)
             #expect(mkfifo(scene.request.checkpointTarget.path, 0o600) == 0)

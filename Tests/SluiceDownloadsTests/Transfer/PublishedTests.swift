@@ -8,7 +8,7 @@ import TestSupport
 @testable import SluiceDownloads
 
 /// A process that is killed between a file's final name and its own record of it.
-@Suite struct `A file that may have been published` {
+@Suite(.timeLimit(.minutes(15))) struct `A file that may have been published` {
     private static let content = placeBytes(900_000)
 
     /// Publishes without forgetting, as a process does that is killed there.

@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-@Suite struct `A server that gets ranges wrong` {
+@Suite(.timeLimit(.minutes(15))) struct `A server that gets ranges wrong` {
     private static let content = placeBytes(900_000)
     private static let changed = placeBytes(900_000, seed: 0x5A)
 

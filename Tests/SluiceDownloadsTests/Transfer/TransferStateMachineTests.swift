@@ -60,11 +60,13 @@ extension TransferStateMachine {
         #expect(try machine.responded(200, fields, length: 9) == .whole(announced: 9, validator))
     }
 
-    @Test(arguments: [100, 201, 204, 206, 300, 302, 304, 400, 401, 404, 412, 416, 500, 503], [false, true])
+    /// A transfer that goes on takes 206 and 416.
+    @Test(
+        arguments: [100, 201, 204, 300, 302, 304, 400, 401, 404, 412, 500, 503].flatMap { [($0, false), ($0, true)] }
+            + [(206, false), (416, false)])
     func `only a whole representation is a file, and other statuses fail with themselves`(
         status: Int, isResumed: Bool
     ) {
-        guard !isResumed || ![206, 416].contains(status) else { return }
         var machine = TransferStateMachine(
             present: isResumed ? .init(bytes: 3, validator: tag, total: 9) : nil)
         #expect(throws: TransferFailure.status(.init(code: status))) {

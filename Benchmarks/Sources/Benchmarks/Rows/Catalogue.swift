@@ -32,7 +32,7 @@ enum Catalogue {
 
     #if WITH_ALL
     private static let withAll = true
-    private static var upperLayers: [Row] { CacheRows.all + DownloadRows.all + MarkdownRows.all }
+    private static var upperLayers: [Row] { CacheRows.all + DownloadRows.all + StoreRows.all + MarkdownRows.all }
     #else
     private static let withAll = false
     private static var upperLayers: [Row] { [] }

@@ -23,6 +23,9 @@ final class PictureLoader: Sendable {
         var totalBytes = 64 << 20
         /// For one picture.
         var time = Duration.seconds(30)
+        var connectTime = Duration.seconds(10)
+        /// How long a server may be silent.
+        var stallTime = Duration.seconds(15)
         var filesAtOnce = 4
         var fetchesAtOnce = 6
     }
@@ -118,7 +121,7 @@ final class PictureLoader: Sendable {
             concurrency: limits.fetchesAtOnce, memoryLimit: 0, diskLimit: 256 << 20, diskEntryLimit: limits.bytes,
             responseLimit: limits.bytes, retries: RetryPolicy(maximumRetries: 1, maximumRetryAfter: .seconds(5)))
         let transport = HTTPTransport.Configuration(
-            connectTimeout: .seconds(10), stallTimeout: .seconds(15),
+            connectTimeout: limits.connectTime, stallTimeout: limits.stallTime,
             userAgent: "sluice/\(SluiceVersion.current) (show)")
         do {
             try await HTTPTransport.withTransport(configuration: transport) { transport in

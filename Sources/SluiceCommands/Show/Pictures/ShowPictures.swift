@@ -10,7 +10,6 @@ struct ShowPictures: Sendable {
     var images: TerminalRenderer.Images
     var cell: Console.CellSize
     var console: Console
-    var limits = PictureLoader.Limits()
 
     /// More than any screen has, and some terminals take.
     private static let largestSide = 10_000
@@ -68,7 +67,7 @@ struct ShowPictures: Sendable {
         var screen = screen
         var outcome = Outcome(missing: Set(wanted.indices))
         let arrivals = AsyncQueue<PictureLoader.Arrival>()
-        let loader = PictureLoader(limits: limits, cacheFolder: console.cacheFolder) { arrivals.enqueue($0) }
+        let loader = PictureLoader(limits: console.imageLimits, cacheFolder: console.cacheFolder) { arrivals.enqueue($0) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await loader.load(wanted.map(\.source))

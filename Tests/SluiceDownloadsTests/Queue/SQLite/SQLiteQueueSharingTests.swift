@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HTTPTypes
+import SluiceConcurrency
 import SluiceDatabase
 import SluiceFiles
 import Testing
@@ -119,8 +120,9 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            #expect(await counter.claimed.sorted() == requests.map(\.name).sorted())
-            #expect(await counter.violations == [])
+            let state = counter.state.state
+            #expect(state.claimed.sorted() == requests.map(\.name).sorted())
+            #expect(state.violations == [])
             for store in stores { try await store.close() }
         }
     }

@@ -98,7 +98,7 @@ struct TransferScene: Sendable {
                     })
                 return response
             } during: { origin in
-                try await HTTPTransport.withTransport { transport in
+                try await withPatientTransport { transport in
                     try await body(
                         TransferScene(
                             origin: origin, transport: transport,
