@@ -37,18 +37,20 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let nioFoundation = Target.Dependency.product(name: "NIOFoundationEssentialsCompat", package: "swift-nio")
 
 let targets: [Target] = [
-    .target(name: "SluiceConcurrency", dependencies: [collections, heap], swiftSettings: settings),
+    // Not a product: the lock of all modules. One switch replaces it by a lock that ThreadSanitizer knows.
+    .target(name: "SluiceLock", swiftSettings: settings),
+    .target(name: "SluiceConcurrency", dependencies: ["SluiceLock", collections, heap], swiftSettings: settings),
     .target(name: "CSluiceFiles"),
     // Lifetimes is experimental: the bytes of a mapped file are a span that may not outlive it, and only that says so.
     .target(
-        name: "SluiceFiles", dependencies: ["CSluiceFiles", collections],
+        name: "SluiceFiles", dependencies: ["SluiceLock", "CSluiceFiles", collections],
         swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(name: "NativeMark", swiftSettings: settings),
     .target(name: "CSluiceRequirements"),
     .target(
         name: "SluiceHTTP",
         dependencies: [
-            "CSluiceRequirements", httpTypes, nioCore, nioPosix, nioHTTP1, nioFoundation,
+            "SluiceLock", "CSluiceRequirements", httpTypes, nioCore, nioPosix, nioHTTP1, nioFoundation,
             .product(name: "AsyncHTTPClient", package: "async-http-client"),
             .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ],
@@ -58,13 +60,15 @@ let targets: [Target] = [
         name: "SluiceDatabase", dependencies: ["CSluiceRequirements", "SluiceFiles", grdb], swiftSettings: settings),
     .target(
         name: "SluiceCache",
-        dependencies: ["SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb, crypto],
+        dependencies: [
+            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb, crypto,
+        ],
         swiftSettings: settings),
     .target(
         name: "SluiceDownloads",
         dependencies: [
-            "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, httpTypes, grdb,
-            crypto,
+            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, httpTypes,
+            grdb, crypto,
         ],
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
@@ -73,8 +77,8 @@ let targets: [Target] = [
     .target(
         name: "SluiceCommands",
         dependencies: [
-            "SluiceDownloads", "SluiceCache", "SluiceFiles", "SluiceHTTP", "SluiceConcurrency", "NativeMark",
-            "LoopbackOrigin",
+            "SluiceDownloads", "SluiceCache", "SluiceFiles", "SluiceHTTP", "SluiceConcurrency", "SluiceLock",
+            "NativeMark", "LoopbackOrigin",
             httpTypes,
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -84,7 +88,8 @@ let targets: [Target] = [
 
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
-        name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "TestSupport"], swiftSettings: settings),
+        name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "SluiceLock", "TestSupport"],
+        swiftSettings: settings),
     // Races for minutes, which `swift test` does not; see Scripts/stress.sh.
     .executableTarget(
         name: "ConcurrencyStress", dependencies: ["SluiceConcurrency", "TestSupport"], path: "Tests/Stress",

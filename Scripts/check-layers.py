@@ -7,16 +7,17 @@ ROOT = pathlib.Path(__file__).parents[1]
 
 # What a module may import of ours: the layers below it. (SwiftPM lets a target import whatever happens to be built.)
 MAY_IMPORT = {
-    "SluiceConcurrency": set(),
+    "SluiceLock": set(),
+    "SluiceConcurrency": {"SluiceLock"},
     "NativeMark": set(),
-    "SluiceFiles": {"SluiceConcurrency", "CSluiceFiles"},
-    "SluiceHTTP": {"SluiceConcurrency", "SluiceFiles"},
-    "SluiceDatabase": {"SluiceFiles"},
-    "SluiceCache": {"SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
-    "SluiceDownloads": {"SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
+    "SluiceFiles": {"SluiceLock", "SluiceConcurrency", "CSluiceFiles"},
+    "SluiceHTTP": {"SluiceLock", "SluiceConcurrency", "SluiceFiles"},
+    "SluiceDatabase": {"SluiceLock", "SluiceFiles"},
+    "SluiceCache": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
+    "SluiceDownloads": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
     "LoopbackOrigin": set(),
-    "SluiceCommands": {"SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "NativeMark",
-                       "LoopbackOrigin"},
+    "SluiceCommands": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
+                       "NativeMark", "LoopbackOrigin"},
     "sluice": {"SluiceCommands"},
 }
 OURS = set(MAY_IMPORT) | {"CSluiceFiles"}
@@ -30,6 +31,10 @@ OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downl
 # `FileHandle` is in Foundation alone. One file extends it. Apple's platforms have no FoundationEssentials.
 NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Handles/FileHandle+Async.swift",
                           *(str(path.relative_to(ROOT)) for path in (ROOT / "Sources/NativeMark/Apple").glob("*.swift"))}
+
+# Lock of SluiceLock instead: a build for ThreadSanitizer replaces it, and would report everything that a Mutex protects.
+MUTEX = re.compile(r"\bMutex\s*[<(]")
+MAY_USE_MUTEX = {"SluiceLock", "LoopbackOrigin"}
 
 IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|var|let|typealias) )?(\w+)", re.M)
 
@@ -71,7 +76,9 @@ for module, allowed in MAY_IMPORT.items():
                     problems.append(f"{place}: import FoundationEssentials, and Foundation only where that is missing")
                 if name.startswith("Foundation") and module == "SluiceConcurrency":
                     problems.append(f"{place}: SluiceConcurrency imports no Foundation")
-            if module not in ("SluiceFiles", "SluiceConcurrency"):
+            if module not in MAY_USE_MUTEX and MUTEX.search(code_of(line)):
+                problems.append(f"{place}: use Lock of SluiceLock, which ThreadSanitizer understands: {line.strip()}")
+            if module not in ("SluiceLock", "SluiceFiles", "SluiceConcurrency"):
                 code = OURS_SPELLED_ALIKE.sub("", code_of(line))
                 if BLOCKING.search(code):
                     problems.append(f"{place}: blocks a thread; use SluiceFiles: {line.strip()}")

@@ -1,4 +1,4 @@
-import Synchronization
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -18,7 +18,7 @@ final class UseTimes: Sendable {
         var last: Int64 = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Notes a use, and says whether there are enough to be written down.
     @discardableResult

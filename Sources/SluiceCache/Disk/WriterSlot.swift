@@ -1,5 +1,5 @@
 import SluiceFiles
-import Synchronization
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -21,11 +21,11 @@ import Foundation
 /// cache is writer 0, and one that starts may remove what another is writing, which then is not kept; nothing worse.
 final class WriterSlot: Sendable {
     let number: Int
-    private let lock: Mutex<AsyncFileStream<WriteMode>?>
+    private let lock: Lock<AsyncFileStream<WriteMode>?>
 
     private init(_ number: Int, _ stream: consuming AsyncFileStream<WriteMode>) {
         self.number = number
-        lock = Mutex(stream)
+        lock = Lock(stream)
     }
 
     /// Takes the lowest free number.

@@ -1,4 +1,4 @@
-import Synchronization
+import SluiceLock
 
 /// Keeps values in memory up to a cost and a count, and lets go of those that are not asked for again.
 ///
@@ -32,7 +32,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     public let entryCostLimit: Int
 
     /// The state hands out all that leaves it, so that it is destroyed after `withLock` has returned.
-    private let state: Mutex<SieveState<Key, Value>>
+    private let state: Lock<SieveState<Key, Value>>
 
     /// Makes an empty cache. `.max` means no limit; a count limit of 0 keeps nothing.
     ///
@@ -44,7 +44,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         self.costLimit = costLimit
         self.countLimit = countLimit
         self.entryCostLimit = state.entryCostLimit
-        self.state = Mutex(state)
+        self.state = Lock(state)
     }
 
     /// The value that is kept for the key, if there is one. Counts as a hit or a miss.

@@ -1,6 +1,7 @@
+import SluiceConcurrency
 public import SluiceFiles
 public import SluiceHTTP
-import SluiceConcurrency
+import SluiceLock
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -48,7 +49,7 @@ public final class ResourceCache: Sendable {
     let flights = SingleFlight<ResourceKey, Data>()
     let limiter: ConcurrencyLimiter
     let transport: any Transport
-    let counters = Mutex(ResourceCacheStatistics())
+    let counters = Lock(ResourceCacheStatistics())
     let clock: any Clock<Duration>
     /// This machine's clock, in seconds.
     let now: @Sendable () -> HTTPDate

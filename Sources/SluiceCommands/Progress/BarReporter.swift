@@ -1,6 +1,6 @@
 import SluiceConcurrency
 import SluiceDownloads
-import Synchronization
+import SluiceLock
 
 /// Draws bars in place on a terminal, at most 10 times a second. Errors and messages scroll by above them.
 final class BarReporter: ProgressReporter {
@@ -12,7 +12,7 @@ final class BarReporter: ProgressReporter {
     }
 
     private let console: Console
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let start = ContinuousClock.now
     private let (ended, endSignal) = Condition.makeCondition()
 
@@ -21,7 +21,7 @@ final class BarReporter: ProgressReporter {
 
     init(console: Console, names: [String]) {
         self.console = console
-        state = Mutex(State(board: ProgressBoard(names: names)))
+        state = Lock(State(board: ProgressBoard(names: names)))
     }
 
     func report(_ index: Int, _ event: DownloadEvent) {

@@ -1,3 +1,5 @@
+public import SluiceLock
+
 /// What a broadcast and its subscribers share: a lock, the machine, and tasks that really suspend.
 @usableFromInline
 final class BroadcastStorage<Element: Sendable, Failure: Error>: Sendable {

@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// Runs a body for each element, at most `limit` at once, each in a child task; hands over what comes out as it comes.
 ///
 /// The next element is asked for when there is a place for its child task, and not before.

@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// What those share who wait for something that happens once and those who make it happen: a lock, the machine, and
 /// tasks that really suspend.
 final class ConditionStorage<Outcome: Sendable>: Sendable {

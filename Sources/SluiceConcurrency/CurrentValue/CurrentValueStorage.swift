@@ -1,3 +1,5 @@
+public import SluiceLock
+
 /// What a current value and its subscribers share: a lock, the machine, and tasks that really suspend.
 @usableFromInline
 final class CurrentValueStorage<Value: Sendable>: Sendable {

@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// Lets at most a given number of tasks run for each key, and at most a given number in total; the others wait their turn.
 ///
 ///     let limiter = KeyedLimiter<String>(perKey: 4, total: 32)            // a host's name

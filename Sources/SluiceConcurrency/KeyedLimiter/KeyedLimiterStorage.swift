@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// The shipped ``KeyedLimiter`` without its public face: a lock, the machine, and tasks that really suspend.
 ///
 /// Keys that the machine forgets are carried out of the lock: what a key does when it is destroyed may use the limiter.

@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// The tasks whose bodies a limiter runs, to tell a task that runs a body inside of another one.
 ///
 /// A task is known by its address, which no other task has as long as it lives, and it lives as long as its body runs.

@@ -1,3 +1,4 @@
+import SluiceLock
 public import Synchronization
 
 /// The shipped limiter's words and its lock.
@@ -65,7 +66,7 @@ extension LimiterStorage: LimiterSite {
     func withMachine<Value: Sendable, Failure: Error>(
         _ body: (inout LimiterStateMachine<Waiter>) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        try machine.withLock(body)
+        try machine.withLock { (machine) throws(Failure) in try body(&machine) }
     }
 }
 

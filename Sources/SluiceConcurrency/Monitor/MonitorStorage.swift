@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// What those share who use a monitor: a lock, the machine, and tasks that really suspend.
 final class MonitorStorage<State: Sendable>: Sendable {
     private typealias Waiter = UnsafeContinuation<WaitEnd<Void>, Never>

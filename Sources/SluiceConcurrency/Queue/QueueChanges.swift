@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// A queue that can be observed, whatever its buffer.
 protocol ObservableQueue<Element>: Sendable {
     associatedtype Element: Sendable

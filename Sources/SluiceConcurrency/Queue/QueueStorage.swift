@@ -1,3 +1,5 @@
+public import SluiceLock
+
 /// What a queue and those who wait for it share: a lock, the machine, and tasks that really suspend.
 @usableFromInline
 final class QueueStorage<Buffer: QueueBuffer>: Sendable {

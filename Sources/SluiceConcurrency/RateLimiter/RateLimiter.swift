@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// Lets work pass at an even rate, and as much at once as a burst allows: a token bucket.
 ///
 ///     let limiter = RateLimiter(rate: 50, per: .seconds(1), burst: 10)

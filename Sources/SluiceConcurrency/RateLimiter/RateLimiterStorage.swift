@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// The shipped ``RateLimiter`` without its public face: a lock, the machine, a clock, and tasks that really suspend.
 ///
 /// The clock is asked before the lock is taken, so two tasks may come with their times in the wrong order: the machine

@@ -1,3 +1,5 @@
+import SluiceLock
+
 /// What the callers of a ``SingleFlight`` share: a lock, the machine, and tasks that really run.
 final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private enum Outcome: Sendable {

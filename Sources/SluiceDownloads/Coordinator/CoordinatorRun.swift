@@ -1,5 +1,5 @@
 import SluiceConcurrency
-import Synchronization
+import SluiceLock
 
 /// One call of ``DownloadCoordinator/run(until:onEvent:)``.
 ///
@@ -13,7 +13,7 @@ final class CoordinatorRun: Sendable {
     let coordinator: DownloadCoordinator
     let end: DownloadCoordinator.RunEnd
     let onEvent: @Sendable (DownloadEvent) -> Void
-    let state: Mutex<CoordinatorState>
+    let state: Lock<CoordinatorState>
     private let queue = AsyncQueue<DownloadAttempt>()
     private let waker = Pulse()
     private let folders: FolderMaker
@@ -26,7 +26,7 @@ final class CoordinatorRun: Sendable {
         self.end = end
         self.onEvent = onEvent
         folders = FolderMaker(files: coordinator.files)
-        state = Mutex(CoordinatorState(lastRenewed: coordinator.timing.time.now()))
+        state = Lock(CoordinatorState(lastRenewed: coordinator.timing.time.now()))
     }
 
     /// Works until the end that was asked for, or cancellation, or a failure of the store.

@@ -1,6 +1,6 @@
 import SluiceFiles
 import SluiceHTTP
-import Synchronization
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

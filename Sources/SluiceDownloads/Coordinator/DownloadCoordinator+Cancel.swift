@@ -1,4 +1,4 @@
-import Synchronization
+import SluiceLock
 
 extension DownloadCoordinator {
     /// Cancels jobs and returns when they have stopped: no writer of theirs is left, and what they had is removed.

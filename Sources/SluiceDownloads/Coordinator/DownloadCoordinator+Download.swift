@@ -1,7 +1,7 @@
 import Crypto
 import SluiceFiles
 import SluiceHTTP
-import Synchronization
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -39,8 +39,8 @@ extension DownloadCoordinator {
 
         var counted = DownloadSummary()
         counted.unfinished = requests.count
-        let summary = Mutex(counted)
-        let ended = Mutex<Set<Int>>([])
+        let summary = Lock(counted)
+        let ended = Lock<Set<Int>>([])
         let note: @Sendable (Int, DownloadEvent) -> Void = { index, event in
             summary.withLock { $0.note(event, of: index) }
             if event.isEnd { ended.withLock { _ = $0.insert(index) } }

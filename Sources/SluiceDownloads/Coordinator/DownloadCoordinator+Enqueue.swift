@@ -1,4 +1,4 @@
-import Synchronization
+import SluiceLock
 
 extension DownloadCoordinator {
     /// Takes requests in, in this order, and returns a handle for each.

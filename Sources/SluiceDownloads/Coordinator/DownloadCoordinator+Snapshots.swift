@@ -1,4 +1,4 @@
-import Synchronization
+import SluiceLock
 
 extension DownloadCoordinator {
     /// The queue as it is now, and again after each change, for as long as somebody looks.

@@ -2,7 +2,7 @@ public import HTTPTypes
 import SluiceConcurrency
 public import SluiceFiles
 public import SluiceHTTP
-import Synchronization
+import SluiceLock
 
 /// Downloads what a queue holds, under limits, and shows the queue to whoever looks.
 ///
@@ -70,7 +70,7 @@ public final class DownloadCoordinator: Sendable {
     /// Told at each step of each job; for tests that kill the process there.
     let onPhase: @Sendable (JobID, JobPhase) -> Void
     /// The run that is under way in this process.
-    let current = Mutex<CoordinatorRun?>(nil)
+    let current = Lock<CoordinatorRun?>(nil)
 
     /// A coordinator of the jobs in `store`, which downloads through `transport`.
     ///

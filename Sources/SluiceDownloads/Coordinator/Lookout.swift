@@ -1,5 +1,5 @@
 import SluiceFiles
-import Synchronization
+import SluiceLock
 
 /// What is at the names of jobs, looked up for many at a time: a look for each small file would cost a switch of thread,
 /// and that a tenth of its transfer.
@@ -11,7 +11,7 @@ final class Lookout: Sendable {
         var mayResume: Bool
     }
 
-    private let sightings = Mutex<[JobID: Sighting]>([:])
+    private let sightings = Lock<[JobID: Sighting]>([:])
 
     /// How many are looked up at once.
     private static let batch = 256

@@ -1,5 +1,5 @@
 import SluiceConcurrency
-import Synchronization
+import SluiceLock
 
 /// Who waits for changes of a queue in this process: snapshots for any, handles for those of a job.
 final class QueueObservers: Sendable {
@@ -9,7 +9,7 @@ final class QueueObservers: Sendable {
         var events: [JobID: [ObjectIdentifier: AsyncQueue<DownloadEvent>]] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// A pulse for each change of anything, until it is given to ``remove(_:)``.
     func pulse() -> Pulse {

@@ -1,3 +1,4 @@
+internal import SluiceLock
 internal import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -36,9 +37,9 @@ final class ChunkReader: Sendable {
     fileprivate let io: FileIO
     private let size: Int
     private let readAhead: Int
-    private let state: Mutex<State>
+    private let state: Lock<State>
     /// The file, if the readiness lane reads it: chunk by chunk as they are asked for, without a job.
-    private let waitedFor: Mutex<OpenFile?>
+    private let waitedFor: Lock<OpenFile?>
 
     /// A job that has read as much lets others have the thread, and goes to the end of the queue.
     private static var mostPerJob: Int { 4 << 20 }
@@ -49,9 +50,9 @@ final class ChunkReader: Sendable {
         self.io = io
         self.size = size
         self.readAhead = readAhead
-        if case .file(let file) = source, file.isWaitedFor { waitedFor = Mutex(file) } else { waitedFor = Mutex(nil) }
+        if case .file(let file) = source, file.isWaitedFor { waitedFor = Lock(file) } else { waitedFor = Lock(nil) }
         // What may be read ahead is known once the file is open.
-        state = Mutex(State(chunks: ReadAhead(depth: 0), source: source))
+        state = Lock(State(chunks: ReadAhead(depth: 0), source: source))
     }
 
     // MARK: The consumer

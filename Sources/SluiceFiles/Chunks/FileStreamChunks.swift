@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import SluiceLock
 
 extension AsyncFileStream where Mode == ReadMode {
     /// What is left of the file in chunks of `size`, the last one shorter. The stream belongs to the loop from here on.
@@ -30,9 +30,9 @@ extension AsyncFileStream where Mode == ReadMode {
 public struct FileStreamChunks: AsyncSequence, Sendable {
     /// The file until the iteration takes it: all copies of the sequence share it.
     private final class Box: Sendable {
-        let file: Mutex<OpenFile?>
+        let file: Lock<OpenFile?>
 
-        init(_ file: OpenFile) { self.file = Mutex(file) }
+        init(_ file: OpenFile) { self.file = Lock(file) }
     }
 
     private let box: Box

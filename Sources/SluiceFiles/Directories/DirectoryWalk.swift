@@ -1,5 +1,5 @@
 internal import DequeModule
-internal import Synchronization
+internal import SluiceLock
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -82,7 +82,7 @@ public struct DirectoryWalk: AsyncSequence, Sendable {
 
 /// Where a walk is between two jobs.
 private final class WalkStorage: Sendable {
-    private let state = Mutex<TreeWalk?>(nil)
+    private let state = Lock<TreeWalk?>(nil)
 
     /// The next entries; none at the end.
     func nextBatch(of walk: DirectoryWalk, _ cancellation: borrowing Cancellation) throws -> [WalkedEntry] {

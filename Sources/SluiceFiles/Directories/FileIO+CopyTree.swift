@@ -1,5 +1,5 @@
 internal import CSluiceFiles
-internal import Synchronization
+internal import SluiceLock
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -69,6 +69,6 @@ extension FileIO {
 
     /// What a copy of a tree has made for its top.
     private final class Made: Sendable {
-        let status = Mutex<RawStatus?>(nil)
+        let status = Lock<RawStatus?>(nil)
     }
 }

@@ -1,3 +1,4 @@
+internal import SluiceLock
 internal import Synchronization
 
 /// Wakes tasks when the counters of an engine become what they wait for.
@@ -23,7 +24,7 @@ final class MetricsChanges: Sendable {
         var cancelled: Set<UInt64> = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let count = Atomic(0)
 
     /// Looks at the conditions of the waiting tasks. No lock of a lane is held.

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import SluiceLock
 
 /// The folders in which files are opened without asking another machine or process, with the device that each is on.
 ///
@@ -11,7 +11,7 @@ final class LocalFolders: Sendable {
         var devices: [Substring: UInt64] = [:]
         var isStopped = false
     }
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// The device of the folder that holds this path, nil where that may be anywhere.
     func device(for path: String) -> UInt64? {

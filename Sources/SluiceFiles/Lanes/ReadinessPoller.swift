@@ -1,4 +1,5 @@
 internal import CSluiceFiles
+internal import SluiceLock
 internal import Synchronization
 
 /// What asks the kernel which of many descriptors are ready.
@@ -119,7 +120,7 @@ struct EpollPoller: ReadinessPoller {
 
 /// poll(2): on every system. Each wait costs time in proportion to the number of descriptors.
 final class PollPoller: ReadinessPoller {
-    private let entries = Mutex<[CInt: ReadinessEntry]>([:])
+    private let entries = Lock<[CInt: ReadinessEntry]>([:])
     private let wakeup: Wakeup
     private let kernel: Kernel
     private var calls: ReadinessCalls { kernel.calls.readiness }

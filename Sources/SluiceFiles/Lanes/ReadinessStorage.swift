@@ -1,5 +1,5 @@
 internal import CSluiceFiles
-internal import Synchronization
+internal import SluiceLock
 
 /// The readiness lane's lock, its poller and the thread that waits in it.
 ///
@@ -11,7 +11,7 @@ final class ReadinessStorage: Sendable {
     private let kernel: Kernel
     private let stackSize: Int
     private let changes: MetricsChanges
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     private struct State {
         var machine = ReadinessStateMachine<Waiter>()

@@ -1,5 +1,5 @@
 internal import CSluiceFiles
-internal import Synchronization
+internal import SluiceLock
 
 #if canImport(Darwin)
 internal import Darwin
@@ -9,7 +9,7 @@ internal import Darwin
 ///
 /// Bytes that were written and not synced outlive their process as long as the system runs, and not its end.
 enum BootIdentity {
-    private static let known = Mutex<String?>(nil)
+    private static let known = Lock<String?>(nil)
 
     /// Reads it once; a system call that does not wait.
     static func read(_ kernel: Kernel) -> String? {

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import SluiceLock
 
 /// Counts what the jobs of one operation have done, and reports it now and then.
 ///
@@ -34,14 +34,14 @@ package final class ProgressCounter: Sendable {
         }
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let report: Report
 
     /// Nil without a closure: who does not ask for progress pays one test per piece.
     package init?(_ report: Report?, totalBytes: Int? = nil, totalEntries: Int? = nil) {
         guard let report else { return nil }
         self.report = report
-        state = Mutex(State(progress: FileProgress(totalBytes: totalBytes, totalEntries: totalEntries)))
+        state = Lock(State(progress: FileProgress(totalBytes: totalBytes, totalEntries: totalEntries)))
     }
 
     /// Says what there is to do, where that is learnt on the way.

@@ -1,5 +1,5 @@
 internal import CSluiceFiles
-internal import Synchronization
+internal import SluiceLock
 
 /// An open file that many tasks read and write at once, each at the offsets that it names.
 ///
@@ -24,7 +24,7 @@ internal import Synchronization
 /// on a worker, and what close reports is lost.
 public final class RandomAccessFile: Sendable {
     let file: OpenFile
-    private let use = Mutex(DescriptorUse<CheckedContinuation<ClosingTurn, Never>>())
+    private let use = Lock(DescriptorUse<CheckedContinuation<ClosingTurn, Never>>())
 
     init(_ file: OpenFile) { self.file = file }
 

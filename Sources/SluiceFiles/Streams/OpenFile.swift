@@ -1,3 +1,4 @@
+internal import SluiceLock
 internal import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -18,7 +19,7 @@ final class OpenFile: Sendable {
     /// Whether the readiness lane reads and writes it: a FIFO, terminal or socket.
     let isWaitedFor: Bool
     /// What a read that failed or was cancelled had taken already: the next one begins with it. Only of files waited for.
-    private let unread = Mutex(Data())
+    private let unread = Lock(Data())
     private let isClosed = Atomic(false)
     /// Whether the file system offers reads that wait for nothing; found out by the first.
     private let isRefusingInline = Atomic(false)

@@ -1,4 +1,5 @@
 internal import CSluiceFiles
+internal import SluiceLock
 internal import Synchronization
 
 /// A queue of change events with one watch in it. Whoever drops it without having come to its end has it closed on a lane.
@@ -6,7 +7,7 @@ final class Watch: Sendable {
     private let io: FileIO
     private let descriptor: CInt
     private let path: String
-    private let machine = Mutex(FileChangeMachine())
+    private let machine = Lock(FileChangeMachine())
     private let isClosed = Atomic(false)
     private let isInUse = Atomic(false)
 

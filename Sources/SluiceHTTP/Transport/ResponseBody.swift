@@ -3,7 +3,7 @@ public import FoundationEssentials
 #else
 public import Foundation
 #endif
-import Synchronization
+import SluiceLock
 
 /// The bytes of a response as they arrive, once.
 ///
@@ -70,7 +70,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// What the iterators of a body share: the rest of the batch that is being read.
     fileprivate final class Reader: Sendable {
         private let source: any ResponseBodySource
-        private let pending = Mutex<ArraySlice<Data>>([])
+        private let pending = Lock<ArraySlice<Data>>([])
 
         init(_ source: any ResponseBodySource) { self.source = source }
 

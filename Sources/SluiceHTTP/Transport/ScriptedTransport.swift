@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 public import HTTPTypes
-import Synchronization
+import SluiceLock
 
 /// Answers from memory what a script says: a ``Transport`` for tests.
 ///
@@ -30,11 +30,11 @@ public final class ScriptedTransport: Transport {
         var requests: [TransportRequest] = []
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// A transport that gives these answers.
     public init(_ answers: [URL: [Answer]]) {
-        state = Mutex(State(answers: answers))
+        state = Lock(State(answers: answers))
     }
 
     /// The requests so far, in order.
@@ -65,11 +65,11 @@ public final class ScriptedTransport: Transport {
 }
 
 private final class ScriptedBody: ResponseBodySource {
-    private let rest: Mutex<ArraySlice<Data>>
+    private let rest: Lock<ArraySlice<Data>>
     private let failure: TransportError?
 
     init(chunks: [Data], failure: TransportError?) {
-        rest = Mutex(chunks[...])
+        rest = Lock(chunks[...])
         self.failure = failure
     }
 

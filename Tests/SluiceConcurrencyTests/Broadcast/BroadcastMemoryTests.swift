@@ -1,3 +1,4 @@
+import SluiceLock
 import Testing
 import TestSupport
 

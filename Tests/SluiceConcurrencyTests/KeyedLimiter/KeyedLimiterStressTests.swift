@@ -1,3 +1,4 @@
+import SluiceLock
 import TestSupport
 import Testing
 

@@ -2,7 +2,7 @@ import SluiceCache
 import SluiceConcurrency
 import SluiceFiles
 import SluiceHTTP
-import Synchronization
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -43,7 +43,7 @@ final class PictureLoader: Sendable {
     private let files: FileIO
     private let arrived: @Sendable (Arrival) -> Void
     /// The bytes that pictures may still have together.
-    private let budget: Mutex<Int>
+    private let budget: Lock<Int>
 
     /// - Parameters:
     ///   - cacheFolder: Where what servers send is kept; without it, nothing is fetched.
@@ -56,7 +56,7 @@ final class PictureLoader: Sendable {
         self.cacheFolder = cacheFolder
         self.files = files
         self.arrived = arrived
-        budget = Mutex(limits.totalBytes)
+        budget = Lock(limits.totalBytes)
     }
 
     /// Loads the pictures, whose numbers are their places in the list, and returns when the last has arrived or failed.

@@ -1,4 +1,4 @@
-import Synchronization
+import SluiceLock
 
 /// A queue in memory: it ends with the process.
 ///
@@ -8,7 +8,7 @@ import Synchronization
 /// user that has jobs waiting; listing what waits sorts it.
 public final class MemoryQueueStore: QueueStore {
     /// Nil once it is closed.
-    private let state = Mutex<MemoryQueueState?>(MemoryQueueState())
+    private let state = Lock<MemoryQueueState?>(MemoryQueueState())
     private let time: QueueTime
 
     /// An empty queue.

@@ -1,7 +1,7 @@
 import GRDB
 import SluiceDatabase
 public import SluiceFiles
-import Synchronization
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -31,7 +31,7 @@ public final class SQLiteQueueStore: QueueStore {
     private let url: URL
     private let files: FileIO
     /// The locks of the workers that this store introduced.
-    private let locks = Mutex<[QueueWorker: WorkerLock]>([:])
+    private let locks = Lock<[QueueWorker: WorkerLock]>([:])
 
     /// Opens the queue at a file URL, which is made if it is missing.
     ///

@@ -1,5 +1,5 @@
 import SluiceFiles
-import Synchronization
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -9,10 +9,10 @@ import Foundation
 
 /// A lock on a file that says that a worker lives: the system takes it away when the process ends, however it ends.
 final class WorkerLock: Sendable {
-    private let stream: Mutex<AsyncFileStream<WriteMode>?>
+    private let stream: Lock<AsyncFileStream<WriteMode>?>
 
     private init(_ stream: consuming sending AsyncFileStream<WriteMode>) {
-        self.stream = Mutex(stream)
+        self.stream = Lock(stream)
     }
 
     private static func file(of worker: QueueWorker, beside database: URL) -> URL {

@@ -8,7 +8,7 @@ import HTTPTypes
 import NIOCore
 import NIOFoundationEssentialsCompat
 import NIOHTTP1
-import Synchronization
+import SluiceLock
 
 /// One request on its way and the response that comes back: connects the client's callbacks to the task that reads.
 ///
@@ -30,12 +30,12 @@ final class Exchange: Sendable {
 
     private let url: URL
     private let stallTimeout: TimeAmount
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(url: URL, stallTimeout: TimeAmount, bufferSize: Int) {
         self.url = url
         self.stallTimeout = stallTimeout
-        state = Mutex(State(machine: Machine(bufferSize: bufferSize)))
+        state = Lock(State(machine: Machine(bufferSize: bufferSize)))
     }
 
     // MARK: The reader's side
