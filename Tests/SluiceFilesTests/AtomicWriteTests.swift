@@ -1,6 +1,7 @@
 import Foundation
 import SluiceFiles
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Atomic writes` {
@@ -75,7 +76,7 @@ import Testing
     }
 
     @Test func `a device that fills up midway says how many bytes went out and leaves nothing`() async throws {
-        let written = Mutex(0)
+        let written = Guarded(0)
         var calls = SystemCalls.system
         calls.write = { descriptor, bytes in
             if written.withLock({ $0 }) >= 3000 { return -Int(ENOSPC) }
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test func `short and interrupted writes are gone on with`() async throws {
-        let count = Mutex(0)
+        let count = Guarded(0)
         var calls = SystemCalls.system
         calls.write = { descriptor, bytes in
             if count.withLock({
@@ -157,7 +158,7 @@ import Testing
     }
 
     @Test func `no descriptor is inherited by a child process`() async throws {
-        let flags = Mutex<[CInt]>([])
+        let flags = Guarded<[CInt]>([])
         var calls = SystemCalls.system
         calls.open = { path, given, mode in
             flags.withLock { $0.append(given) }

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Extended attributes` {
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `one that grows between two calls is read whole, one that never stops is an error`() async throws {
-        let size = Mutex(10)
+        let size = Guarded(10)
         var calls = SystemCalls.system
         let grow: @Sendable (UnsafeMutableRawBufferPointer) -> Int = { buffer in
             // 300 bytes more each time that somebody asks, up to 3,000.

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct Cancellation {
@@ -71,8 +71,8 @@ import Testing
     }
 
     @Test func `a long read stops between two system calls`() async throws {
-        let reads = Mutex(0)
-        let task = Mutex<Task<Data, any Error>?>(nil)
+        let reads = Guarded(0)
+        let task = Guarded<Task<Data, any Error>?>(nil)
         let gate = ThreadGate()
         var calls = SystemCalls.system
         calls.read = { descriptor, buffer in

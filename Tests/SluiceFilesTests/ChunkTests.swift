@@ -1,6 +1,5 @@
 import Foundation
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 
@@ -71,7 +70,7 @@ import Testing
     /// Counts reads, and lets the test wait for them.
     private final class Reads: Sendable {
         private let log = AsyncStream.makeStream(of: Int.self)
-        private let count = Mutex(0)
+        private let count = Guarded(0)
 
         var soFar: Int { count.withLock { $0 } }
 
@@ -196,7 +195,7 @@ import Testing
     }
 
     @Test func `the first chunk that is not in memory begins the reading ahead`() async throws {
-        let number = Mutex(0)
+        let number = Guarded(0)
         let calls = inline {
             number.withLock {
                 $0 += 1
@@ -289,7 +288,7 @@ import Testing
     @Test func `a loop that is left while a chunk is read ahead drops it and closes the file on a worker`() async throws
     {
         let gate = ThreadGate()
-        let closers = Mutex<[String]>([])
+        let closers = Guarded<[String]>([])
         let reads = Reads()
         var calls = reads.calls { number in
             if number == 2 { gate.pass() }

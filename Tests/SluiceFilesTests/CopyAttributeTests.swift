@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `What copies keep` {
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `nobody else reads a secret file's copy before its mode is set`() async throws {
-        let modes = Mutex<[UInt32]>([])
+        let modes = Guarded<[UInt32]>([])
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
             if flags & O_CREAT != 0 { modes.withLock { $0.append(mode) } }

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `Copies that are cancelled, and their progress` {
@@ -20,7 +20,7 @@ import Testing
 
     /// The kernel without clones, with a gate before the n-th of these calls.
     private static func stopping(at call: Call, _ number: Int, _ gate: ThreadGate, range: CInt?) -> SystemCalls {
-        let count = Mutex(0)
+        let count = Guarded(0)
         return CopyTests.without(clone: EXDEV, range: range).intercepted { made in
             if made == call,
                 count.withLock({
@@ -47,7 +47,7 @@ import Testing
             let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
             try makeFile(a, large)
             try makeFile(b, 70)
-            let reports = Mutex<[FileProgress]>([])
+            let reports = Guarded<[FileProgress]>([])
             let task = Task { try await io.copy(a, to: b) { report in reports.withLock { $0.append(report) } } }
             await gate.waitForThreads(1)
             task.cancel()
@@ -104,7 +104,7 @@ import Testing
         try await withIO(calls: calls, in: memoryFolder) { io, folder in
             let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
             try makeFile(a, large)
-            let reports = Mutex<[(FileProgress, thread: String, isInPlace: Bool)]>([])
+            let reports = Guarded<[(FileProgress, thread: String, isInPlace: Bool)]>([])
             try await io.copy(a, to: b) { progress in
                 let isInPlace = access(b.path, F_OK) == 0
                 reports.withLock { $0.append((progress, nameOfThisThread(), isInPlace)) }
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `of a file that does not tell its size there is no total, and one report at the end`() async throws {
         try await withIO(in: memoryFolder) { io, folder in
-            let reports = Mutex<[FileProgress]>([])
+            let reports = Guarded<[FileProgress]>([])
             let result = try await io.copy(URL(filePath: "/proc/self/status"), to: folder.appending(path: "b")) {
                 report in
                 reports.withLock { $0.append(report) }
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func `a copy that fails makes no last report`() async throws {
-        let reports = Mutex<[FileProgress]>([])
+        let reports = Guarded<[FileProgress]>([])
         try await withIO(calls: .failing(.rename, with: EIO), in: memoryFolder) { io, folder in
             let a = folder.appending(path: "a")
             try makeFile(a, large)

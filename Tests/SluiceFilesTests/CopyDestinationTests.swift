@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `Destinations of copies` {
@@ -109,7 +109,7 @@ import Testing
     func `what took the original's place since it was looked at does not block, and is refused`(
         kind: String
     ) async throws {
-        let path = Mutex("")
+        let path = Guarded("")
         var calls = SystemCalls.system
         calls.open = { name, flags, mode in
             let path = path.withLock { $0 }

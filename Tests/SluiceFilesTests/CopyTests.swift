@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 /// A file of some megabytes that is not all in one buffer, piece or page.
@@ -72,7 +72,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         }
         calls.copying.copyRange = { _, _, _ in -Int(EIO) }
         calls.read = { _, _ in -Int(EIO) }
-        let reports = Mutex<[FileProgress]>([])
+        let reports = Guarded<[FileProgress]>([])
         try await withIO(calls: calls, in: memoryFolder) { io, folder in
             let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
             try makeFile(a, 5000)
@@ -86,7 +86,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
 
     @Test(.enabled(if: copiesInKernel))
     func `short copies are gone on with, and one that stops midway is finished by reading`() async throws {
-        let count = Mutex(0)
+        let count = Guarded(0)
         var calls = Self.without(clone: EXDEV, range: nil)
         calls.copying.copyRange = { source, destination, wanted in
             let number = count.withLock {
@@ -145,8 +145,8 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     func `a file that grows all the time is copied as long as it was`(
         ways: (CInt?, CInt?), size: Int
     ) async throws {
-        let path = Mutex("")
-        let times = Mutex(0)
+        let path = Guarded("")
+        let times = Guarded(0)
         let grow: @Sendable () -> Void = {
             // All the time, but a copy that never ends is to fail and not to hang.
             guard
@@ -179,7 +179,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     }
 
     @Test func `a file that is cut off meanwhile is copied as far as it goes`() async throws {
-        let path = Mutex("")
+        let path = Guarded("")
         var calls = Self.without(clone: EXDEV, range: EXDEV)
         calls.read = { descriptor, buffer in
             _ = Glibc.truncate(path.withLock { $0 }, 100_000)
@@ -209,7 +209,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             try await withIO(calls: Self.without(clone: EXDEV, range: range), in: place) { io, folder in
                 let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
                 try makeSparse(a, file.0, size: file.1)
-                let reports = Mutex<FileProgress?>(nil)
+                let reports = Guarded<FileProgress?>(nil)
                 let result = try await io.copy(a, to: b, options: .init(durability: .none)) { progress in
                     reports.withLock { $0 = progress }
                 }
@@ -225,7 +225,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     @Test(arguments: [Call.copyingNextData, .copyingNextHole])
     func `where the file system tells no holes the bytes are the same`(call: Call) async throws {
         for ordinal in 0..<3 {
-            let count = Mutex(0)
+            let count = Guarded(0)
             let calls = Self.without(clone: EXDEV, range: nil).intercepted {
                 $0 == call
                     && count.withLock {

@@ -1,14 +1,13 @@
 import Dispatch
 import Foundation
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 
 /// A kernel with few descriptors, for one test.
 private final class FewDescriptors: Sendable {
     private let limit: Int
-    private let state = Mutex((open: 0, refused: 0))
+    private let state = Guarded((open: 0, refused: 0))
 
     init(_ limit: Int) { self.limit = limit }
 

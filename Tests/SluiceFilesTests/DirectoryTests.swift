@@ -1,6 +1,7 @@
 import Foundation
 import SluiceFiles
 import Synchronization
+import TestSupport
 import Testing
 
 /// Names that programs get wrong.
@@ -190,7 +191,7 @@ func makeFile(_ name: FileName, in folder: URL, _ text: String = "") {
     }
 
     @Test func `a folder removed while open is empty`() async throws {
-        let path = Mutex<String?>(nil)
+        let path = Guarded<String?>(nil)
         var calls = SystemCalls.system
         calls.folders.readEntries = { folder, entries in
             if let path = path.withLock({ $0.take() }) { _ = rmdir(path) }

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 struct `The seam of system calls` {
@@ -21,7 +21,7 @@ struct `The seam of system calls` {
     }
 
     @Test func `a hook fails what it names, lets the rest through, and is told the results`() async throws {
-        let seen = Mutex<[String]>([])
+        let seen = Guarded<[String]>([])
         let calls = SystemCalls.system.intercepted { call in
             call == .syncData ? EIO : nil
         } observing: { call, result in
@@ -45,7 +45,7 @@ struct `The seam of system calls` {
     @Test func `a close that is failed has closed`() async throws {
         try await withIO(calls: .failing(.close, with: EIO)) { io, folder in
             let url = folder.appending(path: "file")
-            let descriptor = Mutex<CInt>(-1)
+            let descriptor = Guarded<CInt>(-1)
             let calls = SystemCalls.system.intercepted {
                 $0 == .close ? EIO : nil
             } observing: { call, result in

@@ -1,6 +1,5 @@
 import Foundation
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 
@@ -19,7 +18,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
             let url = makeFIFO(folder)
             let stream = try await url.openForReading(using: io)
             #expect(io.metrics.jobsFinished == 1)
-            let read = Task { [box = Mutex<AsyncFileStream<ReadMode>?>(stream)] in
+            let read = Task { [box = Guarded<AsyncFileStream<ReadMode>?>(stream)] in
                 let stream = box.withLock { $0.take() }!
                 let data = try await stream.readToEnd()
                 try await stream.close()
@@ -50,7 +49,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     }
 
     @Test func `a writer that comes and goes between a read and the look after it loses no byte`() async throws {
-        let path = Mutex("")
+        let path = Guarded("")
         var calls = SystemCalls.system
         calls.readiness.read = { descriptor, buffer, manner in
             let result = SystemCalls.system.readiness.read(descriptor, buffer, manner)
@@ -200,7 +199,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
             let url = makeFIFO(folder)
             let reader = open(url.path, O_RDONLY | O_NONBLOCK)
             let stream = try await url.openForWriting(using: io)
-            let write = Task { [box = Mutex<AsyncFileStream<WriteMode>?>(stream)] in
+            let write = Task { [box = Guarded<AsyncFileStream<WriteMode>?>(stream)] in
                 let stream = box.withLock { $0.take() }!
                 do {
                     try await stream.write(pattern(100_000))
@@ -246,7 +245,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
             let url = makeFIFO(folder)
             let reader = open(url.path, O_RDONLY | O_NONBLOCK)
             let stream = try await url.openForWriting(using: io)
-            let write = Task { [box = Mutex<AsyncFileStream<WriteMode>?>(stream)] in
+            let write = Task { [box = Guarded<AsyncFileStream<WriteMode>?>(stream)] in
                 let stream = box.withLock { $0.take() }!
                 var written = 0
                 do {
@@ -336,7 +335,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     // MARK: Opening
 
     @Test func `a regular file is opened without waiting for anybody, and keeps no flag of that`() async throws {
-        let opened = Mutex<CInt>(-1)
+        let opened = Guarded<CInt>(-1)
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
             #expect(flags & O_NONBLOCK != 0)
@@ -360,7 +359,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     }
 
     @Test func `a file that another process has a lease on is waited for as before`() async throws {
-        let flagsSeen = Mutex<[CInt]>([])
+        let flagsSeen = Guarded<[CInt]>([])
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
             flagsSeen.withLock { $0.append(flags & O_NONBLOCK) }
@@ -390,9 +389,9 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
 
 /// A stream that several tasks read, one after the other.
 final class Shared: Sendable {
-    private let stream: Mutex<AsyncFileStream<ReadMode>?>
+    private let stream: Guarded<AsyncFileStream<ReadMode>?>
 
-    init(_ stream: consuming AsyncFileStream<ReadMode>) { self.stream = Mutex(stream) }
+    init(_ stream: consuming AsyncFileStream<ReadMode>) { self.stream = Guarded(stream) }
 
     func read(upToCount count: Int) async throws -> Data {
         let stream = self.stream.withLock { $0.take() }!

@@ -1,6 +1,5 @@
 import Foundation
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 
@@ -254,7 +253,7 @@ struct `A full file system` {
     /// Somebody appends before each of the first reads, or cuts the file off.
     @Test(arguments: [true, false])
     func `a file that grows or shrinks while it is read ends where it ends`(isGrowing: Bool) async throws {
-        let target = Mutex<(path: String, left: Int)>(("", 0))
+        let target = Guarded<(path: String, left: Int)>(("", 0))
         let calls = SystemCalls.system.intercepted { call in
             guard [.read, .inlineRead].contains(call) else { return nil }
             let path = target.withLock { target -> String? in

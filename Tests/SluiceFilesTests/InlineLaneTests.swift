@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 /// A kernel whose reads of memory are what a test says; the rest is real.
@@ -93,7 +93,7 @@ private func calls(
     }
 
     @Test func `a file system that asks others is never opened on the calling thread`() async throws {
-        let opened = Mutex(0)
+        let opened = Guarded(0)
         var calls = calls(reading: fromMemory, local: 0)
         calls.inline.open = { _ in
             opened.withLock { $0 += 1 }
@@ -108,7 +108,7 @@ private func calls(
     }
 
     @Test func `a folder that another file system is mounted over is noticed and left to the pool`() async throws {
-        let isMounted = Mutex(false)
+        let isMounted = Guarded(false)
         var calls = calls(reading: fromMemory)
         calls.statusOfDescriptor = { descriptor, status in
             let result = SystemCalls.system.statusOfDescriptor(descriptor, &status)
@@ -200,7 +200,7 @@ private func calls(
 
     @Test(arguments: [0, 1, 999, -EAGAIN, -EIO, -EINTR])
     func `memory that ends anywhere, or fails, loses no byte`(answer: CInt) async throws {
-        let first = Mutex(true)
+        let first = Guarded(true)
         let calls = calls { descriptor, buffer, offset in
             let isInterrupted = first.withLock { isFirst in
                 defer { isFirst = false }
@@ -221,7 +221,7 @@ private func calls(
     }
 
     @Test func `a file system without such reads is asked once for each open file`() async throws {
-        let asked = Mutex(0)
+        let asked = Guarded(0)
         let calls = calls { _, _, _ in
             asked.withLock { $0 += 1 }
             return -Int(EOPNOTSUPP)
@@ -305,7 +305,7 @@ private func calls(
     }
 
     @Test func `a kernel that denies such opens is not asked forever`() async throws {
-        let asked = Mutex(0)
+        let asked = Guarded(0)
         var calls = calls(reading: fromMemory)
         calls.inline.open = { _ in
             asked.withLock { $0 += 1 }

@@ -1,6 +1,5 @@
 import Foundation
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 
@@ -113,7 +112,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
     }
 
     @Test func `where there is no address space for a size, less is tried, and then malloc`() throws {
-        let asked = Mutex<[Int]>([])
+        let asked = Guarded<[Int]>([])
         for most in [64 << 20, 0] {
             asked.withLock { $0 = [] }
             var buffer = ReadBuffer(expected: 1 << 40) { count in
@@ -135,7 +134,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
     }
 
     @Test func `where there is no more memory, a buffer says so and gives what it has`() throws {
-        let isFull = Mutex(false)
+        let isFull = Guarded(false)
         var buffer = ReadBuffer(expected: 5 << 20) { count in
             isFull.withLock { $0 } ? nil : ReadBuffer.addressSpace(count)
         }

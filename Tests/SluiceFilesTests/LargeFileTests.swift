@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 /// What Linux transfers at most in one call.
@@ -19,8 +19,8 @@ private func untouchedZeros(_ count: Int) throws -> Data {
 
     @Test func `more than 2 GiB is read piece by piece, whole and at an offset`() async throws {
         let (size, start) = (5 << 30, 1000)
-        let largest = Mutex(0)
-        let position = Mutex(0)
+        let largest = Guarded(0)
+        let position = Guarded(0)
         @Sendable func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
             largest.withLock { $0 = max($0, buffer.count) }
             return max(0, min(buffer.count, size - offset, largestTransfer))
@@ -57,7 +57,7 @@ private func untouchedZeros(_ count: Int) throws -> Data {
 
     @Test func `more than 2 GiB is read into memory of the caller's`() async throws {
         var calls = SystemCalls.system
-        let asked = Mutex<[Int]>([])
+        let asked = Guarded<[Int]>([])
         calls.randomAccess.readAt = { _, buffer, offset in
             asked.withLock { $0 += [buffer.count, Int(offset)] }
             return min(buffer.count, largestTransfer)
@@ -84,7 +84,7 @@ private func untouchedZeros(_ count: Int) throws -> Data {
 
     @Test func `more than 2 GiB is written piece by piece, in a stream and at an offset`() async throws {
         let size = 5 << 30
-        let asked = Mutex<[Int]>([])
+        let asked = Guarded<[Int]>([])
         var calls = SystemCalls.system
         calls.write = { _, bytes in
             asked.withLock { $0.append(bytes.count) }

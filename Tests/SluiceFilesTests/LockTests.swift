@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct Locks {
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `the lock is given back when the body throws, and when it is cancelled`() async throws {
         struct Mine: Error {}
-        let unlocked = Mutex(0)
+        let unlocked = Guarded(0)
         var calls = SystemCalls.system
         calls.lock = { descriptor, operation in
             if operation == LOCK_UN { unlocked.withLock { $0 += 1 } }
@@ -122,7 +122,7 @@ import Testing
         try await withIO { io, folder in
             let lock = folder.appending(path: "lock")
             let pauses = Pauses()
-            let waiting = Mutex<Task<Int, any Error>?>(nil)
+            let waiting = Guarded<Task<Int, any Error>?>(nil)
             try await lock.withFileLock(using: io) {
                 let task = Task {
                     try await lock.withFileLock(using: io, pausing: { try await pauses.pause($0) }) { 7 }
@@ -255,7 +255,7 @@ import Testing
     }
 
     @Test func `an interrupted lock is tried again, and another error is thrown as it is`() async throws {
-        let interruptions = Mutex(3)
+        let interruptions = Guarded(3)
         var calls = SystemCalls.system
         calls.lock = { descriptor, operation in
             let left = interruptions.withLock {
@@ -293,7 +293,7 @@ import Testing
     }
 
     @Test func `a lock file that is replaced while it is locked is opened anew`() async throws {
-        let replacements = Mutex(2)
+        let replacements = Guarded(2)
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
         calls.lock = { [real = calls.lock] descriptor, operation in
@@ -325,7 +325,7 @@ import Testing
 
     @Test func `the lock is given back before the file is closed`() async throws {
         // A child between fork and exec holds a copy of the descriptor.
-        let copies = Mutex<[CInt]>([])
+        let copies = Guarded<[CInt]>([])
         var calls = SystemCalls.system
         calls.lock = { descriptor, operation in
             if operation != LOCK_UN { copies.withLock { $0.append(dup(descriptor)) } }

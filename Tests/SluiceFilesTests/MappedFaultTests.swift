@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct MappedFaults {
@@ -50,7 +50,7 @@ import Testing
 
     @Test(arguments: [EINVAL, ENOSYS])
     func `where the kernel cannot populate, a worker touches the pages`(number: CInt) async throws {
-        let touched = Mutex<[String]>([])
+        let touched = Guarded<[String]>([])
         var calls = SystemCalls.system
         calls.randomAccess.populate = { _, _ in -number }
         calls.randomAccess.touch = { address, count in
@@ -70,7 +70,7 @@ import Testing
 
     @Test(arguments: [EFAULT, ENOMEM, EIO, EPERM])
     func `a prefetch that fails is an error, and one that is interrupted is made again`(number: CInt) async throws {
-        let attempts = Mutex(0)
+        let attempts = Guarded(0)
         var calls = SystemCalls.system
         calls.randomAccess.populate = { _, _ in
             attempts.withLock {
@@ -100,8 +100,8 @@ import Testing
     }
 
     @Test func `a long prefetch goes in steps, and stops between two`() async throws {
-        let steps = Mutex<[Int]>([])
-        let task = Mutex<Task<Void, any Error>?>(nil)
+        let steps = Guarded<[Int]>([])
+        let task = Guarded<Task<Void, any Error>?>(nil)
         let gate = ThreadGate()
         var calls = SystemCalls.system
         calls.randomAccess.populate = { _, count in
@@ -131,8 +131,8 @@ import Testing
     }
 
     @Test func `advice of every kind is taken, for the pages of its range`() async throws {
-        let given = Mutex<[String]>([])
-        let start = Mutex(0)
+        let given = Guarded<[String]>([])
+        let start = Guarded(0)
         var calls = SystemCalls.system
         calls.randomAccess.map = { descriptor, count, address in
             let result = RandomAccessCalls.system.map(descriptor, count, &address)

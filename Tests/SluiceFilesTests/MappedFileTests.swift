@@ -1,12 +1,12 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 /// Counts what is mapped and not unmapped yet.
 private final class Balance: Sendable {
-    private let mapped = Mutex<[Int: Int]>([:])
-    private let threads = Mutex<Set<String>>([])
+    private let mapped = Guarded<[Int: Int]>([:])
+    private let threads = Guarded<Set<String>>([])
 
     var isEven: Bool { mapped.withLock { $0.isEmpty } }
     var unmappers: Set<String> { threads.withLock { $0 } }

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Setting what status tells` {
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `a cancelled task sets nothing`() async throws {
-        let made = Mutex<[Call]>([])
+        let made = Guarded<[Call]>([])
         let calls = SystemCalls.system.intercepted { call in
             made.withLock { $0.append(call) }
             return nil

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Names and folders` {
@@ -178,8 +178,8 @@ import Testing
     }
 
     @Test func `a tree deeper than any path, stack or number of descriptors goes too`() async throws {
-        let most = Mutex(0)
-        let open = Mutex(0)
+        let most = Guarded(0)
+        let open = Guarded(0)
         var calls = SystemCalls.system
         calls.openAt = { folder, name, flags in
             let result = SystemCalls.system.openAt(folder, name, flags)
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test func `a folder swapped for a link while it is being removed is not followed`() async throws {
-        let paths = Mutex<(inner: String, outside: String)?>(nil)
+        let paths = Guarded<(inner: String, outside: String)?>(nil)
         var calls = SystemCalls.system
         calls.openAt = { folder, name, flags in
             if let names = paths.withLock({ $0.take() }) {

@@ -1,6 +1,5 @@
 import Foundation
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 
@@ -89,7 +88,7 @@ private struct SplitMix {
     }
 
     @Test func `work from the main actor runs on a worker`() async throws {
-        let threads = Mutex<Set<String>>([])
+        let threads = Guarded<Set<String>>([])
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
             threads.withLock { _ = $0.insert(nameOfThisThread()) }
@@ -175,7 +174,7 @@ private struct SplitMix {
     }
 
     @Test func `a thread that does not start leaves its job to the others`() async throws {
-        let starts = Mutex(0)
+        let starts = Guarded(0)
         let gate = ThreadGate()
         var calls = gate.beforeOpen()
         calls.startThread = { stackSize, body in
@@ -199,7 +198,7 @@ private struct SplitMix {
     }
 
     @Test func `without any thread a stream is still closed`() async throws {
-        let hasThreads = Mutex(true)
+        let hasThreads = Guarded(true)
         var calls = SystemCalls.system
         calls.startThread = { stackSize, body in
             hasThreads.withLock { $0 } ? SystemCalls.system.startThread(stackSize, body) : -EAGAIN
@@ -220,7 +219,7 @@ private struct SplitMix {
 
     @Test func `a shutdown that waits for a thread which does not start returns`() async throws {
         let executor = ManualExecutor()
-        let engine = Mutex<FileIO?>(nil)
+        let engine = Guarded<FileIO?>(nil)
         let log = CallLog()
         var calls = SystemCalls.system
         calls.startThread = { _, _ in

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import SluiceFiles
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Progress of long work` {
@@ -10,7 +11,7 @@ import Testing
     }
 
     @Test func `a report comes after some megabytes or entries, and one at the end`() throws {
-        let reports = Mutex<[FileProgress]>([])
+        let reports = Guarded<[FileProgress]>([])
         let listen: ProgressCounter.Report = { progress in reports.withLock { $0.append(progress) } }
         let counter = try #require(ProgressCounter(listen, totalBytes: 12 << 20))
         for _ in 0..<12 { counter.add(bytes: 1 << 20) }
@@ -27,7 +28,7 @@ import Testing
 
     @Test func `reports of many threads come one after the other and never go back`() async throws {
         let isInside = Atomic(false)
-        let reports = Mutex<[FileProgress]>([])
+        let reports = Guarded<[FileProgress]>([])
         let listen: ProgressCounter.Report = { progress in
             let isSecond = isInside.exchange(true, ordering: .sequentiallyConsistent)
             #expect(!isSecond, "two at once")
@@ -50,8 +51,8 @@ import Testing
     }
 
     @Test func `what becomes due while another reports is reported by that one`() async throws {
-        let reports = Mutex<[Int]>([])
-        let reported = Mutex(0)
+        let reports = Guarded<[Int]>([])
+        let reported = Guarded(0)
         let (isInside, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let listen: ProgressCounter.Report = { progress in
             let count = reports.withLock {

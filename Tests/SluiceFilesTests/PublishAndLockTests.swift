@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Locks and publishing` {
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `a file renamed away between opening and locking is not written into`() async throws {
-        let paths = Mutex<(from: String, to: String)?>(nil)
+        let paths = Guarded<(from: String, to: String)?>(nil)
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
         calls.lock = { descriptor, operation in

@@ -1,6 +1,5 @@
 import Foundation
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,7 +11,7 @@ private final class Ledger: Sendable {
         var closed = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     var violations: [String] { state.withLock { $0.violations } }
     var closed: Int { state.withLock { $0.closed } }
@@ -59,7 +58,7 @@ private final class Ledger: Sendable {
     @Test func `closing waits for what runs and what is queued, and refuses what comes later`() async throws {
         let gate = ThreadGate()
         let ledger = Ledger()
-        let isArmed = Mutex(false)
+        let isArmed = Guarded(false)
         try await withIO(threads: 1, calls: ledger.calls { if isArmed.withLock({ $0 }) { gate.pass() } }) {
             io, folder in
             let url = folder.appending(path: "file")
@@ -209,7 +208,7 @@ private final class Ledger: Sendable {
     @Test func `closing goes on when the task is cancelled, also while it waits`() async throws {
         let gate = ThreadGate()
         let ledger = Ledger()
-        let isArmed = Mutex(false)
+        let isArmed = Guarded(false)
         try await withIO(threads: 1, calls: ledger.calls { if isArmed.withLock({ $0 }) { gate.pass() } }) {
             io, folder in
             let url = folder.appending(path: "file")
@@ -232,7 +231,7 @@ private final class Ledger: Sendable {
     }
 
     @Test func `a file that is dropped is closed on a worker`() async throws {
-        let closers = Mutex<[String]>([])
+        let closers = Guarded<[String]>([])
         var calls = SystemCalls.system
         calls.close = { descriptor in
             closers.withLock { $0.append(nameOfThisThread()) }

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RandomAccessFaults {
@@ -37,7 +37,7 @@ import Testing
             name: "fstat before a large pread", operation: "look at",
             fail: { calls, n in
                 // The first is that of the open.
-                let isFirst = Mutex(true)
+                let isFirst = Guarded(true)
                 calls.statusOfDescriptor = { descriptor, status in
                     let isFirst = isFirst.withLock { first in
                         defer { first = false }
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `interrupted calls are made again`() async throws {
-        let calls = Mutex<[String: Int]>([:])
+        let calls = Guarded<[String: Int]>([:])
         @Sendable func interrupted(_ name: String) -> Bool {
             calls.withLock {
                 $0[name, default: 0] += 1
@@ -157,7 +157,7 @@ import Testing
 
     @Test func `a write that fails says how many bytes were put out, and one that puts out nothing fails`() async throws
     {
-        let attempts = Mutex(0)
+        let attempts = Guarded(0)
         var calls = SystemCalls.system
         calls.randomAccess.writeAt = { descriptor, bytes, offset in
             let attempt = attempts.withLock {
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func `where space cannot be taken in advance, nothing is written instead`() async throws {
-        let writes = Mutex(0)
+        let writes = Guarded(0)
         var calls = SystemCalls.system
         calls.randomAccess.preallocate = { _, _, _, _ in -EOPNOTSUPP }
         calls.randomAccess.writeAt = { _, bytes, _ in
@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test func `a cancelled task begins nothing`() async throws {
-        let touched = Mutex(0)
+        let touched = Guarded(0)
         var calls = SystemCalls.system
         calls.inline = .missing
         calls.randomAccess.readAt = { _, _, _ in
@@ -236,8 +236,8 @@ import Testing
         _ body: @escaping @Sendable (RandomAccessFile) async throws -> Int
     ) async throws -> (result: Result<Int, any Error>, transfers: Int) {
         let gate = ThreadGate()
-        let task = Mutex<Task<Int, any Error>?>(nil)
-        let transfers = Mutex(0)
+        let task = Guarded<Task<Int, any Error>?>(nil)
+        let transfers = Guarded(0)
         @Sendable func transfer(_ count: Int) -> Int {
             if transfers.withLock({
                 $0 += 1; return $0

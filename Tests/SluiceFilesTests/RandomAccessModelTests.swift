@@ -1,6 +1,5 @@
 import Foundation
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 
@@ -36,7 +35,7 @@ private struct ModelFile {
 
 /// The kernel, whose reads and writes transfer as little as they like and are interrupted now and then.
 private func reluctantCalls(seed: UInt64) -> SystemCalls {
-    let random = Mutex(SeededRandom(seed: seed))
+    let random = Guarded(SeededRandom(seed: seed))
     @Sendable func part(of count: Int) -> Int? {
         random.withLock { random in
             if Int.random(in: 0..<8, using: &random) == 0 { return nil }

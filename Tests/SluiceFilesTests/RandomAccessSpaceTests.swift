@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RandomAccessSpace {
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `advice of every kind is taken`() async throws {
-        let given = Mutex<[String]>([])
+        let given = Guarded<[String]>([])
         var calls = SystemCalls.system
         calls.randomAccess.adviseFile = { descriptor, offset, count, advice in
             given.withLock { $0.append("\(advice) \(offset) \(count)") }

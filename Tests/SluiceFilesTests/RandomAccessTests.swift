@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RandomAccess {
@@ -133,7 +133,7 @@ import Testing
 
     #if os(Linux)
     @Test func `the descriptor waits, as io_uring wants it`() async throws {
-        let descriptors = Mutex<[CInt]>([])
+        let descriptors = Guarded<[CInt]>([])
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
             let descriptor = SystemCalls.system.open(path, flags, mode)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test func `what shrinks between two reads of one operation ends there`() async throws {
-        let url = Mutex<URL?>(nil)
+        let url = Guarded<URL?>(nil)
         var calls = SystemCalls.system
         calls.inline = .missing
         calls.randomAccess.readAt = { descriptor, buffer, offset in

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 /// One failure of one call of the readiness lane.
@@ -16,7 +16,7 @@ private struct LaneFault: Sendable {
 private final class OtherSide: Sendable {
     private enum Role { case rests, fills(CInt), empties(CInt) }
 
-    private let role = Mutex(Role.rests)
+    private let role = Guarded(Role.rests)
 
     /// Writes three bytes when the lane's thread begins to wait for them.
     func fills(_ descriptor: CInt) { role.withLock { $0 = .fills(descriptor) } }
@@ -79,9 +79,9 @@ struct `Faults of the readiness lane` {
     func `each is an error with its number, or is passed over; nothing waits forever`(
         poller: Poller
     ) async throws {
-        let reached = Mutex<Set<Call>>([])
+        let reached = Guarded<Set<Call>>([])
         for fault in Self.faults {
-            let count = Mutex(0)
+            let count = Guarded(0)
             let otherSide = OtherSide()
             let calls = poller.calls.intercepted { call in
                 reached.withLock { _ = $0.insert(call) }
@@ -142,7 +142,7 @@ struct `Faults of the readiness lane` {
     }
 
     @Test func `a lane that could not begin is tried again by the next wait`() async throws {
-        let isFull = Mutex(true)
+        let isFull = Guarded(true)
         var calls = SystemCalls.system
         calls.readiness.makeQueue = {
             isFull.withLock { $0 } ? -EMFILE : SystemCalls.system.readiness.makeQueue()
@@ -158,7 +158,7 @@ struct `Faults of the readiness lane` {
     }
 
     @Test func `without a thread a wait fails, and says what to do; a later one has another`() async throws {
-        let hasThreads = Mutex(false)
+        let hasThreads = Guarded(false)
         var calls = SystemCalls.system
         calls.startThread = { hasThreads.withLock { $0 } ? SystemCalls.system.startThread($0, $1) : -EAGAIN }
         try await withIO(calls: calls) { io, _ in

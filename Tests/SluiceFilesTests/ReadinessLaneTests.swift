@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 /// The ways to wait for many descriptors.
@@ -16,13 +16,13 @@ enum Poller: CaseIterable, Sendable {
 
 /// The two ends of a pipe, closed when it goes unless that was done before.
 final class TestPipe: Sendable {
-    private let ends: Mutex<(reading: CInt, writing: CInt)>
+    private let ends: Guarded<(reading: CInt, writing: CInt)>
 
     init() {
         var ends: [CInt] = [-1, -1]
         // No child process of another test holds an end of it open.
         precondition(pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 })
-        self.ends = Mutex((ends[0], ends[1]))
+        self.ends = Guarded((ends[0], ends[1]))
     }
 
     var reading: CInt { ends.withLock { $0.reading } }

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct Streams {
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `a gathered write that stops anywhere goes on there`() async throws {
-        let step = Mutex(0)
+        let step = Guarded(0)
         var calls = SystemCalls.system
         calls.writeVector = { descriptor, pieces in
             // 1, 2, 3 … bytes at a time, with an interruption now and then.
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `a write that fails says how many bytes were put out`() async throws {
-        let calls = Mutex(0)
+        let calls = Guarded(0)
         var failing = SystemCalls.system
         failing.writeVector = { descriptor, pieces in
             if calls.withLock({
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func `a stream that is dropped is closed on a worker`() async throws {
-        let closers = Mutex<[String]>([])
+        let closers = Guarded<[String]>([])
         var calls = SystemCalls.system
         calls.close = { descriptor in
             closers.withLock { $0.append(nameOfThisThread()) }

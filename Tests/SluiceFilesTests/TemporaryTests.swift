@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Temporary files` {
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `a name that is taken is never used, and parts of a path are refused`() async throws {
-        let first = Mutex(true)
+        let first = Guarded(true)
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
             if flags & O_EXCL != 0,

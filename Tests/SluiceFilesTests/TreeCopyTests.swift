@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import SluiceFiles
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct `Copying trees` {
@@ -173,7 +174,7 @@ import Testing
         try await withIO(in: memoryFolder) { io, folder in
             let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
             try makeTree((0..<2000).map { "source/\($0 % 10)/\($0)" }, in: folder)
-            let task = Mutex<Task<TreeCopyResult, any Error>?>(nil)
+            let task = Guarded<Task<TreeCopyResult, any Error>?>(nil)
             // The closure runs on a worker's thread, which may wait.
             let isKnown = DispatchSemaphore(value: 0)
             let copying = Task {
@@ -200,7 +201,7 @@ import Testing
         try await withIO(in: memoryFolder) { io, folder in
             let source = folder.appending(path: "source")
             try makeTree((0..<300).map { "source/\($0 % 10)/\($0)" }, in: folder)
-            let reports = Mutex<[FileProgress]>([])
+            let reports = Guarded<[FileProgress]>([])
             let result = try await io.copyTree(source, to: folder.appending(path: "copy")) { report in
                 reports.withLock { $0.append(report) }
             }
@@ -211,7 +212,7 @@ import Testing
     }
 
     @Test func `a folder of the copy swapped for a link is not written through`() async throws {
-        let paths = Mutex<(inner: String, outside: String)?>(nil)
+        let paths = Guarded<(inner: String, outside: String)?>(nil)
         var calls = SystemCalls.system
         calls.folders.makeDirectoryAt = { folder, name, mode in
             let result = SystemCalls.system.folders.makeDirectoryAt(folder, name, mode)

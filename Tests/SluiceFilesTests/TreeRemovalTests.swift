@@ -1,14 +1,14 @@
 import Dispatch
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `Removing trees` {
     @Test func `progress counts each entry that is gone, to the last`() async throws {
         try await withIO(in: memoryFolder) { io, folder in
             try makeTree((0..<1000).map { "tree/\($0 % 10)/\($0)" }, in: folder)
-            let reports = Mutex<[FileProgress]>([])
+            let reports = Guarded<[FileProgress]>([])
             try await io.removeTree(folder.appending(path: "tree")) { report in reports.withLock { $0.append(report) } }
             let counts = reports.withLock { $0.map(\.completedEntries) }
             #expect(counts == counts.sorted() && counts.last == 1011 && counts.count > 5)
@@ -46,7 +46,7 @@ import Testing
         try await withIO(in: memoryFolder) { io, folder in
             let tree = folder.appending(path: "tree")
             try makeTree((0..<2000).map { "tree/\($0)" }, in: folder)
-            let task = Mutex<Task<Void, any Error>?>(nil)
+            let task = Guarded<Task<Void, any Error>?>(nil)
             // The closure runs on a worker's thread, which may wait.
             let isKnown = DispatchSemaphore(value: 0)
             let removal = Task {

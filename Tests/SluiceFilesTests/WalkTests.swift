@@ -1,6 +1,7 @@
 import Foundation
 import SluiceFiles
 import Synchronization
+import TestSupport
 import Testing
 
 /// Makes files (names without a slash at the end) and folders.
@@ -28,7 +29,7 @@ func makeDeepTree(_ depth: Int, in folder: URL, name: String = "d") {
 
 /// Counts descriptors that the engine opens.
 final class DescriptorCounter: Sendable {
-    private let counts = Mutex((now: 0, most: 0))
+    private let counts = Guarded((now: 0, most: 0))
     var most: Int { counts.withLock { $0.most } }
 
     func counting(_ calls: SystemCalls = .system) -> SystemCalls {
@@ -307,7 +308,7 @@ extension DirectoryWalk {
     }
 
     @Test func `a folder swapped for a link while it is walked is not followed`() async throws {
-        let paths = Mutex<(inner: String, outside: String)?>(nil)
+        let paths = Guarded<(inner: String, outside: String)?>(nil)
         var calls = SystemCalls.system
         calls.openAt = { folder, name, flags in
             if let names = paths.withLock({ $0.take() }) {

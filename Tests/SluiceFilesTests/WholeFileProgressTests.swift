@@ -1,11 +1,11 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 /// Keeps what it is told.
 private final class Reports: Sendable {
-    private let list = Mutex<[FileProgress]>([])
+    private let list = Guarded<[FileProgress]>([])
     var all: [FileProgress] { list.withLock { $0 } }
     func add(_ progress: FileProgress) { list.withLock { $0.append(progress) } }
 

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Whole files` {
@@ -43,9 +43,9 @@ import Testing
     }
 
     @Test func `a file that grows while it is read is read to its new end`() async throws {
-        let rounds = Mutex(0)
+        let rounds = Guarded(0)
         var calls = SystemCalls.system
-        let target = Mutex("")
+        let target = Guarded("")
         calls.read = { descriptor, buffer in
             // Before each of the first three reads somebody appends.
             if rounds.withLock({
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func `short reads and interrupted reads are gone on with`() async throws {
-        let count = Mutex(0)
+        let count = Guarded(0)
         var calls = SystemCalls.system
         calls.read = { descriptor, buffer in
             if count.withLock({
@@ -115,7 +115,7 @@ import Testing
 
     @Test func `no read or write asks for more than Linux transfers at once`() async throws {
         // 3 GiB, of which only the requests are looked at.
-        let largest = Mutex(0)
+        let largest = Guarded(0)
         var calls = SystemCalls.system
         calls.write = { _, bytes in
             largest.withLock { $0 = max($0, bytes.count) }

@@ -1,6 +1,6 @@
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 import Testing
 
 /// An operation that is run once for each failure of each of its system calls.
@@ -261,7 +261,7 @@ private final class Ledger: Sendable {
     }
 
     private let fault: Fault?
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(_ fault: Fault?) { self.fault = fault }
 

@@ -1,11 +1,11 @@
 import Dispatch
 import Foundation
 import SluiceFiles
-import Synchronization
+import TestSupport
 
 /// What was called, in order.
 final class CallLog: Sendable {
-    private let lines = Mutex<[String]>([])
+    private let lines = Guarded<[String]>([])
 
     func add(_ line: String) { lines.withLock { $0.append(line) } }
     var all: [String] { lines.withLock { $0 } }
@@ -80,7 +80,7 @@ extension SystemCalls {
 /// Holds threads of a lane inside a mocked call until the test lets them go.
 final class ThreadGate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
-    private let isOpen = Mutex(false)
+    private let isOpen = Guarded(false)
     private let arrivals = AsyncStream.makeStream(of: Void.self)
 
     /// Called on the lane's thread.
