@@ -20,6 +20,9 @@ struct ErrorLines: LineFormatter {
     func lines(for summary: DownloadSummary, after duration: Duration) -> String? { nil }
 
     func line(for message: String) -> String? { Console.line(message) }
+
+    /// Each line is a result, and no result is dropped.
+    func line(forDropped count: Int) -> String? { nil }
 }
 
 /// One line for each finished file, and a summary.
@@ -44,6 +47,10 @@ struct PlainLines: LineFormatter {
     }
 
     func line(for message: String) -> String? { Console.line(message) }
+
+    func line(forDropped count: Int) -> String? {
+        Console.line("\(Format.count(count, "line")) about repeated attempts left out, since the reader was too slow")
+    }
 
     private func name(_ index: Int) -> String { TerminalText.sanitized(names[index]) }
 
@@ -73,6 +80,7 @@ struct PlainLines: LineFormatter {
 /// | `released`, stopped and to be gone on with later | |
 /// | `failed` | `error` |
 /// | `message` | only `message` |
+/// | `dropped` | only `lines`: so many of `started`, `responded` and `retrying` were left out, since the reader was too slow |
 /// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds` |
 struct JSONLines: LineFormatter {
     let names: [String]
@@ -95,6 +103,7 @@ struct JSONLines: LineFormatter {
         var unfinished: Int?
         var retries: Int?
         var seconds: Double?
+        var lines: Int?
     }
 
     func lines(for event: DownloadEvent, of index: Int) -> String? {
@@ -129,6 +138,10 @@ struct JSONLines: LineFormatter {
 
     func line(for message: String) -> String? {
         encoded(Line(event: "message", message: message))
+    }
+
+    func line(forDropped count: Int) -> String? {
+        encoded(Line(event: "dropped", lines: count))
     }
 
     private func line(_ event: String, _ index: Int, _ fill: (inout Line) -> Void) -> String? {

@@ -1,23 +1,30 @@
 import SluiceConcurrency
 import SluiceDownloads
+import SluiceLock
 
 /// Turns events into text, a line at a time.
 protocol LineFormatter: Sendable {
-    /// The lines for an event, if any, and the stream that they go to.
+    /// The lines for an event, if any.
     func lines(for event: DownloadEvent, of index: Int) -> String?
     /// The lines at the end.
     func lines(for summary: DownloadSummary, after duration: Duration) -> String?
     /// The line for a message of the program's own.
     func line(for message: String) -> String?
+    /// The line in the place of so many others, which were dropped while nothing read them.
+    func line(forDropped count: Int) -> String?
     /// Where the lines go.
     var stream: Console.Stream { get }
 }
 
 /// Writes lines as things happen: for logs, pipes and programs.
+///
+/// A reader that is slow or has stopped slows no download. What waits for it is bounded: see ``LineBacklog``.
 final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
     private let console: Console
     private let formatter: Formatter
-    private let pending = AsyncQueue<String>()
+    private let backlog = Lock(LineBacklog())
+    /// Tells the writer that there are lines. One bell suffices for all that came until it is heard.
+    private let bell = AsyncQueue<Void>(capacity: 1, overflow: .dropNewest)
     private let start = ContinuousClock.now
 
     init(console: Console, formatter: Formatter) {
@@ -26,25 +33,50 @@ final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
     }
 
     func report(_ index: Int, _ event: DownloadEvent) {
-        if let lines = formatter.lines(for: event, of: index) { pending.enqueue(lines) }
+        guard let lines = formatter.lines(for: event, of: index) else { return }
+        add(lines, event.isResult ? .result : .news)
     }
 
-    func announce(_ message: String) async {
-        if let line = formatter.line(for: message) { pending.enqueue(line) }
+    func announce(_ message: String) {
+        if let line = formatter.line(for: message) { add(line, .result) }
     }
 
     func run() async {
-        for await line in pending.elements {
-            // One write for all that has come together meanwhile.
-            var text = line
-            while let next = pending.tryDequeue() { text += next }
-            await console.write(text, to: formatter.stream)
-        }
+        for await _ in bell.elements { await write(backlog.withLock { $0.take() }) }
     }
 
     func finish(with summary: DownloadSummary?) {
-        if let summary, let lines = formatter.lines(for: summary, after: .now - start) { pending.enqueue(lines) }
-        pending.finish()
+        if let summary, let lines = formatter.lines(for: summary, after: .now - start) { add(lines, .result) }
+        bell.finish()
+    }
+
+    private func add(_ lines: String, _ kind: LineBacklog.Kind) {
+        backlog.withLock { $0.add(lines, kind) }
+        bell.enqueue(())
+    }
+
+    /// About as much as a pipe holds (pipe(7)): one write for lines that came together.
+    private static var writeSize: Int { 64 << 10 }
+
+    private func write(_ batch: LineBacklog.Batch) async {
+        var text = batch.dropped > 0 ? formatter.line(forDropped: batch.dropped) ?? "" : ""
+        for line in batch.lines {
+            text += line
+            guard text.utf8.count >= Self.writeSize else { continue }
+            await console.write(text, to: formatter.stream)
+            text = ""
+        }
+        if !text.isEmpty { await console.write(text, to: formatter.stream) }
+    }
+}
+
+extension DownloadEvent {
+    /// Whether it is the last of its download in this run.
+    fileprivate var isResult: Bool {
+        switch self {
+        case .finished, .released: true
+        case .started, .responded, .received, .retrying: false
+        }
     }
 }
 
