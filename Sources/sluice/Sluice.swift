@@ -2,9 +2,8 @@ import SluiceCommands
 
 @main
 struct Sluice {
-    static func main() async {
-        ProcessTerminal.ignoreBrokenPipes()
-        let status = await SluiceProgram.run(Array(CommandLine.arguments.dropFirst()), console: .standard())
-        ProcessTerminal.exitAtOnce(status)
+    /// Synchronous: an asynchronous one would wait for a thread of Dispatch before it could look at a limit or a signal.
+    static func main() {
+        SluiceProcess.run(Array(CommandLine.arguments.dropFirst()))
     }
 }

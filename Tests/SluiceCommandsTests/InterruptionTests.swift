@@ -10,37 +10,6 @@ import Testing
 @testable import SluiceCommands
 
 @Suite(.timeLimit(.minutes(15))) struct `Interrupting a command` {
-    @Test func `the first signal cancels the work, the second ends the process`() async {
-        // Given work that ends only when the gate opens, cancelled or not
-        let gate = Gate()
-        let said = Recorder<String>()
-        let signals = AsyncQueue<Void>()
-        let interruption = Interruption(
-            onFirst: {
-                said.note("first")
-                signals.enqueue(())
-            },
-            onSecond: {
-                said.note("second")
-                Task { await gate.open() }
-            })
-        // When
-        signals.enqueue(())
-        let (wasCancelled, wasInterrupted) = await interruption.guarding(signals: signals.elements) {
-            await gate.pass()
-            return Task.isCancelled
-        }
-        // Then
-        #expect(said.values == ["first", "second"])
-        #expect(wasCancelled && wasInterrupted)
-    }
-
-    @Test func `work without a signal just ends`() async {
-        let interruption = Interruption(onFirst: {}, onSecond: {})
-        let (result, wasInterrupted) = await interruption.guarding(signals: AsyncQueue<Void>().elements) { 42 }
-        #expect(result == 42 && !wasInterrupted)
-    }
-
     @Test(arguments: [true, false])
     func `the same command goes on where it was stopped, within files, too`(hasDatabase: Bool) async throws {
         let content = (0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }

@@ -53,14 +53,14 @@ struct DemoRun: Sendable {
             await console.write("Downloading \(count) from \(origin.url("/")) …\n", to: .error)
             let start = ContinuousClock.now
             let reporter = progress.makeReporter(console: console, names: requests.map(\.name))
-            let (outcome, wasInterrupted) = await Interruption(console: console, reporter: reporter).guarding {
+            let outcome = await console.interruption.responding(reporter.responses) {
                 await Result {
                     let summary = try await download(requests, reporter)
                     let status = try await verify(summary, in: folder, after: .now - start)
                     return status == .success ? try await showGallery(of: origin) : status
                 }
             }
-            if wasInterrupted {
+            if Task.isCancelled {
                 await console.report("interrupted; a part of the files says nothing about the whole")
                 return .interrupted
             }

@@ -9,7 +9,7 @@ struct GetCommand: ConsoleCommand {
         abstract: "Downloads files.",
         discussion: """
             Each file is written beside its place as NAME.sluice.part and gets its name only when it is whole. Downloads that fail \
-            for a passing reason are tried again, with growing delays. Ctrl-C stops cleanly; a second one stops at once. \
+            for a passing reason are tried again, with growing delays. Ctrl-C stops cleanly; a second one stops immediately. \
             What has arrived stays, and the same command goes on there if the server can and has the same file still.
 
             EXAMPLES:
@@ -26,6 +26,12 @@ struct GetCommand: ConsoleCommand {
                 out=song.mp3
                 dir=music
                 user=ann
+
+            PROGRESS slows no download. While nothing reads it, each result waits in memory, and of the lines 'started', \
+            'responded' and 'retrying' the latest \(LineBacklog.newsLimit); a line 'dropped' counts the others. Output that can't be \
+            written, as on a full disk, is a failure.
+
+            \(SignalHelp.text)
 
             \(ExitStatus.help)
             """)

@@ -18,11 +18,11 @@ struct GetRun: Sendable {
         let plan = try await GetPlan(options)
         let names = plan.requests.map(\.name)
         let reporter = options.progress.makeReporter(console: console, names: names)
-        let (outcome, wasInterrupted) = await Interruption(console: console, reporter: reporter).guarding {
+        let outcome = await console.interruption.responding(reporter.responses) {
             await download(plan.requests, reporter)
         }
         let summary = try outcome.get()
-        if wasInterrupted, summary.unfinished > 0 {
+        if Task.isCancelled, summary.unfinished > 0 {
             let done = summary.done + summary.skipped
             let again = options.database == nil ? "the same command with --no-clobber" : "the same command"
             await console.report(
@@ -82,17 +82,5 @@ struct GetRun: Sendable {
                 try await downloads.download(requests) { reporter.report($0, $1) }
             }
         }
-    }
-}
-
-extension Interruption {
-    /// Says that the signal was heard, and leaves the terminal in order when the second one comes.
-    init(console: Console, reporter: any ProgressReporter) {
-        self.init(
-            onFirst: { await reporter.announce("stopping; Ctrl-C again stops at once") },
-            onSecond: {
-                if console.isTerminal { ProcessTerminal.restore(Console.Stream.error.rawValue) }
-                ProcessTerminal.exitAtOnce(.interrupted)
-            })
     }
 }

@@ -11,7 +11,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case other = 1
     /// The command line or a list file is wrong; nothing was begun.
     case usage = 2
-    /// A file or folder could not be read or written, or the disk is full.
+    /// A file, a directory or the output could not be read or written, or the disk is full.
     case localFile = 3
     /// The network, a host's name, or a connection.
     case network = 4
@@ -58,7 +58,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
           0  everything is done            6  the server wants (other) credentials
           1  another failure               7  interrupted
           2  wrong usage, nothing begun    8  the server answered with an error
-          3  a local file, or disk full    9  the bytes are not those expected
+          3  a local file or the output    9  the bytes are not those expected
           4  network or host name         10  the queue's store
           5  TLS
         Where several things failed: 10, 3, 9, 6, 5, 8, 4, 1, the first of these that did.

@@ -7,8 +7,16 @@ import NativeMark
 package enum SluiceProgram {
     /// Parses the arguments, carries out the command, and returns how to exit.
     ///
-    /// What a person asked to read (help, the version) goes to the console's output, every message to its error stream.
+    /// What a person asked to read (help, the version) goes to the console's output, every message to its error stream. Output
+    /// that could not be written is a failure, too.
+    ///
+    /// The console's ``Interruption`` stops the command from its first step on.
     package static func run(_ arguments: [String], console: Console) async -> ExitStatus {
+        let (status, wasInterrupted) = await console.interruption.guarding { await carryOut(arguments, console) }
+        return await console.settle(status, wasInterrupted: wasInterrupted)
+    }
+
+    private static func carryOut(_ arguments: [String], _ console: Console) async -> ExitStatus {
         let command: any ParsableCommand
         do {
             command = try await SluiceCommand.asyncParseAsRoot(arguments)

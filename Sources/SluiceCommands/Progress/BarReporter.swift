@@ -9,6 +9,10 @@ final class BarReporter: ProgressReporter {
         /// Lines to print once, above the bars.
         var pending = ""
         var summary: DownloadSummary?
+        /// Whether the cursor is hidden.
+        var isDrawing = false
+        /// Whether something else, such as a shell, wrote on the terminal since the last frame.
+        var isDisplaced = false
     }
 
     private let console: Console
@@ -33,7 +37,7 @@ final class BarReporter: ProgressReporter {
         }
     }
 
-    func announce(_ message: String) async {
+    func announce(_ message: String) {
         state.withLock { $0.pending += Console.line(message) }
     }
 
@@ -42,8 +46,25 @@ final class BarReporter: ProgressReporter {
         endSignal.signal()
     }
 
+    var responses: Interruption.Responses {
+        Interruption.Responses(
+            stopping: announceStop,
+            leaveTerminal: { [self] in
+                if state.withLock({ $0.isDrawing }) { console.emit(TerminalSequence.showCursor, .error) }
+            },
+            returnToTerminal: { [self] in
+                let isDrawing = state.withLock { state in
+                    state.isDisplaced = true
+                    return state.isDrawing
+                }
+                if isDrawing { console.emit(TerminalSequence.hideCursor, .error) }
+            })
+    }
+
     func run() async {
         var drawn = 0
+        // Before the cursor is hidden: a signal in between shows it once too often, which does no harm.
+        state.withLock { $0.isDrawing = true }
         await console.write(TerminalSequence.hideCursor, to: .error)
         repeat {
             drawn = await draw(over: drawn)
@@ -66,7 +87,7 @@ final class BarReporter: ProgressReporter {
 
     /// Draws a frame over the last one, which had this many lines; returns how many it has.
     private func draw(over drawn: Int) async -> Int {
-        let (board, pending) = take()
+        let (board, pending, drawn) = take(drawn: drawn)
         let frame = BarFrame(
             board: board, size: console.size(), time: .now - start, styled: { self.console.styled($0, $1) })
         let lines = frame.lines
@@ -77,22 +98,25 @@ final class BarReporter: ProgressReporter {
 
     /// Replaces the bars by what is left to say.
     private func close(over drawn: Int) async {
-        let (_, pending) = take()
+        let (_, pending, drawn) = take(drawn: drawn)
         let summary = state.withLock { $0.summary }
         let last = summary.map { PlainLines.summary($0, after: .now - start) + "\n" } ?? ""
         await console.write(home(over: drawn) + pending + last + TerminalSequence.showCursor, to: .error)
+        state.withLock { $0.isDrawing = false }
     }
 
     private func home(over drawn: Int) -> String {
         "\r" + TerminalSequence.up(drawn) + TerminalSequence.eraseBelow
     }
 
-    private func take() -> (ProgressBoard, String) {
+    /// What to draw, and over how many lines.
+    private func take(drawn: Int) -> (ProgressBoard, pending: String, drawn: Int) {
         let time = ContinuousClock.now - start
         return state.withLock { state in
             state.board.sample(at: time)
-            defer { state.pending = "" }
-            return (state.board, state.pending)
+            defer { (state.pending, state.isDisplaced) = ("", false) }
+            // Above the cursor are now the lines of others.
+            return (state.board, state.pending, state.isDisplaced ? 0 : drawn)
         }
     }
 }

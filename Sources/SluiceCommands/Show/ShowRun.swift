@@ -25,7 +25,11 @@ struct ShowRun {
         let screen = screen(text, style)
         let shown = screen?.text ?? render(text, style)
         // A pager passes no pictures on.
-        if let pager = pager(for: shown), await pager.show(shown) { return .success }
+        if let pager = pager(for: shown),
+            await console.interruption.yieldingKeyboard(during: { await pager.show(shown) })
+        {
+            return Task.isCancelled ? .interrupted : .success
+        }
         await console.write(shown, to: .output)
         guard let screen, let size = console.outputSize() else { return .success }
         return await ShowPictures(

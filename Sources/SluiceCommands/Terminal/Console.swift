@@ -58,13 +58,18 @@ package struct Console: Sendable {
     package var cacheFolder: URL?
     /// Keeps what is typed off the screen until the result is called; nil if nothing is typed on it.
     package var silenceInput: @Sendable () -> (@Sendable () -> Void)? = { nil }
-    private let sink: @Sendable (String, Stream) async -> Void
+    /// Writes a short text to a terminal now, from any thread: what leaves it in order when the process ends.
+    package var emit: @Sendable (String, Stream) -> Void = { _, _ in }
+    /// How the command is asked to stop.
+    package var interruption = Interruption()
+    let losses = ConsoleLosses()
+    private let sink: @Sendable (String, Stream) async throws -> Void
 
-    /// A console that hands what is written to `sink`.
+    /// A console that hands what is written to `sink`, which throws what it could not write.
     package init(
         isTerminal: Bool = false, hasColor: Bool = false,
         size: @escaping @Sendable () -> Size = { Size(columns: 80, rows: 24) },
-        sink: @escaping @Sendable (String, Stream) async -> Void
+        sink: @escaping @Sendable (String, Stream) async throws -> Void
     ) {
         self.isTerminal = isTerminal
         self.hasColor = hasColor
@@ -72,14 +77,27 @@ package struct Console: Sendable {
         self.sink = sink
     }
 
-    /// Writes text as it is.
+    /// Writes text as it is. A failure is noted, and the command ends with it: see ``ConsoleLosses``.
+    ///
+    /// - Cancellation: stops writing.
     package func write(_ text: String, to stream: Stream) async {
-        await sink(text, stream)
+        // What follows a gap is of no use to a program that reads the output.
+        if stream == .output, losses.isLost(stream) { return }
+        do {
+            try await sink(text, stream)
+        } catch {
+            losses.note(error, of: stream)
+        }
     }
 
-    /// Writes one line of message: whatever stands in it, it stays one line and moves no cursor.
+    /// Writes all of a short text, also when the task is cancelled.
+    func writeWhole(_ text: String, to stream: Stream) async {
+        await Task { await write(text, to: stream) }.value
+    }
+
+    /// Writes one line of message, also when the task is cancelled. It stays one line and moves no cursor, whatever is in it.
     package func report(_ message: String) async {
-        await write(Self.line(message), to: .error)
+        await writeWhole(Self.line(message), to: .error)
     }
 
     /// A message as a line, with the program's name.
@@ -104,7 +122,7 @@ extension Console {
     /// The console of this process: its standard output and standard error, written without blocking the pool.
     ///
     /// Colours follow the terminal, `TERM` and `NO_COLOR` (no-color.org).
-    package static func standard() -> Console {
+    package static func standard(_ interruption: Interruption = Interruption()) -> Console {
         let files = FileIO.shared
         let environment = ProcessInfo.processInfo.environment
         let isTerminal = ProcessTerminal.isTerminal(Stream.error.rawValue) && environment["TERM"] != "dumb"
@@ -113,10 +131,11 @@ extension Console {
             hasColor: isTerminal && (environment["NO_COLOR"] ?? "").isEmpty,
             size: { ProcessTerminal.size(of: Stream.error.rawValue) ?? Size(columns: 80, rows: 24) },
             sink: { text, stream in
-                // Whoever reads may have gone (EPIPE): that is no reason to stop a download.
                 let name = stream == .output ? "standard output" : "standard error"
-                try? await files.write(Data(text.utf8), toDescriptor: stream.rawValue, name: name)
+                try await files.write(Data(text.utf8), toDescriptor: stream.rawValue, name: name)
             })
+        console.interruption = interruption
+        console.emit = { ProcessTerminal.emit($0, to: $1.rawValue) }
         console.cacheFolder = cacheFolder(environment: environment)
         let output = Stream.output.rawValue
         if ProcessTerminal.isTerminal(output) {
@@ -125,7 +144,6 @@ extension Console {
             console.outputImages = .detect(environment: environment, isTerminal: true)
             console.silenceInput = { ProcessTerminal.silence(output) }
             console.pager = environment["TERM"] == "dumb" ? nil : Pager(environment: environment)
-            console.pager?.takesInterrupts = true
         }
         return console
     }

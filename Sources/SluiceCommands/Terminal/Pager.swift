@@ -18,8 +18,6 @@ package struct Pager: Sendable {
     let command: String
     /// All of the pager's environment.
     let environment: [String: String]
-    /// Whether Ctrl-C, which goes to both, is the pager's alone while it runs.
-    var takesInterrupts = false
 
     /// The pager that an environment names; nil if it wants none: `PAGER` is empty or `cat`.
     package init?(environment: [String: String]) {
@@ -31,16 +29,17 @@ package struct Pager: Sendable {
     }
 
     /// Shows the text and returns when the pager has ended. False if there was none: nothing was shown then.
+    ///
+    /// - Cancellation: asks the pager to end (SIGTERM), and waits for that.
     package func show(_ text: String, using files: FileIO = .shared) async -> Bool {
         guard let child = ProcessTerminal.spawn(shell: command, environment: environment) else { return false }
-        let restore = takesInterrupts ? ProcessTerminal.ignoreInterrupts() : nil
-        defer { restore?() }
-        // Whoever has seen enough quits: the rest is written to nobody.
+        // A user who has seen enough quits, and nothing reads the rest (EPIPE).
         try? await files.write(Data(text.utf8), toDescriptor: child.input, name: "pager")
         ProcessTerminal.close(child.input)
         // Nothing is ever written there. It ends when the pager does.
         _ = try? await files.readToEnd(descriptor: child.life, name: "pager", limit: 1)
         ProcessTerminal.close(child.life)
+        if Task.isCancelled { ProcessTerminal.terminate(child) }
         // 126 and 127: the shell found no such program, or one that cannot be run.
         return ![126, 127].contains(ProcessTerminal.reap(child))
     }

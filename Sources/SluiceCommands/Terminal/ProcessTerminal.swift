@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-/// The terminal of this process, as the system knows it. This module's only platform file.
+/// The terminal of this process, as the system knows it.
 package enum ProcessTerminal {
     /// Whether a descriptor is a terminal (isatty(3)).
     static func isTerminal(_ descriptor: Int32) -> Bool {
@@ -81,6 +81,8 @@ package enum ProcessTerminal {
     }
 
     /// Starts a command line of the shell with our standard output; nil if that cannot be (posix_spawn(3)).
+    ///
+    /// It has no signal blocked, and dies of SIGPIPE: neither is a program's own choice, and both are inherited (exec(3)).
     static func spawn(shell command: String, environment: [String: String]) -> Child? {
         var input: [Int32] = [-1, -1]
         var life: [Int32] = [-1, -1]
@@ -99,6 +101,16 @@ package enum ProcessTerminal {
         let unused = max(input[0], life[1]) + 1
         posix_spawn_file_actions_adddup2(&actions, life[1], unused)
 
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+
         var arguments: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in strdup(text)
         }
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") }
@@ -106,7 +118,7 @@ package enum ProcessTerminal {
         variables.append(nil)
         defer { for text in arguments + variables { free(text) } }
         var id: pid_t = 0
-        let result = posix_spawn(&id, "/bin/sh", &actions, nil, &arguments, &variables)
+        let result = posix_spawn(&id, "/bin/sh", &actions, &attributes, &arguments, &variables)
         close(input[0])
         close(life[1])
         guard result == 0 else {
@@ -124,6 +136,11 @@ package enum ProcessTerminal {
         return status & 0x7F == 0 ? (status >> 8) & 0xFF : -1
     }
 
+    /// Asks a process to end (SIGTERM). It was not waited for yet, so its number is still its own.
+    static func terminate(_ child: Child) {
+        kill(child.id, SIGTERM)
+    }
+
     static func close(_ descriptor: Int32) {
         #if canImport(Darwin)
         _ = Darwin.close(descriptor)
@@ -134,24 +151,15 @@ package enum ProcessTerminal {
         #endif
     }
 
-    /// Ctrl-C is for somebody else from now on, until what is returned is called (signal(7)).
-    static func ignoreInterrupts() -> @Sendable () -> Void {
-        let before = signal(SIGINT, SIG_IGN)
-        return { _ = signal(SIGINT, before) }
-    }
-
     /// Ends the process now: no handlers, no flushing.
     package static func exitAtOnce(_ status: ExitStatus) -> Never {
         _exit(status.rawValue)
     }
 
-    /// Shows the cursor again, with the last write of the process.
-    static func restore(_ descriptor: Int32) {
-        emit(TerminalSequence.showCursor, to: descriptor)
-    }
-
-    /// Writes a short text at once, with one of the last writes of the process.
-    static func emit(_ text: String, to descriptor: Int32) {
+    /// Writes a short text now, if there is room for it: a terminal that the user has stopped must not hold up a signal (poll(2)).
+    package static func emit(_ text: String, to descriptor: Int32) {
+        var waited = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&waited, 1, 0) == 1 else { return }
         let bytes = Array(text.utf8)
         _ = write(descriptor, bytes, bytes.count)
     }

@@ -34,18 +34,13 @@ extension Console {
     func write(_ output: PictureOutput) async {
         for piece in output.pieces {
             switch piece {
-            case .text(let text): await writeWhole(String(text))
+            case .text(let text): await writeWhole(String(text), to: .output)
             case .picture(let commands):
                 guard !Task.isCancelled else { continue }
                 await write(String(commands), to: .output)
-                if Task.isCancelled { await writeWhole(PictureOutput.closing) }
+                if Task.isCancelled { await writeWhole(PictureOutput.closing, to: .output) }
             }
         }
-    }
-
-    /// Writes all of a short text, also when the task is cancelled.
-    private func writeWhole(_ text: String) async {
-        await Task { await write(text, to: .output) }.value
     }
 }
 

@@ -38,18 +38,21 @@ struct ShowPictures: Sendable {
 
         // What is typed meanwhile would move the cursor.
         let restore = console.silenceInput()
-        let interruption = Interruption(onFirst: {}) {
-            ProcessTerminal.emit(PictureOutput.closing, to: Console.Stream.output.rawValue)
+        let leave: @Sendable () -> Void = {
+            console.emit(PictureOutput.closing, .output)
             restore?()
-            ProcessTerminal.exitAtOnce(.interrupted)
         }
-        let (outcome, wasInterrupted) = await interruption.guarding { await show(wanted, screen) }
+        let outcome = await console.interruption.responding(
+            .init(leaveTerminal: leave, returnToTerminal: { _ = console.silenceInput() })
+        ) {
+            await show(wanted, screen)
+        }
         // The terminal drops what it has not shown yet when Ctrl-C is pressed, in the middle of a sequence too.
-        if wasInterrupted { await console.write(PictureOutput.closing, to: .output) }
+        if Task.isCancelled { await console.writeWhole(PictureOutput.closing, to: .output) }
         restore?()
 
         let missing = outcome.failures.count + outcome.missing.count + outcome.waiting
-        if wasInterrupted, missing > 0 {
+        if Task.isCancelled, missing > 0 {
             await console.report("interrupted; \(missing) of \(wanted.count) pictures are not shown")
             return .interrupted
         }
