@@ -8,6 +8,10 @@ package enum SluiceProcess {
         let signals = ProcessSignals.block()
         guard StandardStreams.open() else { ProcessTerminal.exitAtOnce(.other) }
         ProcessTerminal.ignoreBrokenPipes()
+        if let lack = ProcessLimits.needed().lack() {
+            ProcessTerminal.emit(Console.line(lack), to: Console.Stream.error.rawValue)
+            ProcessTerminal.exitAtOnce(.other)
+        }
         let interruption = Interruption()
         signals.endingImmediately {
             Task.detached {
