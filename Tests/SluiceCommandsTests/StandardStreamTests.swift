@@ -1,0 +1,191 @@
+import Foundation
+import LoopbackOrigin
+import SluiceConcurrency
+import SluiceFiles
+import Testing
+
+@testable import SluiceCommands
+
+/// Which of the standard streams a process is started without.
+struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible {
+    let rawValue: Int
+
+    static let input = ClosedStreams(rawValue: 1)
+    static let output = ClosedStreams(rawValue: 2)
+    static let error = ClosedStreams(rawValue: 4)
+
+    static let all: [ClosedStreams] = (0..<8).map { ClosedStreams(rawValue: $0) }
+
+    /// The line of the shell that closes them.
+    var line: String {
+        let parts = [(Self.input, "<&-"), (.output, ">&-"), (.error, "2>&-")].filter { contains($0.0) }.map(\.1)
+        return ([#"exec "$@""#] + parts).joined(separator: " ")
+    }
+
+    /// Their descriptors.
+    var numbers: [Int] { (0..<3).filter { contains(ClosedStreams(rawValue: 1 << $0)) } }
+
+    var testDescription: String { line }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct `Standard streams` {
+    @Test(arguments: ClosedStreams.all)
+    func `that are closed give their numbers to no file and no socket`(closed: ClosedStreams) async throws {
+        let body = Array("the content\n".utf8)
+        let (process, found) = (Monitor<Int32?>(nil), Monitor<[String]>([]))
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            try await LoopbackOrigin.serve { _ in
+                // What has these numbers while the process waits for an answer
+                let id = try? await process.waitUnlessCancelled { $0 }
+                found.withState { $0 += closed.numbers.map { Self.file(of: id ?? 0, $0) } }
+                return OriginResponse(body: body)
+            } during: { origin in
+                // When
+                let files = folder.appending(path: "files")
+                let arguments = ["get", "-d", files.path, "--db", folder.appending(path: "queue.db").path]
+                let ended = try await ChildProgram.run(closed.line, arguments + ["/a", "/b"].map(origin.url)) { child in
+                    process.withState { $0 = child.processIdentifier }
+                }
+                // Then
+                #expect(ended.status == 0 && !ended.wasSignalled, "\(ended)")
+                #expect(ended.output == "")
+                #expect(ended.error.contains("Downloaded 2 files") == !closed.contains(.error), "\(ended)")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: files.path).sorted() == ["a", "b"])
+                for name in ["a", "b"] {
+                    #expect(try Data(contentsOf: files.appending(path: name)).elementsEqual(body))
+                }
+                #if os(Linux)
+                #expect(found.withState { $0 } == Array(repeating: "/dev/null", count: 2 * closed.numbers.count))
+                #endif
+            }
+        }
+    }
+
+    /// What a descriptor of a process is open on (proc(5)).
+    private static func file(of process: Int32, _ descriptor: Int) -> String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\(descriptor)")) ?? "nothing"
+    }
+
+    @Test(arguments: ClosedStreams.all)
+    func `that are closed fail where they are asked for`(closed: ClosedStreams) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            let document = folder.appending(path: "notes.md")
+            try await Data("text\n".utf8).asyncWrite(to: document)
+            // The null device is what standard input is here.
+            let read = try await ChildProgram.run(closed.line, ["show", "-"])
+            let isReadable = !closed.contains(.input)
+            #expect(read.status == (isReadable ? 0 : 3) && !read.wasSignalled, "\(read)")
+            #expect(read.output == "")
+            if !closed.contains(.error) {
+                #expect(read.error.contains("could not read 'standard input'") == !isReadable, "\(read)")
+            }
+
+            let written = try await ChildProgram.run(closed.line, ["show", document.path])
+            let isWritable = !closed.contains(.output)
+            #expect(written.status == (isWritable ? 0 : 3) && !written.wasSignalled, "\(written)")
+            #expect(written.output == (isWritable ? "text\n" : ""))
+            if !closed.contains(.error) {
+                #expect(written.error.contains("could not write 'standard output'") == !isWritable, "\(written)")
+            }
+            #expect(try Data(contentsOf: document) == Data("text\n".utf8))
+        }
+    }
+
+    @Test(
+        .enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "skipped: there is no /dev/full"),
+        arguments: [["show", "{document}"], ["--help"], ["get", "--help"], ["--version"]])
+    func `on a full device end with a message and status 3`(arguments: [String]) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            let document = folder.appending(path: "notes.md")
+            try await Data("text\n".utf8).asyncWrite(to: document)
+            let filled = arguments.map { $0.replacing("{document}", with: document.path) }
+            let ended = try await ChildProgram.run(#"exec "$@" > /dev/full"#, filled)
+            #expect(ended.status == 3 && !ended.wasSignalled, "\(ended)")
+            #expect(ended.error.hasPrefix("sluice: could not write 'standard output': "), "\(ended)")
+            #expect(ended.error.contains("(ENOSPC)") && ended.error.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test(
+        .enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "skipped: there is no /dev/full"),
+        arguments: [
+            ("json", #"exec "$@" > /dev/full"#), ("lines", #"exec "$@" 2> /dev/full"#),
+            ("auto", #"exec "$@" 2> /dev/full"#),
+        ])
+    func `on a full device lose progress, which is a failure, and no download`(style: String, line: String)
+        async throws
+    {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            try await LoopbackOrigin.serve { request in
+                request.target == "/bad" ? OriginResponse(status: 404) : OriginResponse(body: [1, 2, 3])
+            } during: { origin in
+                let arguments = ["get", "--progress", style, "-d", folder.path]
+                let ended = try await ChildProgram.run(line, arguments + ["/a", "/b"].map(origin.url))
+                #expect(ended.status == 3 && !ended.wasSignalled, "\(ended)")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "b"])
+                let message = "sluice: could not write 'standard output': "
+                #expect(ended.error.hasPrefix(message) == (style == "json"), "\(ended)")
+                // The failure of a download is worse than lost messages, but not than lost output.
+                let failed = try await ChildProgram.run(line, arguments + [origin.url("/bad")])
+                #expect(failed.status == (style == "json" ? 3 : 8), "\(failed)")
+            }
+        }
+    }
+
+    @Test func `without a reader end a command in silence`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+            let document = folder.appending(path: "notes.md")
+            try await Data(String(repeating: "word\n\n", count: 20_000).utf8).asyncWrite(to: document)
+            let line = #"{ "$@"; echo "status $?" >&2; } | head -n 1"#
+            let ended = try await ChildProgram.run(line, ["show", document.path])
+            #expect(ended.output == "word\n" && ended.error == "status 0\n", "\(ended)")
+        }
+    }
+}
+
+@Suite struct `Output that is lost` {
+    private struct Failure: Error {}
+
+    @Test func `is followed by no more output, and by a message`() async {
+        // Given a disk that is full from the second write on
+        let error = FileError(operation: "write", path: "standard output", systemError: ENOSPC)
+        let written = Monitor<[String]>([])
+        let console = Console { text, stream in
+            let count = written.withState { written in
+                written.append("\(stream): \(text)")
+                return written.count
+            }
+            if count == 2 { throw error }
+        }
+        // When
+        for number in 1...4 { await console.write("\(number)", to: .output) }
+        let status = await console.settle(.success, wasInterrupted: false)
+        // Then
+        #expect(written.withState { $0 } == ["output: 1", "output: 2", "error: sluice: \(error)\n"])
+        #expect(status == .localFile)
+    }
+
+    @Test(arguments: [
+        (ExitStatus.success, ExitStatus.localFile), (.http, .localFile), (.store, .store), (.interrupted, .interrupted),
+        (.usage, .localFile),
+    ])
+    func `has a place among the failures`(status: ExitStatus, expected: ExitStatus) async {
+        let console = Console { _, stream in if stream == .output { throw Failure() } }
+        await console.write("text", to: .output)
+        #expect(await console.settle(status, wasInterrupted: status == .interrupted) == expected)
+    }
+
+    @Test func `for lack of a reader is no failure`() async {
+        let gone = FileError(operation: "write", path: "standard output", systemError: EPIPE)
+        let console = Console { _, _ in throw gone }
+        await console.write("text", to: .output)
+        #expect(await console.settle(.success, wasInterrupted: false) == .success)
+    }
+
+    @Test func `since the command was interrupted makes it an interrupted one`() async {
+        let console = Console { _, stream in if stream == .output { throw CancellationError() } }
+        await console.write("text", to: .output)
+        #expect(await console.settle(.success, wasInterrupted: true) == .interrupted)
+        #expect(await console.settle(.http, wasInterrupted: true) == .http)
+    }
+}
