@@ -15,7 +15,7 @@ package enum StandardStreams {
     /// stream vanish: closing it asks for that.
     ///
     /// - Returns: Whether all three are open now.
-    package static func open() -> Bool {
+    package static func openClosed() -> Bool {
         for (descriptor, direction) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_WRONLY)] as [(Int32, Int32)] {
             guard fcntl(descriptor, F_GETFD) < 0 else { continue }
             // The lowest free number: the ones below it are open.

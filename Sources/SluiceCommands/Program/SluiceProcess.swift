@@ -6,7 +6,7 @@ package enum SluiceProcess {
     /// order counts: signals are blocked before a thread could take one, standard streams are open before a file is.
     package static func run(_ arguments: [String]) -> Never {
         let signals = ProcessSignals.block()
-        guard StandardStreams.open() else { ProcessTerminal.exitAtOnce(.other) }
+        guard StandardStreams.openClosed() else { ProcessTerminal.exitAtOnce(.other) }
         ProcessTerminal.ignoreBrokenPipes()
         if let lack = ProcessLimits.needed().lack() {
             ProcessTerminal.emit(Console.line(lack), to: Console.Stream.error.rawValue)
