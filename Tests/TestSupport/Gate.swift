@@ -55,14 +55,6 @@ public actor Gate {
         }
     }
 
-    /// Stops until so many have come, and then lets these and all others go.
-    ///
-    ///     await gate.pass(with: 4)    // four answers begin together
-    public func pass(with wanted: Int) async {
-        if arrived + 1 >= wanted { open() }
-        await pass()
-    }
-
     private func dismiss(_ number: Int) {
         release { $0.number == number }
     }

@@ -111,14 +111,15 @@ import Testing
         let gate = Gate()
         try await withFolder { folder in
             try await LoopbackOrigin.serve { _ in
-                await gate.pass(with: 3)
+                await gate.pass()
                 return OriginResponse(headerFields: [.cacheControl: "max-age=60"], body: Array(pattern(1000)))
             } during: { origin in
                 try await withResourceCache(directory: folder, configuration: .init(concurrency: 3)) { cache in
                     try await withThrowingTaskGroup { group in
+                        group.addTask { try await expect(3, heldAt: gate, by: origin) }
                         for number in 0..<60 {
                             group.addTask {
-                                try await cache.data(for: try URL(fetchable: origin.url("/\(number % 30)")))
+                                _ = try await cache.data(for: try URL(fetchable: origin.url("/\(number % 30)")))
                             }
                         }
                         try await group.waitForAll()

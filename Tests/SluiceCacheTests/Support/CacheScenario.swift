@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HTTPTypes
+import LoopbackOrigin
 import SluiceDatabase
 import SluiceFiles
 import SluiceHTTP
@@ -148,4 +149,19 @@ func expect(
 ) async throws {
     let data = try await cache.data(for: url)
     #expect(same(data, expected), sourceLocation: sourceLocation)
+}
+
+/// Waits until the gate holds as many answers of the origin as a limit allows, expects no further request, and opens it.
+func expect(_ limit: Int, heldAt gate: Gate, by origin: LoopbackOrigin) async throws {
+    await gate.arrivals(limit)
+    // A request too many would have been sent before these.
+    try await LoopbackOrigin.serve { _ in
+        OriginResponse()
+    } during: { other in
+        try await HTTPTransport.withTransport { transport in
+            for _ in 0..<3 { _ = try await transport.open(TransportRequest(URL(fetchable: other.url("/")))) }
+        }
+    }
+    #expect(origin.metrics.requests == limit)
+    await gate.open()
 }

@@ -281,13 +281,13 @@ import TestSupport
     @Test func `several that have the same list, or a part of it, share the work and each hears of all`() async throws {
         let gate = Gate()
         try await downloading { _ in
-            // As many as the limit allows run together.
-            await gate.pass(with: 4)
+            await gate.pass()
             return OriginResponse(body: bytes(3000))
         } _: { list, origin, folder in
             let all = try requests(40, origin, folder)
             let file = folder.appending(path: "queue.db")
             let lists = [all, all, Array(all[20...])]
+            async let held: Void = expect(4, heldAt: gate, by: origin)
             try await withThrowingTaskGroup(of: DownloadSummary.self) { group in
                 for requests in lists {
                     let store = try await SQLiteQueueStore.open(at: file)
@@ -305,6 +305,7 @@ import TestSupport
                     #expect([20, 40].contains(summary.done + summary.skipped))
                 }
             }
+            try await held
             #expect(origin.metrics.requests == 40)
         }
     }

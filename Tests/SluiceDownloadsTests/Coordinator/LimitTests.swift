@@ -25,11 +25,10 @@ import TestSupport
         return [user, request.headerFields[HTTPField.Name("Host")!] ?? "no host"]
     }
 
-    /// Holds the first answers until as many are wanted as the total limit allows: these do run together.
-    private static func answer(after wanted: Int) -> LoopbackOrigin.Handler {
-        let gate = Gate()
-        return { _ in
-            await gate.pass(with: wanted)
+    /// Answers as long as the gate is open.
+    private static func answer(_ gate: Gate) -> LoopbackOrigin.Handler {
+        { _ in
+            await gate.pass()
             return OriginResponse(body: bytes(300))
         }
     }
@@ -41,8 +40,9 @@ import TestSupport
     }
 
     @Test(arguments: Store.allCases) func `in total, per host and per user, all at once`(kind: Store) async throws {
+        let gate = Gate()
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            try await LoopbackOrigin.serve(groupedBy: Self.groups, Self.answer(after: 5)) { origin in
+            try await LoopbackOrigin.serve(groupedBy: Self.groups, Self.answer(gate)) { origin in
                 let store = try await open(kind, in: folder)
                 try await withPatientTransport { transport in
                     let downloads = DownloadCoordinator(
@@ -56,7 +56,9 @@ import TestSupport
                             try URL(fetchable: "http://\(hosts[number / 4 % 2])/\(user)/\(number)"),
                             to: folder.appending(path: "files", directoryHint: .isDirectory), user: user)
                     }
+                    async let held: Void = expect(5, heldAt: gate, by: origin)
                     let summary = try await downloads.download(requests)
+                    try await held
                     #expect(summary.done == 180 && summary.isComplete)
                 }
                 try await store.close()
@@ -76,8 +78,9 @@ import TestSupport
     @Test(arguments: [1, 2]) func `a user has no more at once than allowed, over coordinators that share a queue`(
         perUser: Int
     ) async throws {
+        let gate = Gate()
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            try await LoopbackOrigin.serve(groupedBy: Self.groups, Self.answer(after: 4)) { origin in
+            try await LoopbackOrigin.serve(groupedBy: Self.groups, Self.answer(gate)) { origin in
                 let file = folder.appending(path: "queue.db")
                 let stores = [
                     try await SQLiteQueueStore.open(at: file), try await SQLiteQueueStore.open(at: file),
@@ -97,6 +100,7 @@ import TestSupport
                     }
                     try await coordinators[0].enqueue(requests)
                     try await withThrowingTaskGroup { group in
+                        group.addTask { try await expect(4, heldAt: gate, by: origin) }
                         for coordinator in coordinators {
                             group.addTask { try await coordinator.run(until: .whenEmpty) }
                         }

@@ -38,13 +38,15 @@ import TestSupport
     @Test func `never more transfers at once than the limiter allows, as the server counts`() async throws {
         let gate = Gate()
         try await downloading { _ in
-            await gate.pass(with: 4)
+            await gate.pass()
             return OriginResponse(body: bytes(100))
         } _: { downloader, origin, folder in
             let requests = try (0..<60).map {
                 DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)")
             }
+            async let held: Void = expect(4, heldAt: gate, by: origin)
             let summary = try await downloader.run(requests)
+            try await held
             #expect(summary.done == 60)
             #expect(origin.metrics.peak == 4)
             #expect(origin.metrics.requests == 60)

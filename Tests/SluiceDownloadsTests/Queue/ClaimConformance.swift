@@ -151,13 +151,9 @@ import Testing
             }
             _ = try await fixture.store.enqueue(requests, options: .init())
             let counter = RunningCounter(limits: .init(total: 4, perHost: 2, perUser: 1))
-            try await withThrowingTaskGroup { group in
-                for _ in 0..<50 {
-                    group.addTask { try await counter.workOff(fixture.store, as: fixture.worker) }
-                }
-                try await group.waitForAll()
-            }
-            let state = counter.state.state
+            try await counter.workOff(with: 50) { _ in (fixture.store, fixture.worker) }
+            let state = counter.state
+            #expect(state.most == 4)
             #expect(state.claimed.sorted() == requests.map(\.name).sorted())
             #expect(state.violations == [])
         }
@@ -170,58 +166,91 @@ final class RunningCounter: Sendable {
         let limits: DownloadLimits
         var claimed: [String] = []
         var violations: [String] = []
-        var settled = 0
+        /// The most jobs that ran at the same time.
+        private(set) var most = 0
         private var running: [DownloadRequest] = []
 
-        init(limits: DownloadLimits) { self.limits = limits }
+        /// Tasks that work, and those of them that hold jobs or wait for room.
+        fileprivate var workers = 0
+        fileprivate var holding = 0
+        fileprivate var waiting = 0
+        fileprivate var settled = 0
+        /// Whether the store has been asked by every task since the last change: as many jobs run as it hands out.
+        fileprivate var isFull: Bool { holding + waiting == workers }
 
-        mutating func begin(_ request: DownloadRequest) {
-            claimed.append(request.name)
-            running.append(request)
-            if running.count > limits.total { violations.append("\(running.count) run") }
-            if running.count(where: { $0.host == request.host }) > limits.perHost ?? .max {
-                violations.append(request.host)
+        fileprivate init(limits: DownloadLimits) { self.limits = limits }
+
+        fileprivate mutating func begin(_ jobs: [ClaimedJob]) {
+            for job in jobs {
+                claimed.append(job.request.name)
+                running.append(job.request)
+                most = max(most, running.count)
+                if running.count > limits.total { violations.append("\(running.count) run") }
+                if running.count(where: { $0.host == job.request.host }) > limits.perHost ?? .max {
+                    violations.append(job.request.host)
+                }
+                if running.count(where: { $0.user == job.request.user }) > limits.perUser ?? .max {
+                    violations.append(job.request.user ?? "")
+                }
             }
-            if running.count(where: { $0.user == request.user }) > limits.perUser ?? .max {
-                violations.append(request.user ?? "")
-            }
+            if jobs.isEmpty { waiting += 1 } else { holding += 1 }
         }
 
-        mutating func end(_ request: DownloadRequest) {
-            running.remove(at: running.firstIndex(of: request)!)
+        fileprivate mutating func end(_ jobs: [ClaimedJob]) {
+            for job in jobs { running.remove(at: running.firstIndex(of: job.request)!) }
         }
     }
 
-    let state: Monitor<State>
+    private let monitor: Monitor<State>
     private let limits: DownloadLimits
+
+    /// What was counted so far.
+    var state: State { monitor.state }
 
     init(limits: DownloadLimits) {
         self.limits = limits
-        state = Monitor(State(limits: limits))
+        monitor = Monitor(State(limits: limits))
     }
 
-    /// Claims jobs and says of each that it is done, until none is left.
-    func workOff(_ store: any QueueStore, as worker: QueueWorker) async throws {
-        // Not one that may run out: some stores have the system's clock.
+    /// Claims jobs in so many tasks, and says of each that it is done when no task can claim another, until none is left.
+    func workOff(with workers: Int, _ pick: (Int) -> (store: any QueueStore, worker: QueueWorker)) async throws {
+        monitor.withState { $0.workers = workers }
+        try await withThrowingTaskGroup { group in
+            for number in 0..<workers {
+                let (store, worker) = pick(number)
+                group.addTask { try await self.workOff(store, as: worker) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func workOff(_ store: any QueueStore, as worker: QueueWorker) async throws {
+        defer { monitor.withState { $0.workers -= 1 } }
+        // Not a lease that may run out: some stores have the system's clock.
         let claim = JobClaim(worker: worker, count: 2, limits: limits, lease: .seconds(3600))
         while true {
-            let settled = state.state.settled
+            let settled = monitor.state.settled
             let exchange = try await store.exchange([], claiming: claim)
-            state.withState { state in
-                for job in exchange.claimed { state.begin(job.request) }
-            }
             if exchange.isEmpty { return }
-            // Others hold as many as the limits allow: there is room again once one of them has settled a job.
-            if exchange.claimed.isEmpty { try await state.waitUnlessCancelled(where: { $0.settled > settled }) }
-            for job in exchange.claimed {
-                // Before the store knows: until it does, the job runs.
-                state.withState { $0.end(job.request) }
-                let settlement = JobSettlement(lease: job.lease, outcome: .done(bytes: 1))
-                let answer = try await store.exchange([settlement], claiming: nil)
-                state.withState { state in
-                    state.settled += 1
-                    if !answer.refused.isEmpty { state.violations.append("refused \(job.request.name)") }
-                }
+            let jobs = exchange.claimed
+            monitor.withState { $0.begin(jobs) }
+            guard !jobs.isEmpty else {
+                try await monitor.waitUnlessCancelled(claiming: { state -> Void? in
+                    guard state.settled > settled else { return nil }
+                    state.waiting -= 1
+                    return ()
+                })
+                continue
+            }
+            try await monitor.waitUnlessCancelled(where: { $0.isFull })
+            // Before the store knows: until it does, the jobs run.
+            monitor.withState { $0.end(jobs) }
+            let settlements = jobs.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1)) }
+            let answer = try await store.exchange(settlements, claiming: nil)
+            monitor.withState { state in
+                state.holding -= 1
+                state.settled += 1
+                if !answer.refused.isEmpty { state.violations.append("refused \(answer.refused)") }
             }
         }
     }

@@ -2,6 +2,8 @@ import Foundation
 import LoopbackOrigin
 import SluiceFiles
 import SluiceHTTP
+import TestSupport
+import Testing
 
 @testable import SluiceDownloads
 
@@ -38,6 +40,21 @@ struct ListDownloader: Sendable {
 func withPatientTransport<Result>(_ body: (HTTPTransport) async throws -> Result) async throws -> Result {
     let patience = HTTPTransport.Configuration(connectTimeout: .seconds(600), stallTimeout: .seconds(600))
     return try await HTTPTransport.withTransport(configuration: patience, body)
+}
+
+/// Waits until the gate holds as many answers of the origin as a limit allows, expects no further request, and opens it.
+func expect(_ limit: Int, heldAt gate: Gate, by origin: LoopbackOrigin) async throws {
+    await gate.arrivals(limit)
+    // A request too many would have been sent before these.
+    try await LoopbackOrigin.serve { _ in
+        OriginResponse()
+    } during: { other in
+        try await withPatientTransport { transport in
+            for _ in 0..<3 { _ = try await transport.open(TransportRequest(URL(fetchable: other.url("/")))) }
+        }
+    }
+    #expect(origin.metrics.requests == limit)
+    await gate.open()
 }
 
 /// A downloader against an origin that answers as told, and an empty folder.

@@ -114,13 +114,9 @@ import Testing
             _ = try await stores[0].enqueue(requests, options: .init())
             let counter = RunningCounter(limits: .init(total: 2, perHost: nil, perUser: 1))
             let workers = [try await stores[0].attach(), try await stores[1].attach()]
-            try await withThrowingTaskGroup { group in
-                for index in 0..<16 {
-                    group.addTask { try await counter.workOff(stores[index % 2], as: workers[index % 2]) }
-                }
-                try await group.waitForAll()
-            }
-            let state = counter.state.state
+            try await counter.workOff(with: 16) { (stores[$0 % 2], workers[$0 % 2]) }
+            let state = counter.state
+            #expect(state.most == 2)
             #expect(state.claimed.sorted() == requests.map(\.name).sorted())
             #expect(state.violations == [])
             for store in stores { try await store.close() }
