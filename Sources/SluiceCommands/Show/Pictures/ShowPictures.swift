@@ -70,7 +70,9 @@ struct ShowPictures: Sendable {
         var screen = screen
         var outcome = Outcome(missing: Set(wanted.indices))
         let arrivals = AsyncQueue<PictureLoader.Arrival>()
-        let loader = PictureLoader(limits: console.imageLimits, cacheFolder: console.cacheFolder) { arrivals.enqueue($0) }
+        let loader = PictureLoader(limits: console.imageLimits, cacheFolder: console.cacheFolder) {
+            arrivals.enqueue($0)
+        }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await loader.load(wanted.map(\.source))
