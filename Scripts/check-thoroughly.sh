@@ -35,14 +35,19 @@ tests_three_times() {
     done
 }
 
-explore_everything() { SLUICE_EXPLORE=all swift test --scratch-path "$SLUICE_SCRATCH" --filter 'InterleavingTests|StateMachineTests'; }
+# Optimized, because it runs all interleavings of all programs of three operations.
+explore_everything() {
+    export SLUICE_ONLY=SluiceConcurrency SLUICE_EXPLORE=all
+    swift build -c release --build-tests -Xswiftc -enable-testing --scratch-path .build-explore
+    .build-explore/release/sluicePackageTests.xctest --testing-library swift-testing --filter LimiterInterleavingTests
+}
 
 today=$(date +%Y%m%d)
 
 part "packages"             15 Scripts/install-system-packages.sh
 part "cold build"           60 cold_build
 part "tests"                45 tests_three_times
-part "explorers"            60 explore_everything
+part "explorers"           120 explore_everything
 part "file systems"         60 Scripts/checks/file-systems.sh --require --lacking vfat --with-faults
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
 part "address sanitizer"    30 Scripts/checks/sanitizers.sh address SluiceFiles
