@@ -65,7 +65,7 @@ package final class LoopbackOrigin: Sendable {
 
     /// Waits until what it has seen is as `isReached` asks, and returns that.
     ///
-    ///     try await origin.metrics { $0.running == 0 }    // no request is being answered
+    ///     _ = try await origin.metrics { $0.running == 0 }    // no request is being answered
     ///
     /// - Throws: `CancellationError`.
     package func metrics(where isReached: @escaping @Sendable (Metrics) -> Bool) async throws -> Metrics {

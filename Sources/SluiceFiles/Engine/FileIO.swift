@@ -194,7 +194,7 @@ extension FileIO {
 
     /// Waits until a snapshot of the counters meets a condition: how a test waits for what the engine does.
     ///
-    ///     let read = Task { try await io.readToEnd(descriptor: pipe, name: "pipe") }
+    ///     let read = Task { try await io.readToEnd(descriptor: descriptor, name: "pipe") }
     ///     try await io.waitForMetrics { $0.readinessWaits == 1 }      // the task waits for the pipe now
     ///
     /// The condition is looked at when a job is submitted, withdrawn, begins or ends, when a wait for a descriptor begins or ends,

@@ -5,9 +5,11 @@ internal import Synchronization
 ///
 /// A lane changes its counters under its own lock, unlocks, and then calls ``changed()``:
 ///
-///     a lane                                  a waiting task
-///     changes a counter, unlocks              registers
-///     changed(): is a task registered?        looks at the counters, which takes the lane's lock
+/// ```text
+/// a lane                                  a waiting task
+/// changes a counter, unlocks              registers
+/// changed(): is a task registered?        looks at the counters, which takes the lane's lock
+/// ```
 ///
 /// Whichever takes the lane's lock last sees what the other did before it, so that no change is missed. While no task waits,
 /// ``changed()`` is one load.

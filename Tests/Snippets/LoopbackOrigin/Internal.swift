@@ -3,4 +3,6 @@
 
 let song: [UInt8] = []
 
+var origin: LoopbackOrigin { fatalError() }
+
 func fetch(_ url: String) async throws {}

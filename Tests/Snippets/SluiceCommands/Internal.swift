@@ -11,4 +11,7 @@ let size = Console.Size(columns: 80, rows: 24)
 var console: Console { fatalError() }
 var picture: TerminalRenderer.Picture { fatalError() }
 
+var interruption: Interruption { fatalError() }
+
+func work() async -> Int { 0 }
 func write(_ text: String) {}
