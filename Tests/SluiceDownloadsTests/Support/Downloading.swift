@@ -16,8 +16,7 @@ func bytes(_ count: Int, seed: Int = 0) -> [UInt8] {
 struct ListDownloader: Sendable {
     let transport: any Transport
     var limits = DownloadLimits(total: 4, perHost: nil)
-    /// With a lease that no load outlasts: only virtual time renews it.
-    var configuration = DownloadCoordinator.Configuration(durability: .none, lease: .seconds(3600))
+    var configuration = DownloadCoordinator.Configuration(durability: .none)
     var files = FileIO.shared
 
     func coordinator(store: (any QueueStore)? = nil, time: VirtualTime = VirtualTime()) -> DownloadCoordinator {
@@ -70,8 +69,7 @@ func downloading(
                 let downloader = ListDownloader(
                     transport: transport, limits: DownloadLimits(total: concurrency, perHost: nil),
                     configuration: .init(
-                        retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: .none,
-                        lease: .seconds(3600)),
+                        retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: .none),
                     files: files)
                 try await test(downloader, origin, folder)
             }
