@@ -262,17 +262,18 @@ import TestSupport
         calls.writeVector = { isFull.load(ordering: .relaxed) ? -Int(ENOSPC) : SystemCalls.system.writeVector($0, $1) }
         let files = FileIO(configuration: .init(), calls: calls)
         try await downloading(from: { _ in OriginResponse(body: bytes(size)) }, files: files) { list, origin, folder in
-            let store = MemoryQueueStore()
+            let time = VirtualTime()
+            let store = MemoryQueueStore(time: time.queueTime)
             let all = try requests(6, origin, folder)
             let error = await #expect(throws: DownloadError.self) {
-                _ = try await list.coordinator(store: store).download(all)
+                _ = try await list.coordinator(store: store, time: time).download(all)
             }
             guard case .file(let failure) = error?.reason else { return #expect(Bool(false)) }
             #expect(failure.code == .noSpace)
             #expect(try await store.snapshot(listing: 0).counts == [.waiting: 6])
             #expect(try names(in: folder) == [])
             isFull.store(false, ordering: .relaxed)
-            let summary = try await list.coordinator(store: store).download(all)
+            let summary = try await list.coordinator(store: store, time: time).download(all)
             #expect(summary.done == 6 && summary.isComplete)
         }
         await files.shutdown()

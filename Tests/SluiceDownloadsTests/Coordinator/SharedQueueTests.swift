@@ -32,11 +32,12 @@ import TestSupport
         try await downloading { request in
             request.target == "/1" && request.attempt == 1 ? OriginResponse(status: 404) : OriginResponse(body: [1])
         } _: { list, origin, folder in
-            let store = MemoryQueueStore()
+            let time = VirtualTime()
+            let store = MemoryQueueStore(time: time.queueTime)
             let all = try requests(3, origin, folder)
-            let first = try await list.coordinator(store: store).download(all)
+            let first = try await list.coordinator(store: store, time: time).download(all)
             #expect(first.done == 2 && Set(first.failures.keys) == [1])
-            let second = try await list.coordinator(store: store).download(all)
+            let second = try await list.coordinator(store: store, time: time).download(all)
             #expect(second.done == 1 && second.skipped == 2 && second.isComplete)
             #expect(try await store.snapshot(listing: 0).counts == [:], "a list that is done is forgotten")
         }
@@ -74,12 +75,13 @@ import TestSupport
 
     @Test func `an unfinished download of the queue keeps its file from another URL, and is named`() async throws {
         try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
-            let store = MemoryQueueStore()
+            let time = VirtualTime()
+            let store = MemoryQueueStore(time: time.queueTime)
             let both = try ["/old", "/new"].map {
                 DownloadRequest(try URL(fetchable: origin.url($0)), to: folder, name: "song")
             }
             _ = try await store.enqueue([both[0]], options: EnqueueOptions(batch: "before"))
-            let summary = try await list.coordinator(store: store).download([both[1]])
+            let summary = try await list.coordinator(store: store, time: time).download([both[1]])
             let error = try #require(summary.failures[0])
             guard case .queued(both[0].url) = error.reason else { return #expect(Bool(false)) }
             #expect("\(error)".contains("/old") && "\(error)".contains("another queue"))
