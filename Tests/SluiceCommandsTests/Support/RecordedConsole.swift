@@ -20,8 +20,8 @@ final class RecordedConsole: Sendable {
     var error: String { texts.state[.error, default: ""] }
     var errorLines: [String] { error.split(separator: "\n").map(String.init) }
 
-    /// Waits until the output contains a text.
-    func output(containing text: String) async throws {
-        try await texts.waitUnlessCancelled(where: { $0[.output, default: ""].contains(text) })
+    /// Waits until the output is as `isReached` asks.
+    func output(where isReached: @escaping @Sendable (String) -> Bool) async throws {
+        try await texts.waitUnlessCancelled(where: { isReached($0[.output, default: ""]) })
     }
 }
