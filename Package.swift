@@ -10,9 +10,6 @@ let only = Context.environment["SLUICE_ONLY"]
 /// `SLUICE_WARNINGS_AS_ERRORS=1` holds our own targets, and not the dependencies, to no warnings.
 let warningsAreErrors = Context.environment["SLUICE_WARNINGS_AS_ERRORS"] == "1"
 
-/// `SLUICE_DOCS=1` adds the plugin that builds the documentation; those who use the package do not need it.
-let withDocumentation = Context.environment["SLUICE_DOCS"] == "1"
-
 // MARK: Settings of every Swift target
 
 var settings: [SwiftSetting] = [
@@ -100,7 +97,8 @@ let targets: [Target] = [
         swiftSettings: settings),
     // A process that dies in the middle of a write, or has few descriptors, and one that denies system calls to another.
     .executableTarget(
-        name: "FileWorker", dependencies: ["SluiceFiles"], path: "Tests/FileWorker", swiftSettings: settings),
+        name: "FileWorker", dependencies: ["SluiceFiles", "CSluiceFiles"], path: "Tests/FileWorker",
+        swiftSettings: settings),
     .executableTarget(name: "CallDenial", path: "Tests/CallDenial"),
     // Renders many documents in one process: see Scripts/checks/commonmark.py and Scripts/checks/markdown-fuzz.py.
     .executableTarget(
@@ -150,7 +148,7 @@ let libraries = [
     "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "NativeMark",
 ]
 
-var dependencies: [Package.Dependency] = [
+let dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -162,16 +160,12 @@ var dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
 ]
 
-if withDocumentation {
-    dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
-}
-
 // MARK: The package
 
 /// The targets that `SLUICE_ONLY` leaves, and the packages that those name.
 let kept = only.map { closure(of: $0, in: targets) } ?? targets
 let keptNames = Set(kept.map(\.name))
-let keptPackages = Set(kept.flatMap(\.dependencies).compactMap(packageName)).union(["swift-docc-plugin"])
+let keptPackages = Set(kept.flatMap(\.dependencies).compactMap(packageName))
 
 let package = Package(
     name: "sluice",

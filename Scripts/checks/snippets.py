@@ -28,7 +28,8 @@ Refusals. Each file in Tests/Refusals/<Module> is compiled twice:
 2. Its twin must compile: the same without the lines that end in `// refused`, and with the code behind `// instead:`. A
    snippet with a typing error or a missing import is thus not taken for a promise that is kept.
 """
-import argparse, collections, concurrent.futures, glob, os, pathlib, re, subprocess, sys, tempfile
+import argparse, collections, concurrent.futures, os, pathlib, re, subprocess, sys, tempfile
+from builds import modules_of_build
 from documented import ROOT, Documented, Sample, function, located
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -44,14 +45,9 @@ ONLY = os.environ.get("SLUICE_ONLY")
 LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources").rglob("*.swift")
                     if re.search(r"^ *(@\S+ )*public (?!import)", path.read_text(), re.MULTILINE)})
 
-MAPS = [*glob.glob(f"{PRODUCTS}/*.build/module.modulemap"),
-        # C modules of packages that bring their own map, and system libraries. Swift modules of these packages name them.
-        *glob.glob(f"{SCRATCH}/checkouts/*/Sources/*/include/module.modulemap"),
-        *glob.glob(f"{SCRATCH}/checkouts/*/Sources/*/module.modulemap")]
 # As far as SIL: ownership ("used after consume") is checked after the types are. In one process for all files.
 COMPILER = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-parse-as-library", "-diagnostic-style=llvm",
-            "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", "-I", str(PRODUCTS / "Modules"),
-            *(word for path in MAPS for word in ("-Xcc", f"-fmodule-map-file={path}"))]
+            "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", *modules_of_build(SCRATCH)]
 # What a sample may do: give a name to what nothing uses, be like another file in its name.
 HARMLESS = re.compile(r".* warning: .*(never used|never read|never mutated|is unused|#fileID)")
 

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Builds the documentation of all libraries from the modules of a debug build (`swift build --build-tests`). Any warning is an error:
+a symbol that a link names and that does not exist, a parameter that is not there, an article that no page leads to.
+
+    Scripts/checks/documentation.py [MODULE ...]
+
+`SLUICE_SCRATCH` names the directory that was built into, `.build` by default. The archives are in its `documentation` directory:
+`docc preview` shows one. They are what swift-docc-plugin makes, which compiles all packages once more for that.
+"""
+import concurrent.futures, pathlib, platform, shutil, subprocess, sys, tempfile
+from builds import ROOT, SCRATCH, modules_of_build
+
+OUTPUT = SCRATCH / "documentation"
+TARGET = f"{platform.machine()}-unknown-linux-gnu"
+
+
+def run(*words: object) -> None:
+    result = subprocess.run([*map(str, words)], capture_output=True, text=True, cwd=ROOT)
+    if result.returncode:
+        raise RuntimeError(result.stdout + result.stderr)
+
+
+def build(catalogue: pathlib.Path) -> str:
+    """What is wrong with the documentation of a module, empty if nothing is."""
+    module = catalogue.stem
+    archive = OUTPUT / f"{module}.doccarchive"
+    shutil.rmtree(archive, ignore_errors=True)
+    try:
+        with tempfile.TemporaryDirectory() as graphs:
+            run("swift-symbolgraph-extract", "-module-name", module, "-target", TARGET, "-minimum-access-level", "public",
+                "-emit-extension-block-symbols", "-output-dir", graphs, *modules_of_build())
+            if not list(pathlib.Path(graphs).glob("*.symbols.json")):
+                raise RuntimeError("no symbol was found")
+            run("docc", "convert", catalogue, "--additional-symbol-graph-dir", graphs, "--output-path", archive,
+                "--fallback-display-name", module, "--fallback-bundle-identifier", module, "--emit-lmdb-index",
+                "--warnings-as-errors")
+    except RuntimeError as error:
+        return f"{module}: {error}"
+    return ""
+
+
+def main() -> int:
+    catalogues = sorted((ROOT / "Sources").glob("*/*.docc"))
+    known = [catalogue.stem for catalogue in catalogues]
+    if unknown := [name for name in sys.argv[1:] if name not in known]:
+        sys.exit(f"There is no documentation of {', '.join(unknown)}. The modules are {', '.join(known)}.")
+    wanted = [catalogue for catalogue in catalogues if catalogue.stem in (sys.argv[1:] or known)]
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        problems = [problem for problem in pool.map(build, wanted) if problem]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if not problems:
+        print(f"{len(wanted)} archives in {OUTPUT.relative_to(ROOT)}")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
