@@ -11,8 +11,20 @@
 
 // MARK: Descriptors
 
-int csluice_open(const char *path, int flags, mode_t mode) { RESULT(open(path, flags, mode)); }
-int csluice_openat(int folder, const char *name, int flags, mode_t mode) { RESULT(openat(folder, name, flags, mode)); }
+int csluice_above_standard_streams(int descriptor) {
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+    int other = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (other < 0) return descriptor;
+    close(descriptor);
+    return other;
+}
+
+int csluice_open(const char *path, int flags, mode_t mode) {
+    RESULT(csluice_above_standard_streams(open(path, flags, mode)));
+}
+int csluice_openat(int folder, const char *name, int flags, mode_t mode) {
+    RESULT(csluice_above_standard_streams(openat(folder, name, flags, mode)));
+}
 int csluice_close(int descriptor) { RESULT(close(descriptor)); }
 ssize_t csluice_read(int descriptor, void *into, size_t count) { RESULT(read(descriptor, into, count)); }
 ssize_t csluice_write(int descriptor, const void *from, size_t count) { RESULT(write(descriptor, from, count)); }
@@ -73,7 +85,7 @@ int csluice_mkdir(const char *path, mode_t mode) { RESULT(mkdir(path, mode)); }
 int csluice_unlinkat(int folder, const char *name, int flags) { RESULT(unlinkat(folder, name, flags)); }
 
 int csluice_list(int folder, int limit, void (*each)(void *context, const char *name, int kind), void *context) {
-    int copy = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+    int copy = fcntl(folder, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (copy < 0) return -errno;
     DIR *stream = fdopendir(copy);
     if (!stream) {

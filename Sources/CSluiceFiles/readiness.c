@@ -16,7 +16,7 @@
 // MARK: Waiting for many
 
 #ifdef __linux__
-int csluice_epoll_create(void) { RESULT(epoll_create1(EPOLL_CLOEXEC)); }
+int csluice_epoll_create(void) { RESULT(csluice_above_standard_streams(epoll_create1(EPOLL_CLOEXEC))); }
 
 int csluice_epoll_set(int queue, int descriptor, uint32_t readiness, uint64_t token, int again) {
     struct epoll_event event = {.events = readiness & csluice_repeatedly ? 0 : EPOLLONESHOT, .data.u64 = token};
@@ -93,7 +93,7 @@ int csluice_poll_many(struct csluice_event *entries, int count, int milliseconds
 
 int csluice_wakeup_open(int ends[2]) {
 #ifdef __linux__
-    int result = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int result = csluice_above_standard_streams(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (result < 0) return -errno;
     ends[0] = ends[1] = result;
     return 0;
@@ -232,7 +232,7 @@ int csluice_reopen(int descriptor, int flags) {
     }
     char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-    RESULT(open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    RESULT(csluice_above_standard_streams(open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)));
 #else
     // /dev/fd opens no file anew there: the flags stay shared.
     (void)descriptor, (void)flags;

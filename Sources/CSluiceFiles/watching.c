@@ -18,7 +18,7 @@ _Static_assert(csluice_changed_not_following == IN_DONT_FOLLOW, "inotify(7)");
 _Static_assert(csluice_changed_not_unlinked == IN_EXCL_UNLINK, "inotify(7)");
 _Static_assert(sizeof(struct inotify_event) == 16, "inotify(7)");
 
-int csluice_watch_make(void) { RESULT(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)); }
+int csluice_watch_make(void) { RESULT(csluice_above_standard_streams(inotify_init1(IN_NONBLOCK | IN_CLOEXEC))); }
 int csluice_watch_add(int queue, const char *path, uint32_t mask) { RESULT(inotify_add_watch(queue, path, mask)); }
 
 #else

@@ -1,5 +1,8 @@
+import CSluiceFiles
+import Dispatch
 import Foundation
 import SluiceFiles
+import Synchronization
 
 /// A process for what cannot be tried in the process of the tests: limits that hold for a whole process, and its death.
 ///
@@ -7,44 +10,68 @@ import SluiceFiles
 ///     FileWorker replace PATH full - 3     replaces PATH by 5,000 bytes `n`, and dies of SIGKILL before the fourth call
 ///     FileWorker tour FOLDER               a bit of everything, to be looked at with strace
 ///     FileWorker lanes FOLDER              reads blocks of a file and a pipe, and prints which lanes counted them
+///     FileWorker fault swift|c             uses memory that it has freed, for Scripts/checks/sanitizers.sh
+///     FileWorker threads                   reads and waits with no thread, one and two beside its own, as a user without rights
+///     FileWorker closed FOLDER             reads and writes a file while a standard stream may be closed
 ///
 /// Exits with 0 if all went well, with 1 after an error, which it writes to standard error.
 @main
 struct FileWorker {
-    static func main() async {
+    static func main() {
         let arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "threads" {
+            // On this thread alone: Dispatch waits until the system has a thread for the cooperative pool.
+            let thread = OneThread()
+            Task(executorPreference: thread) { await run(arguments) }
+            thread.run()
+        }
+        Task { await run(arguments) }
+        dispatchMain()
+    }
+
+    static func run(_ arguments: ArraySlice<String>) async -> Never {
         do {
             switch arguments.first {
             case "limited": try await readAll(arguments.dropFirst().map { $0 })
             case "replace": try await replace(arguments.dropFirst().map { $0 })
             case "tour": try await tour(URL(filePath: arguments.last!, directoryHint: .isDirectory))
             case "lanes": try await lanes(URL(filePath: arguments.last!, directoryHint: .isDirectory))
+            case "fault": try useAfterFree(inC: arguments.last == "c")
+            case "threads": try await fewThreads()
+            case "closed": try await closedStreams(URL(filePath: arguments.last!, directoryHint: .isDirectory))
             default: throw Usage()
             }
         } catch {
             FileHandle.standardError.write(Data("\(error)\n".utf8))
             exit(1)
         }
+        exit(0)
     }
 
     struct Usage: Error {}
     struct WrongBytes: Error { var url: URL }
+    struct Unexpected: Error { var what: String }
 
     // MARK: Few descriptors
 
-    /// Leaves `few` descriptors, of which some are in use already.
-    static func limit(_ few: Int) throws {
-        var limits = rlimit(rlim_cur: rlim_t(few), rlim_max: rlim_t(few))
-        #if canImport(Glibc)
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-        let resource = RLIMIT_NOFILE
-        #endif
+    #if canImport(Glibc)
+    static let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    // RLIMIT_NPROC, a macro that is not imported. See getrlimit(2).
+    static let threads = __rlimit_resource_t(__RLIMIT_NPROC.rawValue)
+    #else
+    static let descriptors = RLIMIT_NOFILE
+    static let threads = RLIMIT_NPROC
+    #endif
+
+    /// Leaves `few` of a resource, of which some are in use already.
+    static func limit(_ resource: Resource, _ few: Int, most: Int) throws {
+        var limits = rlimit(rlim_cur: rlim_t(few), rlim_max: rlim_t(most))
         guard setrlimit(resource, &limits) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EPERM) }
     }
 
     static func readAll(_ arguments: [String]) async throws {
-        try limit(Int(arguments[0])!)
+        let few = Int(arguments[0])!
+        try limit(descriptors, few, most: few)
         let folder = URL(filePath: arguments[1], directoryHint: .isDirectory)
         let io = FileIO(configuration: .init(threads: 16))
         let wanted = Data(repeating: 0x6F, count: 5000)
@@ -57,6 +84,80 @@ struct FileWorker {
             }
             try await group.waitForAll()
         }
+        await io.shutdown()
+    }
+
+    // MARK: Few threads
+
+    /// Reads and waits with as many threads as the limit of the system leaves: none, then one, then two.
+    static func fewThreads() async throws {
+        // Any user may read it.
+        let file = URL(filePath: "/etc/passwd")
+        let wanted = try Data(contentsOf: file)
+        var ends: [CInt] = [-1, -1]
+        guard pipe(&ends) == 0, write(ends[1], "bytes", 5) == 5 else { throw POSIXError(.EMFILE) }
+        // The limit counts all threads of a user, and root has none: so it takes a user that has no other process.
+        guard setgid(65_534) == 0, setuid(60_000 + uid_t(getpid() % 4000)) == 0 else { throw POSIXError(.EPERM) }
+
+        let io = FileIO(configuration: .init(threads: 4, lanes: [.pool]))
+        try limit(threads, 1, most: 3)
+        try await expectNoThread { _ = try await Data(asyncContentsOf: file, using: io) }
+        try await expectNoThread { try await io.waitUntilReady(ends[0], .reading, "pipe") }
+        guard io.metrics.threads == 0, io.metrics.openFiles == 0 else { throw Unexpected(what: "\(io.metrics)") }
+
+        try limit(threads, 2, most: 3)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    guard try await Data(asyncContentsOf: file, using: io) == wanted else {
+                        throw WrongBytes(url: file)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await expectNoThread { try await io.waitUntilReady(ends[0], .reading, "pipe") }
+        guard io.metrics.threads == 1, io.metrics.openFiles == 0 else { throw Unexpected(what: "\(io.metrics)") }
+
+        try limit(threads, 3, most: 3)
+        try await io.waitUntilReady(ends[0], .reading, "pipe")
+        guard io.metrics.threads == 2 else { throw Unexpected(what: "\(io.metrics)") }
+        await io.shutdown()
+    }
+
+    private static func expectNoThread(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as FileError where error.code == .exhausted && error.remedy?.contains("ulimit -u") == true {
+            return
+        }
+        throw Unexpected(what: "there was a thread")
+    }
+
+    // MARK: Standard streams
+
+    /// Writes a file and reads it, and prints in between. Exits with 0 only if the file has what was written, and no file of the
+    /// engine has the number of a standard stream.
+    static func closedStreams(_ folder: URL) async throws {
+        let lowest = Atomic(CInt.max)
+        let calls = SystemCalls.system.intercepted(by: { _ in nil }) { call, result in
+            if [.open, .openAt, .readinessReopen].contains(call), result >= 0 {
+                lowest.min(CInt(result), ordering: .relaxed)
+            }
+        }
+        let io = FileIO(configuration: .init(threads: 2, lanes: [.pool]), calls: calls)
+        let file = folder.appending(path: "file")
+        let wanted = Data(repeating: 6, count: 5000)
+        let stream = try await file.openForWriting(using: io)
+        try await stream.write(wanted)
+        // As any library may. The descriptors may be closed, and no file of ours has their numbers.
+        for standard in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] { _ = write(standard, "message\n", 8) }
+        try await stream.write(wanted)
+        try await stream.close()
+        guard try await Data(asyncContentsOf: file, using: io) == wanted + wanted else { throw WrongBytes(url: file) }
+        try await io.copyTree(folder, to: folder.appendingPathExtension("copy"))
+        for try await item in io.walk(folder) where item.relativePath != "file" { throw WrongBytes(url: folder) }
+        guard lowest.load(ordering: .relaxed) > STDERR_FILENO else { throw Unexpected(what: "a file was opened there") }
         await io.shutdown()
     }
 
@@ -107,6 +208,21 @@ struct FileWorker {
         await io.shutdown()
     }
 
+    // MARK: Memory
+
+    /// Uses freed memory, to prove that AddressSanitizer would say so: in Swift, or in a function of CSluiceFiles.
+    @inline(never)
+    static func useAfterFree(inC: Bool) throws {
+        let memory = UnsafeMutablePointer<csluice_status>.allocate(capacity: 1)
+        memory.initialize(to: csluice_status())
+        memory.deallocate()
+        if inC {
+            _ = csluice_stat("/", memory)
+        } else {
+            memory.pointee.size = 1
+        }
+    }
+
     // MARK: Lanes
 
     /// Eight blocks of a file that is in memory, and one read of a pipe that is empty at first. With the lanes that
@@ -139,3 +255,32 @@ struct FileWorker {
         print(what, now.inline - before.inline, now.pool - before.pool, now.readiness - before.readiness)
     }
 }
+
+/// Runs the tasks that prefer it on the thread that calls `run()`, and starts no other.
+final class OneThread: TaskExecutor, @unchecked Sendable {
+    // `condition` protects `jobs`.
+    private let condition = NSCondition()
+    private var jobs: [UnownedJob] = []
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        condition.withLock { jobs.append(job) }
+        condition.signal()
+    }
+
+    func run() -> Never {
+        while true {
+            let job = condition.withLock {
+                while jobs.isEmpty { condition.wait() }
+                return jobs.removeFirst()
+            }
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+}
+
+#if canImport(Glibc)
+typealias Resource = __rlimit_resource_t
+#else
+typealias Resource = CInt
+#endif

@@ -3,7 +3,6 @@ import SluiceFiles
 import Testing
 
 /// A process that replaces a file and dies, as `kill -9` does it, before each of its system calls and after the last.
-@Suite(.enabled(if: Child.program("FileWorker") != nil, "skipped: FileWorker is not beside the tests"))
 struct `Killed while replacing` {
     static let levels = ["none", "data", "full", "fullAndDirectory"]
 

@@ -140,8 +140,8 @@ private func contentsOfLine(_ name: String) throws -> Int {
         }
         while buffer.count < 5 << 20 { buffer.append(atMost: (5 << 20) - buffer.count) { $0.count } }
         isFull.withLock { $0 = true }
-        let hasRoom = buffer.makeRoom(atMost: 1)
-        #expect(!hasRoom)
+        let filled = buffer.append(atMost: 1) { _ in 1 }
+        #expect(filled == nil)
         let data = buffer.data()
         #expect(data.count == 5 << 20)
     }
@@ -153,7 +153,9 @@ private func contentsOfLine(_ name: String) throws -> Int {
             // As long as anybody wants to read, and nothing is touched.
             calls.read = { _, buffer in buffer.count }
             calls.randomAccess.readAt = { _, buffer, _ in buffer.count }
+            calls.readiness.read = { _, buffer, _ in buffer.count }
             let io = FileIO(configuration: .init(threads: 1), calls: calls)
+            let pipe = TestPipe()
             let file = try await URL(filePath: "/dev/zero").openForRandomAccess(using: io)
             let size = try contentsOfLine("VmSize:") << 10
             var limit = rlimit(rlim_cur: rlim_t(size + (300 << 20)), rlim_max: rlim_t.max)
@@ -164,6 +166,10 @@ private func contentsOfLine(_ name: String) throws -> Int {
                 }
                 #expect(error?.systemError == ENOMEM && error?.path == "/dev/zero" && error?.operation == "read")
                 await expectFileError(.exhausted) { try await file.read(at: 0, upToCount: .max) }
+                let ofPipe = await expectFileError(.exhausted) {
+                    try await io.readToEnd(descriptor: pipe.reading, name: "pipe", limit: .max)
+                }
+                #expect(ofPipe?.systemError == ENOMEM && ofPipe?.path == "pipe" && ofPipe?.operation == "read")
             }
             #expect(try await file.read(at: 0, upToCount: 20 << 20).count == 20 << 20)
         }

@@ -363,22 +363,21 @@ private func expectStatus(
     #expect(found == status, "\(script)", sourceLocation: sourceLocation)
 }
 
-/// Runs a script in a directory and gives what it exits with. No thread waits for it: flock(1) may wait for this process.
+/// Runs a script in a directory and gives what it exits with. A thread of its own waits for it: flock(1) may wait for this process.
 private func shell(_ script: String, in folder: URL, _ input: Pipe? = nil, _ output: Pipe? = nil) async throws -> Int32
 {
-    try await withCheckedThrowingContinuation { continuation in
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", script]
-        process.currentDirectoryURL = folder
-        if let input { process.standardInput = input }
-        if let output { process.standardOutput = output }
-        process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-        do {
+    try await offPool {
+        Result {
+            let process = Process()
+            process.executableURL = URL(filePath: "/bin/sh")
+            process.arguments = ["-c", script]
+            process.currentDirectoryURL = folder
+            if let input { process.standardInput = input }
+            if let output { process.standardOutput = output }
             try process.run()
-        } catch {
-            continuation.resume(throwing: error)
+            process.waitUntilExit()
+            return process.terminationStatus
         }
-    }
+    }.get()
 }
 #endif

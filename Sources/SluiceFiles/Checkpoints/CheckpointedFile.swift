@@ -207,6 +207,7 @@ extension Kernel {
             let read = try bytes.append(atMost: wanted) { (free) throws(FileError) in
                 try self.read(descriptor, into: free, path)
             }
+            guard let read else { throw Self.outOfMemory(path) }
             if read == 0 { return bytes.data() }
         }
         return nil

@@ -26,7 +26,12 @@ extension Kernel {
         }
     }
 
-    /// Reads up to `count` bytes, fewer only at the end. Where somebody wants to hear of it, in pieces.
+    /// There is no memory for what is read.
+    static func outOfMemory(_ path: String) -> FileError {
+        FileError(operation: "read", path: path, systemError: ENOMEM)
+    }
+
+    /// Reads up to `count` bytes, fewer only at the end. Where progress is reported, in pieces.
     func read(
         _ descriptor: CInt, upToCount count: Int, expected: Int, _ path: String,
         _ cancellation: borrowing Cancellation, _ progress: ProgressCounter? = nil
@@ -36,12 +41,10 @@ extension Kernel {
         while buffer.count < count {
             try cancellation.check()
             let wanted = count - buffer.count
-            guard buffer.makeRoom(atMost: wanted) else {
-                throw FileError(operation: "read", path: path, systemError: ENOMEM)
-            }
             let read = try buffer.append(atMost: min(wanted, piece)) { (free) throws(FileError) in
                 try self.read(descriptor, into: free, path)
             }
+            guard let read else { throw Self.outOfMemory(path) }
             if read == 0 { break }
             progress?.add(bytes: read)
         }

@@ -48,13 +48,14 @@ package struct ReadBuffer: ~Copyable {
     }
 
     /// Lets `fill` write at the end and say how many bytes it wrote.
+    ///
+    /// - Returns: That number, or nil if the system has no memory for any more: then `fill` wasn't called, and the bytes that are
+    ///   there stay.
     @discardableResult
     package mutating func append<Failure: Error>(
         atMost most: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
-    ) throws(Failure) -> Int {
-        guard makeRoom(atMost: most), let memory else {
-            preconditionFailure("No memory for \(count) bytes that were read.")
-        }
+    ) throws(Failure) -> Int? {
+        guard makeRoom(atMost: most), let memory else { return nil }
         let room = min(most, capacity - count, Self.mostAtOnce)
         let filled = try fill(UnsafeMutableRawBufferPointer(start: memory + count, count: room))
         count += filled
@@ -80,8 +81,11 @@ package struct ReadBuffer: ~Copyable {
 
     // MARK: Memory
 
+    /// How many bytes the next ``append(atMost:_:)`` has room for without more memory.
+    var room: Int { memory == nil ? 0 : capacity - count }
+
     /// Makes room for at least one byte more, if it is to have any. False if the system has no memory for it.
-    package mutating func makeRoom(atMost most: Int) -> Bool {
+    private mutating func makeRoom(atMost most: Int) -> Bool {
         guard let memory else { return allocate(capacity) }
         guard count == capacity else { return true }
         if isMapped { return move(memory, to: capacity + min(capacity, most)) }

@@ -59,9 +59,10 @@ extension FileIO {
         return try await run { [kernel] _ in
             var buffer = ReadBuffer(expected: min(count, 64 << 10))
             if count > 0 {
-                try buffer.append(atMost: min(count, 64 << 10)) { free throws(FileError) in
+                let read = try buffer.append(atMost: min(count, 64 << 10)) { free throws(FileError) in
                     try kernel.read(descriptor, into: free, name)
                 }
+                if read == nil { throw Kernel.outOfMemory(name) }
             }
             return buffer.data()
         }

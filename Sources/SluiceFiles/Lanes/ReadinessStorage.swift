@@ -123,11 +123,7 @@ final class ReadinessStorage: Sendable {
     private func startThread() {
         let result = kernel.calls.startThread(stackSize) { self.work() }
         if result == 0 { return }
-        end(
-            telling: .failed(
-                FileError(
-                    code: .exhausted, operation: "start a thread for", path: "descriptors to wait for",
-                    systemError: -result, remedy: "The system gives no more threads: raise its limit (ulimit -u).")))
+        end(telling: .failed(DetachedThread.missing(for: "descriptors to wait for", -result)))
     }
 
     private func work() {

@@ -49,7 +49,7 @@ extension ReadinessTransfer {
         while true {
             var result = -Int(EAGAIN)
             var isLeftToPool = false
-            buffer.append(atMost: most) { free in
+            let filled = buffer.append(atMost: most) { free in
                 guard let found = attempt({ calls.read($0, free, $1) }) else {
                     isLeftToPool = true
                     return 0
@@ -57,7 +57,8 @@ extension ReadinessTransfer {
                 result = found
                 return max(0, found)
             }
-            if isLeftToPool { result = try await appendOnceReady(atMost: most, to: &buffer) }
+            guard filled != nil else { throw Kernel.outOfMemory(path) }
+            if isLeftToPool { result = try await appendOnceReady(atMost: min(most, buffer.room), to: &buffer) }
             if result > 0 {
                 count(result)
                 return result
@@ -67,12 +68,13 @@ extension ReadinessTransfer {
         }
     }
 
-    /// Waits until something is there, and has a thread of the pool take it.
+    /// Waits until something is there, and has a thread of the pool take it: no more than the buffer has room for, since nothing
+    /// that was taken may be lost.
     private func appendOnceReady(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
         try await wait()
         let (data, result) = try await io.run { [kernel = io.kernel, descriptor] _ in
             var piece = ReadBuffer(expected: most)
-            var result = 0
+            var result = -Int(ENOMEM)
             piece.append(atMost: most) { free in
                 result = kernel.retrying { kernel.calls.readiness.read(descriptor, free, .plain) }
                 return max(0, result)
@@ -82,6 +84,7 @@ extension ReadinessTransfer {
         var rest = data[...]
         while !rest.isEmpty {
             let copied = buffer.append(atMost: rest.count) { free in rest.copyBytes(to: free, count: free.count) }
+            guard let copied else { throw Kernel.outOfMemory(path) }
             rest = rest.dropFirst(copied)
         }
         return result

@@ -112,10 +112,7 @@ final class WorkerPool: FileLane {
             case .job(let job) where job.mustRun:
                 Self.run(job, storage, changes)
             case .job(let job):
-                job.refuse(
-                    FileError(
-                        code: .exhausted, operation: "start a thread for", path: "file operation", systemError: error,
-                        remedy: "The system gives no more threads: raise its limit (ulimit -u)."))
+                job.refuse(DetachedThread.missing(for: "file operation", error))
             case .end(let waiting):
                 changes.changed()
                 for continuation in waiting { continuation.resume() }

@@ -17,4 +17,13 @@ enum DetachedThread {
         if result != 0 { context.release() }
         return result
     }
+
+    /// The system has no thread for `purpose`. pthread_create(3) gives EAGAIN for all of its reasons.
+    static func missing(for purpose: String, _ error: CInt) -> FileError {
+        FileError(
+            code: .exhausted, operation: "start a thread for", path: purpose, systemError: error,
+            remedy:
+                "The system gives no more threads: raise the limit of threads (ulimit -u) or of address space (ulimit -v)."
+        )
+    }
 }

@@ -59,12 +59,10 @@ extension Kernel {
         while buffer.count < count {
             try cancellation.check()
             let (wanted, place) = (count - buffer.count, offset + Int64(buffer.count))
-            guard buffer.makeRoom(atMost: wanted) else {
-                throw FileError(operation: "read", path: path, systemError: ENOMEM)
-            }
             let read = try buffer.append(atMost: wanted) { (free) throws(FileError) in
                 try self.read(descriptor, at: place, into: free, path)
             }
+            guard let read else { throw Self.outOfMemory(path) }
             if read == 0 { break }
         }
         return buffer
