@@ -141,7 +141,7 @@ import TestSupport
     @Test func `a stopped run gives its jobs back, and another goes on without asking twice for what is done`()
         async throws
     {
-        let stalls = Mutex(true)
+        let stalls = Guarded(true)
         try await downloading(
             from: { request in
                 stalls.withLock { $0 } && request.target != "/0" && request.target != "/1"
@@ -205,7 +205,7 @@ import TestSupport
                 return request.attempt == 1 ? OriginResponse(status: 503) : OriginResponse(body: [1])
             }
         ) { list, origin, folder in
-            let number = Mutex(0)
+            let number = Guarded(0)
             var list = list
             list.configuration.headerFields = { request in
                 number.withLock { number in
@@ -381,8 +381,9 @@ import TestSupport
 
 /// Answers one request with the beginning of a body, and is silent then, until the reader is cancelled.
 private final class SilentTransport: Transport, ResponseBodySource {
-    enum State { case asked, silent, stopped }
+    enum State { case asked, sent, silent, stopped }
 
+    /// Silent once the reader has the beginning and waits for more: cancelled before that, it would never ask.
     let state = Monitor(State.asked)
 
     func open(_ request: TransportRequest) async throws -> TransportResponse {
@@ -392,7 +393,7 @@ private final class SilentTransport: Transport, ResponseBodySource {
 
     func nextBatch() async throws -> [Data]? {
         let isFirst = state.withState { state in
-            defer { state = .silent }
+            defer { state = state == .asked ? .sent : .silent }
             return state == .asked
         }
         if isFirst { return [Data(bytes(300_000))] }
