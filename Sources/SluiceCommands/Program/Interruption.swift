@@ -11,7 +11,7 @@ import SluiceLock
 package final class Interruption: Sendable {
     /// What a part of a command does when a request or a signal comes while it runs.
     ///
-    /// The thread that waits for signals calls these closures, so they must be short and must not wait.
+    /// The thread that waits for signals calls these closures, so they must be short, and wait for nothing but the terminal.
     struct Responses: Sendable {
         /// The first request came: tells the user.
         var stopping: @Sendable () -> Void = {}

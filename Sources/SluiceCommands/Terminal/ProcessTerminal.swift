@@ -156,10 +156,11 @@ package enum ProcessTerminal {
         _exit(status.rawValue)
     }
 
-    /// Writes a short text now, if there is room for it: a terminal that the user has stopped must not hold up a signal (poll(2)).
+    /// Writes a short text now. Waits a second for a terminal that has no room for it, as a slow connection may: one that the user
+    /// has stopped must not hold up a signal for longer (poll(2)).
     package static func emit(_ text: String, to descriptor: Int32) {
         var waited = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        guard poll(&waited, 1, 0) == 1 else { return }
+        guard poll(&waited, 1, 1000) == 1 else { return }
         let bytes = Array(text.utf8)
         _ = write(descriptor, bytes, bytes.count)
     }

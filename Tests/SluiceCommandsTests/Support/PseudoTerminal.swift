@@ -1,13 +1,13 @@
 import Foundation
 import SluiceCommands
 import SluiceConcurrency
-import SluiceFiles
+import TestSupport
 
 /// A terminal without a screen (pty(7)), and what a program writes on it.
 final class PseudoTerminal: Sendable {
     private let master: CInt
     private let slave: CInt
-    private let text = Monitor("")
+    private let bytes = Monitor([UInt8]())
 
     /// - Parameter cell: The pixels of a character, as the terminal tells them.
     init(columns: Int, rows: Int, cell: (width: Int, height: Int)) throws {
@@ -36,11 +36,11 @@ final class PseudoTerminal: Sendable {
     }
 
     /// What was written so far.
-    var output: String { text.state }
+    var output: String { String(decoding: bytes.state, as: UTF8.self) }
 
     /// Waits until what was written contains a text.
     func output(containing wanted: String) async throws {
-        try await text.waitUnlessCancelled(where: { $0.contains(wanted) })
+        try await bytes.waitUnlessCancelled(where: { String(decoding: $0, as: UTF8.self).contains(wanted) })
     }
 
     /// Runs a program with its standard input and output here, and returns how it ended and what it wrote to standard error.
@@ -63,12 +63,18 @@ final class PseudoTerminal: Sendable {
         try process.run()
         close(slave)
         async let watch: Void = watching(process.processIdentifier)
-        // It ends with EIO when the last program has gone.
-        do {
-            for try await chunk in FileIO.shared.chunks(ofDescriptor: master, name: "terminal") {
-                text.withState { $0 += String(decoding: chunk, as: UTF8.self) }
+        // A terminal reads at any time, also when the tasks of other tests keep all threads of the pool busy. A program that finds it
+        // full drops what it can't write now.
+        await offPool { [self] in
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = read(master, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                // It ends with EIO when the last program has gone.
+                if count <= 0 { break }
+                bytes.withState { $0 += buffer[..<count] }
             }
-        } catch {}
+        }
         await ended.wait()
         await watch
         close(master)
