@@ -30,7 +30,6 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let nioFoundation = Target.Dependency.product(name: "NIOFoundationEssentialsCompat", package: "swift-nio")
 
 let targets: [Target] = [
@@ -45,9 +44,13 @@ let targets: [Target] = [
     .target(name: "NativeMark", swiftSettings: settings),
     .target(name: "CSluiceRequirements"),
     .target(
+        name: "CSluiceDigests",
+        linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux, .android, .openbsd]))]),
+    .target(
         name: "SluiceHTTP",
         dependencies: [
-            "SluiceLock", "CSluiceRequirements", httpTypes, nioCore, nioPosix, nioHTTP1, nioFoundation,
+            "SluiceLock", "CSluiceRequirements", "CSluiceDigests", httpTypes, nioCore, nioPosix, nioHTTP1,
+            nioFoundation,
             .product(name: "AsyncHTTPClient", package: "async-http-client"),
             .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ],
@@ -58,19 +61,20 @@ let targets: [Target] = [
     .target(
         name: "SluiceCache",
         dependencies: [
-            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb, crypto,
+            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb,
         ],
         swiftSettings: settings),
     .target(
         name: "SluiceDownloads",
         dependencies: [
             "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, httpTypes,
-            grdb, crypto,
+            grdb,
         ],
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
-        name: "LoopbackOrigin", dependencies: ["SluiceConcurrency", httpTypes, nioCore, nioPosix, nioHTTP1],
+        name: "LoopbackOrigin",
+        dependencies: ["SluiceLock", "SluiceConcurrency", httpTypes, nioCore, nioPosix, nioHTTP1],
         swiftSettings: settings),
     .target(
         name: "SluiceCommands",
@@ -79,7 +83,6 @@ let targets: [Target] = [
             "NativeMark", "LoopbackOrigin",
             httpTypes,
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
         swiftSettings: settings),
     .executableTarget(name: "sluice", dependencies: ["SluiceCommands"], swiftSettings: settings),
@@ -154,10 +157,8 @@ let dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
 ]
 
 // MARK: The package

@@ -11,16 +11,16 @@ MAY_IMPORT = {
     "SluiceConcurrency": {"SluiceLock"},
     "NativeMark": set(),
     "SluiceFiles": {"SluiceLock", "SluiceConcurrency", "CSluiceFiles"},
-    "SluiceHTTP": {"SluiceLock", "SluiceConcurrency", "SluiceFiles"},
+    "SluiceHTTP": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceDigests"},
     "SluiceDatabase": {"SluiceLock", "SluiceFiles"},
     "SluiceCache": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
     "SluiceDownloads": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
-    "LoopbackOrigin": {"SluiceConcurrency"},
+    "LoopbackOrigin": {"SluiceLock", "SluiceConcurrency"},
     "SluiceCommands": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
                        "NativeMark", "LoopbackOrigin"},
     "sluice": {"SluiceCommands"},
 }
-OURS = set(MAY_IMPORT) | {"CSluiceFiles"}
+OURS = set(MAY_IMPORT) | {"CSluiceFiles", "CSluiceDigests"}
 # Calls that block a thread on a file, a process or another thread; SluiceFiles is there so that nobody else makes them.
 BLOCKING = re.compile(
     r"\bFileManager\b|\bFileHandle\b|Data\(contentsOf:|String\(contentsOf|\.write\(to(File)?:|\bf?open\(|\bfopen\(|"
@@ -32,9 +32,8 @@ OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downl
 NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Handles/FileHandle+Async.swift",
                           *(str(path.relative_to(ROOT)) for path in (ROOT / "Sources/NativeMark/Apple").glob("*.swift"))}
 
-# Lock of SluiceLock instead: a build for ThreadSanitizer replaces it, and would report everything that a Mutex protects.
+# Lock of SluiceLock instead, or Guarded in tests: a build for ThreadSanitizer replaces it, and would report everything that a Mutex protects.
 MUTEX = re.compile(r"\bMutex\s*[<(]")
-MAY_USE_MUTEX = {"SluiceLock", "LoopbackOrigin"}
 
 IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|var|let|typealias) )?(\w+)", re.M)
 
@@ -76,11 +75,16 @@ for module, allowed in MAY_IMPORT.items():
                     problems.append(f"{place}: import FoundationEssentials, and Foundation only where that is missing")
                 if name.startswith("Foundation") and module == "SluiceConcurrency":
                     problems.append(f"{place}: SluiceConcurrency imports no Foundation")
-            if module not in MAY_USE_MUTEX and MUTEX.search(code_of(line)):
+            if module != "SluiceLock" and MUTEX.search(code_of(line)):
                 problems.append(f"{place}: use Lock of SluiceLock, which ThreadSanitizer understands: {line.strip()}")
             if module not in ("SluiceLock", "SluiceFiles", "SluiceConcurrency"):
                 code = OURS_SPELLED_ALIKE.sub("", code_of(line))
                 if BLOCKING.search(code):
                     problems.append(f"{place}: blocks a thread; use SluiceFiles: {line.strip()}")
+for directory in (*(ROOT / "Tests").glob("*Tests"), ROOT / "Tests/Stress", ROOT / "Tests/TestSupport"):
+    for path in sorted(directory.rglob("*.swift")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if MUTEX.search(code_of(line)):
+                problems.append(f"{path.relative_to(ROOT)}:{number}: use Guarded of TestSupport, which ThreadSanitizer understands")
 print("\n".join(problems) if problems else "every layer imports only what is below it, and none above SluiceFiles blocks")
 sys.exit(1 if problems else 0)

@@ -80,10 +80,6 @@ must_report() {
 }
 
 thread_SluiceConcurrency() {
-    if grep -rn 'Mutex[<(]' Tests/SluiceConcurrencyTests Tests/Stress Tests/TestSupport; then
-        echo "Tests take Guarded from TestSupport: the sanitizer reports what a Synchronization.Mutex protects."
-        exit 1
-    fi
     # One test after the other: what races does so within a test.
     check "${suite[@]}" --no-parallel --skip "$explorers"
     check "$products/ConcurrencyStress" --rounds 200 --stall 120

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import SluiceConcurrency
-import Synchronization
+import SluiceLock
 
 #if canImport(Darwin)
 import Darwin
@@ -148,7 +148,7 @@ package final class LoopbackOrigin: Sendable {
     private final class Counted: Sendable {
         private let origin: LoopbackOrigin
         private let groups: [String]
-        private let isOver = Mutex(false)
+        private let isOver = Lock(false)
 
         init(origin: LoopbackOrigin, groups: [String]) {
             self.origin = origin

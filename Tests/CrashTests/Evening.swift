@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import LoopbackOrigin
-import Synchronization
 import TestSupport
 
 @testable import SluiceDownloads
@@ -20,10 +19,10 @@ final class Evening: Sendable {
     let items: [Item]
     private let byName: [String: Item]
     /// Who is to be killed when so many more bytes are served.
-    private let bomb = Mutex<(pid: pid_t, bytes: Int)?>(nil)
-    private let ranges = Mutex(0)
+    private let bomb = Guarded<(pid: pid_t, bytes: Int)?>(nil)
+    private let ranges = Guarded(0)
     /// The server's count when a job was first seen to be done.
-    private let doneAt = Mutex<[String: Int]>([:])
+    private let doneAt = Guarded<[String: Int]>([:])
 
     var database: URL { folder.appending(path: "queue.db") }
     var files: URL { folder.appending(path: "files", directoryHint: .isDirectory) }

@@ -1,7 +1,6 @@
 import Foundation
 import LoopbackOrigin
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 

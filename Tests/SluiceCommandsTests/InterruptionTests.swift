@@ -3,7 +3,6 @@ import HTTPTypes
 import LoopbackOrigin
 import SluiceConcurrency
 import SluiceFiles
-import Synchronization
 import TestSupport
 import Testing
 
@@ -14,7 +13,7 @@ import Testing
     func `the same command goes on where it was stopped, within files, too`(hasDatabase: Bool) async throws {
         let content = (0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         let reached = Gate()
-        let stalls = Mutex(true)
+        let stalls = Guarded(true)
         let ranges = Recorder<String>()
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
             try await LoopbackOrigin.serve { request in

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import LoopbackOrigin
-import Synchronization
 import TestSupport
 import Testing
 
@@ -206,8 +205,8 @@ import Testing
         let url = URL(string: "http://a.example/")!
         let chunks = (0..<4).map { Data([UInt8($0)]) }
         final class Batches: ResponseBodySource {
-            let batches: Mutex<[[Data]]>
-            init(_ batches: [[Data]]) { self.batches = Mutex(batches) }
+            let batches: Guarded<[[Data]]>
+            init(_ batches: [[Data]]) { self.batches = Guarded(batches) }
             func nextBatch() async throws -> [Data]? { batches.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
         }
         let response = TransportResponse(

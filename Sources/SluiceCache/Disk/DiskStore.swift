@@ -1,4 +1,3 @@
-import Crypto
 import GRDB
 import SluiceConcurrency
 import SluiceDatabase
@@ -148,7 +147,7 @@ final class DiskStore: Sendable {
     // MARK: Places
 
     func file(_ id: Int64, _ key: ResourceKey) -> URL {
-        let name = SHA256.hash(data: Data(key.text.utf8)).hexadecimal
+        let name = SHA256Digest.of(Array(key.text.utf8)).hexadecimal
         return folder.appending(path: String(name.prefix(2)), directoryHint: .isDirectory)
             .appending(path: "\(name)-\(id)", directoryHint: .notDirectory)
     }

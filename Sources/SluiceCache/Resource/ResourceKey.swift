@@ -1,4 +1,4 @@
-import Crypto
+import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -26,4 +26,4 @@ extension URL {
 }
 
 /// SHA-256, off the caller's actor: a large body takes milliseconds.
-@concurrent func sha256(_ data: Data) async -> Data { Data(SHA256.hash(data: data)) }
+@concurrent func sha256(_ data: Data) async -> Data { Data(SHA256Digest.of(data)) }

@@ -1,4 +1,3 @@
-import Crypto
 import SluiceFiles
 import SluiceHTTP
 import SluiceLock
@@ -82,14 +81,14 @@ extension DownloadCoordinator {
 
     /// The same list is the same batch, in every process: it is forgotten as a whole.
     private static func batch(of requests: [DownloadRequest]) -> String {
-        var digest = SHA256()
+        var digest = SHA256Digest()
         for request in requests {
-            digest.update(data: Data(request.url.absoluteString.utf8))
-            digest.update(data: [0])
-            digest.update(data: request.targetBytes)
-            digest.update(data: [0])
+            digest.update(Array(request.url.absoluteString.utf8))
+            digest.update([0])
+            digest.update(request.targetBytes)
+            digest.update([0])
         }
-        return "list " + digest.finalize().prefix(16).hexadecimal
+        return "list " + digest.finish().prefix(16).hexadecimal
     }
 
     /// How jobs ended that another process has worked on: nothing was heard of them here.

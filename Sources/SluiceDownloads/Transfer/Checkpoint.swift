@@ -1,5 +1,3 @@
-import Crypto
-
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -84,7 +82,7 @@ extension Checkpoint {
         parts?.password = nil
         parts?.fragment = nil
         let text = parts?.string ?? url.absoluteString
-        return SHA256.hash(data: Data(text.utf8)).hexadecimal
+        return SHA256Digest.of(Array(text.utf8)).hexadecimal
     }
 }
 

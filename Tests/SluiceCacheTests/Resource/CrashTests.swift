@@ -5,7 +5,6 @@ import SluiceConcurrency
 import SluiceDatabase
 import SluiceFiles
 import SluiceHTTP
-import Synchronization
 import TestSupport
 import Testing
 
@@ -16,7 +15,7 @@ import Testing
     private final class Snapshots: Sendable {
         let folder: URL
         let copies: URL
-        private let count = Mutex(0)
+        private let count = Guarded(0)
         let failures = Recorder<any Error>()
 
         init(of folder: URL, in copies: URL) {
@@ -133,10 +132,10 @@ import Testing
         while true {
             step += 1
             let cancelled = step
-            let wasReached = Mutex(false)
+            let wasReached = Guarded(false)
             try await withFolder { folder in
-                let victim = Mutex<Task<Data, any Error>?>(nil)
-                let steps = Mutex(0)
+                let victim = Guarded<Task<Data, any Error>?>(nil)
+                let steps = Guarded(0)
                 let take: @Sendable () -> Void = {
                     let isIt = steps.withLock { steps in
                         steps += 1
@@ -147,7 +146,7 @@ import Testing
                     victim.withLock { $0 }?.cancel()
                 }
                 let real = SystemCalls.system
-                let isWatched = Mutex(false)
+                let isWatched = Guarded(false)
                 var calls = real
                 calls.open = { path, flags, mode in
                     if isWatched.withLock({ $0 }) { take() }

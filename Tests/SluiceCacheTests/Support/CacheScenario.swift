@@ -5,7 +5,6 @@ import LoopbackOrigin
 import SluiceDatabase
 import SluiceFiles
 import SluiceHTTP
-import Synchronization
 import TestSupport
 import Testing
 
@@ -35,7 +34,7 @@ final class InstantClock: Clock {
 
 /// A wall clock that stands still until the test moves it.
 final class WallClock: Sendable {
-    private let seconds = Mutex<Int64>(784_111_777)
+    private let seconds = Guarded<Int64>(784_111_777)
 
     var now: @Sendable () -> HTTPDate {
         { HTTPDate(secondsSince1970: self.seconds.withLock { $0 }) }

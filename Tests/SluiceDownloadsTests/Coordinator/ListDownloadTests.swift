@@ -4,7 +4,6 @@ import LoopbackOrigin
 import SluiceConcurrency
 import SluiceFiles
 import SluiceHTTP
-import Synchronization
 import Testing
 import TestSupport
 
@@ -140,7 +139,7 @@ import TestSupport
 
     @Test(arguments: [100, 600_000])
     func `a file that appears while its download runs is not replaced unless asked`(size: Int) async throws {
-        let folderBox = Mutex<URL?>(nil)
+        let folderBox = Guarded<URL?>(nil)
         try await downloading { _ in
             // Somebody else makes the file between the check and the end.
             if let folder = folderBox.withLock({ $0 }) {
@@ -250,7 +249,7 @@ import TestSupport
                     DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: target, name: "\($0)")
                 }
                 // Cancelled at the n-th event: within requests, bodies, writes and renames.
-                let left = Mutex(round * 8)
+                let left = Guarded(round * 8)
                 let reached = Gate()
                 let running = Task {
                     try await downloader.run(requests) { _, _ in

@@ -3,7 +3,6 @@ import HTTPTypes
 import LoopbackOrigin
 import SluiceFiles
 import SluiceHTTP
-import Synchronization
 import Testing
 import TestSupport
 

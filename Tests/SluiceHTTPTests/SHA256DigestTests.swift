@@ -1,0 +1,40 @@
+import Foundation
+import SluiceHTTP
+import Testing
+
+@Suite struct `SHA-256` {
+    /// The examples of NIST for FIPS 180-4.
+    static let examples: [(bytes: [UInt8], digest: String)] = [
+        ([], "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        (Array("abc".utf8), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            Array("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq".utf8),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        ),
+        (
+            Array(repeating: UInt8(ascii: "a"), count: 1_000_000),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+        ),
+    ]
+
+    @Test(arguments: examples.indices)
+    func `gives what the standard gives`(example: Int) {
+        #expect(SHA256Digest.of(Self.examples[example].bytes).hexadecimal == Self.examples[example].digest)
+    }
+
+    @Test(arguments: [1, 55, 56, 63, 64, 65, 4096])
+    func `pieces give the digest of the whole`(size: Int) {
+        let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        var digest = SHA256Digest()
+        digest.update(Data())
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            digest.update(Data(bytes[start..<min(start + size, bytes.count)]))
+        }
+        #expect(digest.finish() == SHA256Digest.of(bytes))
+    }
+
+    @Test func `a digest that is not finished is let go`() {
+        var digest = SHA256Digest()
+        digest.update(Array("abc".utf8))
+    }
+}
