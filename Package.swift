@@ -26,11 +26,7 @@ if warningsAreErrors { settings.append(.treatAllWarnings(as: .error)) }
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let nioFoundation = Target.Dependency.product(name: "NIOFoundationEssentialsCompat", package: "swift-nio")
 
 let targets: [Target] = [
     // Not a product: the lock of all modules. One switch replaces it by a lock that ThreadSanitizer knows.
@@ -44,15 +40,15 @@ let targets: [Target] = [
     .target(name: "NativeMark", swiftSettings: settings),
     .target(name: "CSluiceRequirements"),
     .target(
+        name: "CSluiceCurl",
+        linkerSettings: [.linkedLibrary("curl", .when(platforms: [.linux, .android, .openbsd, .macOS]))]),
+    .target(
         name: "CSluiceDigests",
         linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux, .android, .openbsd]))]),
     .target(
         name: "SluiceHTTP",
         dependencies: [
-            "SluiceLock", "CSluiceRequirements", "CSluiceDigests", httpTypes, nioCore, nioPosix, nioHTTP1,
-            nioFoundation,
-            .product(name: "AsyncHTTPClient", package: "async-http-client"),
-            .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            "SluiceLock", "SluiceFiles", "CSluiceCurl", "CSluiceDigests", httpTypes,
         ],
         swiftSettings: settings),
     // Not a product: how the layers above open SQLite.
@@ -74,7 +70,7 @@ let targets: [Target] = [
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
         name: "LoopbackOrigin",
-        dependencies: ["SluiceLock", "SluiceConcurrency", httpTypes, nioCore, nioPosix, nioHTTP1],
+        dependencies: ["SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceFiles", httpTypes],
         swiftSettings: settings),
     .target(
         name: "SluiceCommands",
@@ -154,9 +150,6 @@ let libraries = [
 let dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
 ]

@@ -4,7 +4,7 @@ set -euo pipefail
 
 # A file that tells that a package is there, and the package.
 needs=(
-    /usr/include/zlib.h:zlib1g-dev
+    /usr/bin/curl-config:libcurl4-openssl-dev
     /usr/include/sqlite3.h:libsqlite3-dev
     /usr/include/openssl/evp.h:libssl-dev
     /usr/sbin/nginx:nginx-light
@@ -29,7 +29,7 @@ if [ ${#missing[@]} -eq 0 ]; then
 fi
 echo "missing: ${missing[*]}"
 if ! command -v apt-get >/dev/null; then
-    echo "Install them with this system's package manager (Fedora: zlib-devel sqlite-devel openssl-devel nginx curl python3 strace cmark e2fsprogs xfsprogs btrfs-progs dosfstools python3-pip), then run this again." >&2
+    echo "Install them with this system's package manager (Fedora: libcurl-devel sqlite-devel openssl-devel nginx curl python3 strace cmark e2fsprogs xfsprogs btrfs-progs dosfstools python3-pip), then run this again." >&2
     exit 1
 fi
 as_root=()

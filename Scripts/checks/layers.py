@@ -11,16 +11,16 @@ MAY_IMPORT = {
     "SluiceConcurrency": {"SluiceLock"},
     "NativeMark": set(),
     "SluiceFiles": {"SluiceLock", "SluiceConcurrency", "CSluiceFiles"},
-    "SluiceHTTP": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceDigests"},
+    "SluiceHTTP": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceCurl", "CSluiceDigests"},
     "SluiceDatabase": {"SluiceLock", "SluiceFiles"},
     "SluiceCache": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
     "SluiceDownloads": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
-    "LoopbackOrigin": {"SluiceLock", "SluiceConcurrency"},
+    "LoopbackOrigin": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceFiles"},
     "SluiceCommands": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
                        "NativeMark", "LoopbackOrigin"},
     "sluice": {"SluiceCommands"},
 }
-OURS = set(MAY_IMPORT) | {"CSluiceFiles", "CSluiceDigests"}
+OURS = set(MAY_IMPORT) | {"CSluiceFiles", "CSluiceCurl", "CSluiceDigests"}
 # Calls that block a thread on a file, a process or another thread; SluiceFiles is there so that nobody else makes them.
 BLOCKING = re.compile(
     r"\bFileManager\b|\bFileHandle\b|Data\(contentsOf:|String\(contentsOf|\.write\(to(File)?:|\bf?open\(|\bfopen\(|"

@@ -12,6 +12,9 @@ export SLUICE_WARNINGS_AS_ERRORS=1
 # The directory that all builds share; they hold debug/ and release/. A step that needs another graph has its own.
 export SLUICE_SCRATCH=${SLUICE_SCRATCH:-.build}
 
+# For a command whose package isn't the one that was built last into the same directory: SwiftPM would take the plan of that one.
+export other_package=--disable-build-manifest-caching
+
 steps_began=$SECONDS
 steps_table=""
 steps_failed=()

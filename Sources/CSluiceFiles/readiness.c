@@ -239,3 +239,17 @@ int csluice_reopen(int descriptor, int flags) {
     return -ENOTSUP;
 #endif
 }
+
+// MARK: Connections
+
+int csluice_accept(int listening) {
+#ifdef __linux__
+    RESULT(csluice_above_standard_streams(accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)));
+#else
+    int connection = accept(listening, NULL, NULL);
+    if (connection < 0) return -errno;
+    fcntl(connection, F_SETFD, FD_CLOEXEC);
+    fcntl(connection, F_SETFL, O_NONBLOCK);
+    return connection;
+#endif
+}

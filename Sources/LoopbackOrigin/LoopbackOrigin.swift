@@ -1,17 +1,5 @@
-import HTTPTypes
-import NIOCore
-import NIOHTTP1
-import NIOPosix
 import SluiceConcurrency
 import SluiceLock
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// An HTTP server on 127.0.0.1, on a port that the system chooses, which answers as a closure says.
 ///
@@ -79,69 +67,47 @@ package final class LoopbackOrigin: Sendable {
         groupedBy groups: @escaping @Sendable (OriginRequest) -> [String] = { _ in [] },
         _ handler: @escaping Handler, during body: @Sendable (LoopbackOrigin) async throws -> Result
     ) async throws -> Result {
-        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.backlog, value: 1024)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .bind(host: "127.0.0.1", port: 0) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    return try Connection(wrappingChannelSynchronously: channel)
-                }
-            }
-        let origin = LoopbackOrigin(port: server.channel.localAddress?.port ?? 0, groups: groups, handler: handler)
-        return try await server.executeThenClose { connections in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await origin.accept(connections) }
-                defer { group.cancelAll() }
-                return try await body(origin)
-            }
+        let (socket, port) = try OriginSocket.listening()
+        let origin = LoopbackOrigin(port: port, groups: groups, handler: handler)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await origin.accept(from: socket) }
+            defer { group.cancelAll() }
+            return try await body(origin)
         }
     }
 
-    private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
-
-    private func accept(_ connections: NIOAsyncChannelInboundStream<Connection>) async {
+    private func accept(from socket: OriginSocket) async {
         await withDiscardingTaskGroup { group in
-            // The stream ends when the port is closed; there is nobody to tell of an error but the client, who sees it.
-            do {
-                for try await connection in connections {
-                    state.withState { $0.connections += 1 }
-                    group.addTask { try? await self.serve(connection) }
-                }
-            } catch {}
+            // Accepting ends when the task is cancelled. The client sees any other error.
+            while let connection = try? await socket.accepted() {
+                state.withState { $0.connections += 1 }
+                group.addTask { try? await self.serve(connection) }
+            }
             group.cancelAll()
         }
     }
 
     /// Answers one request after the other until the client or an answer ends the connection.
-    private func serve(_ connection: Connection) async throws {
-        try await connection.executeThenClose { inbound, outbound in
-            for try await part in inbound {
-                guard case .head(let head) = part else { continue }
-                let request = began(head)
-                let counted = Counted(origin: self, groups: groups(request))
-                defer { counted.end() }
-                let response = await handler(request)
-                let goesOn = try await send(
-                    response, to: head, over: outbound, of: connection.channel, counted: counted)
-                guard goesOn, head.isKeepAlive else { return }
-            }
+    private func serve(_ socket: OriginSocket) async throws {
+        let connection = OriginConnection(socket)
+        while let incoming = try await connection.nextRequest() {
+            let request = began(incoming)
+            let counted = Counted(origin: self, groups: groups(request))
+            defer { counted.end() }
+            let response = await handler(request)
+            guard try await connection.send(response, to: incoming, isOver: { counted.end() }) else { return }
         }
     }
 
-    private func began(_ head: HTTPRequestHead) -> OriginRequest {
+    private func began(_ incoming: OriginConnection.Incoming) -> OriginRequest {
         let attempt = state.withState { state in
             state.requests += 1
-            state.requestsByTarget[head.uri, default: 0] += 1
-            return state.requestsByTarget[head.uri, default: 0]
+            state.requestsByTarget[incoming.target, default: 0] += 1
+            return state.requestsByTarget[incoming.target, default: 0]
         }
-        var fields = HTTPFields()
-        for (name, value) in head.headers {
-            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
-        }
-        return OriginRequest(method: head.method.rawValue, target: head.uri, headerFields: fields, attempt: attempt)
+        return OriginRequest(
+            method: incoming.method, target: incoming.target, headerFields: incoming.headerFields, body: incoming.body,
+            attempt: attempt)
     }
 
     /// A request while it is being answered.
@@ -175,43 +141,5 @@ package final class LoopbackOrigin: Sendable {
                 for group in groups { state.runningByGroup[group, default: 0] -= 1 }
             }
         }
-    }
-
-    /// Sends the response; false if the connection is of no further use.
-    private func send(
-        _ response: OriginResponse, to request: HTTPRequestHead,
-        over outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>, of channel: any Channel, counted: Counted
-    ) async throws -> Bool {
-        if response.delay > .zero { try await Task.sleep(for: response.delay) }
-        var headers = HTTPHeaders()
-        for field in response.headerFields { headers.add(name: field.name.rawName, value: field.value) }
-        if let length = response.announcedLength { headers.replaceOrAdd(name: "Content-Length", value: "\(length)") }
-        let head = HTTPResponseHead(
-            version: .http1_1, status: HTTPResponseStatus(statusCode: response.status), headers: headers)
-        if response.steps.isEmpty || request.method == .HEAD { counted.end() }
-        try await outbound.write(.head(head))
-        guard request.method != .HEAD else {
-            try await outbound.write(.end(nil))
-            return true
-        }
-        for (index, step) in response.steps.enumerated() {
-            switch step {
-            case .send(let bytes) where index == response.steps.count - 1 && !bytes.isEmpty:
-                try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes.dropLast()))))
-                counted.end()
-                try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes.suffix(1)))))
-            case .send(let bytes): try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
-            case .pause(let duration): try await Task.sleep(for: duration)
-            case .perform(let action): await action()
-            case .hangUp: return false
-            case .stall: try await Task.sleep(for: .seconds(86_400))
-            case .reset:
-                // Closing with SO_LINGER at zero sends RST instead of FIN (socket(7)).
-                try await (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
-                return false
-            }
-        }
-        try await outbound.write(.end(nil))
-        return true
     }
 }

@@ -8,6 +8,8 @@ package struct OriginRequest: Sendable {
     package var target: String
     /// The header fields.
     package var headerFields: HTTPFields
+    /// The body, if its length is announced.
+    package var body: [UInt8] = []
     /// How many requests for this target there have been, this one included.
     package var attempt: Int
 }

@@ -39,6 +39,24 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(
             arguments: ["get", "--per-user", "2000", "{origin}/a"], status: .usage,
             mentions: ["--per-user 2000", "between 1 and"]),
+        // Proxies and certificates.
+        .init(
+            arguments: ["get", "--proxy", "ftp://ann:secret@a.example:1", "{origin}/a"], status: .usage,
+            mentions: ["--proxy ftp://…", "socks5h"]),
+        .init(
+            arguments: ["get", "--proxy", "http://:8080", "{origin}/a"], status: .usage,
+            mentions: ["--proxy", "a host and a port"]),
+        .init(
+            arguments: [
+                "get", "-d", "{folder}", "--retries", "0", "--proxy", "http://no-such-proxy.invalid:1", "{origin}/a",
+            ],
+            status: .network, mentions: ["{origin}/a", "the proxy could not be used", "--proxy"]),
+        .init(
+            arguments: ["get", "--ca-file", "{folder}/none.pem", "-d", "{folder}", "{origin}/a"], status: .localFile,
+            mentions: ["--ca-file", "none.pem", "No such file"]),
+        .init(
+            arguments: ["get", "--key", "{folder}/key.pem", "-d", "{folder}", "{origin}/a"], status: .usage,
+            mentions: ["--key", "--cert"]),
         // The queue's file.
         .init(arguments: ["get", "--db", "", "{origin}/a"], status: .usage, mentions: ["--db", "name a file"]),
         .init(
@@ -128,7 +146,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             mentions: ["{origin}/loop", "too many redirects"]),
         .init(
             arguments: ["get", "-d", "{folder}", "--retries", "0", "{tls}/x"], status: .tls,
-            mentions: ["{tls}/x", "certificate"]),
+            mentions: ["{tls}/x", "certificate", "--ca-file"]),
         .init(
             arguments: ["get", "-d", "{folder}", "{origin}/404", "{origin}/401", "{origin}/fine"],
             status: .authentication, mentions: ["/404", "/401"], lines: 2),

@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceHTTP
 
 @Suite struct `The exchange's state machine` {
-    typealias Machine = ExchangeStateMachine<String, String, String>
+    typealias Machine = ExchangeStateMachine<String, String>
     struct Broken: Error {}
 
     let head = ResponseHead(status: .ok, headerFields: [:])
@@ -14,83 +14,136 @@ import Testing
         var machine = Machine(bufferSize: bufferSize)
         _ = machine.headRequested(by: "head")
         machine.receivedHead(head)
-        _ = machine.headDue()
+        _ = machine.due()
         return machine
     }
 
-    @Test func `a reader that waits gets the chunk at once`() {
-        var machine = streaming()
-        guard case .suspend = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
-        guard case .resume("r", let batch) = machine.receivedChunk(Data([1]), demand: "d") else {
-            return #expect(Bool(false))
+    /// #expect takes no call that changes what it is called on.
+    func same<Value: Equatable>(_ found: Value, _ wanted: Value, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(found == wanted, sourceLocation: sourceLocation)
+    }
+
+    /// What the machine answers, as text: tests compare one line.
+    func described(_ due: Machine.Due?) -> String {
+        switch due {
+        case .head(let waiter, _): "head to \(waiter)"
+        case .noHead(let waiter, let error): "no head to \(waiter): \(type(of: error))"
+        case .batch(let waiter, let batch, let wasPaused): "\(batch.map(Array.init)) to \(waiter), paused: \(wasPaused)"
+        case .end(let waiter): "end to \(waiter)"
+        case .failure(let waiter, let error): "failure to \(waiter): \(type(of: error))"
+        case nil: "nothing"
         }
-        #expect(batch == [Data([1])])
+    }
+
+    func described(_ requested: Machine.BatchRequested) -> String {
+        switch requested {
+        case .suspend: "suspend"
+        case .resume(let batch, let wasPaused): "\(batch.map(Array.init)), paused: \(wasPaused)"
+        case .end: "end"
+        case .fail(let error): "\(type(of: error))"
+        }
+    }
+
+    @Test func `a reader that waits gets all that arrived together`() {
+        var machine = streaming()
+        same(described(machine.batchRequested(by: "r")), "suspend")
+        same(described(machine.due()), "nothing")
+        same(machine.offered(), .taken)
+        machine.receivedChunk(Data([1]))
+        same(machine.offered(), .taken)
+        machine.receivedChunk(Data([2]))
+        same(described(machine.due()), "[[1], [2]] to r, paused: false")
+        same(described(machine.due()), "nothing")
     }
 
     @Test func `chunks wait in order and are taken together`() {
         var machine = streaming()
         for byte in UInt8(1)...3 {
-            guard case .proceed = machine.receivedChunk(Data([byte]), demand: "d") else { return #expect(Bool(false)) }
+            same(machine.offered(), .taken)
+            machine.receivedChunk(Data([byte]))
         }
-        guard case .resume(let batch, nil) = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
-        #expect(batch == [Data([1]), Data([2]), Data([3])])
+        same(described(machine.batchRequested(by: "r")), "[[1], [2], [3]], paused: false")
     }
 
     @Test func `a full buffer holds the server back until it is read, and then no stall is the server's`() {
         var machine = streaming()
+        same(machine.offered(), .taken)
+        machine.receivedChunk(Data([1, 2, 3, 4]))
         #expect(machine.awaitsServer)
-        guard case .pause = machine.receivedChunk(Data([1, 2, 3, 4]), demand: "d") else { return #expect(Bool(false)) }
-        #expect(machine.pausedDemand == "d")
+        same(machine.offered(), .full)
         #expect(!machine.awaitsServer)
-        guard case .resume(_, "d") = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
+        same(described(machine.batchRequested(by: "r")), "[[1, 2, 3, 4]], paused: true")
         #expect(machine.awaitsServer)
+        // The same bytes come again.
+        same(machine.offered(), .taken)
+        machine.receivedChunk(Data([5]))
     }
 
     @Test func `the end comes after the bytes, and again when asked again`() {
         var machine = streaming()
-        _ = machine.receivedChunk(Data([1]), demand: "d")
-        #expect(machine.finished().batchWaiter == nil)
-        guard case .resume = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
-        guard case .end = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
-        guard case .end = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
+        machine.receivedChunk(Data([1]))
+        machine.finished()
+        same(described(machine.batchRequested(by: "r")), "[[1]], paused: false")
+        for _ in 0..<2 { same(described(machine.batchRequested(by: "r")), "end") }
+    }
+
+    @Test func `a reader that waits hears of the end and of a failure`() {
+        var ended = streaming()
+        _ = ended.batchRequested(by: "r")
+        ended.finished()
+        same(described(ended.due()), "end to r")
+
+        var broken = streaming()
+        _ = broken.batchRequested(by: "r")
+        same(broken.failed(Broken()), true)
+        same(described(broken.due()), "failure to r: Broken")
     }
 
     @Test func `a failure comes after the bytes that arrived before it`() {
         var machine = streaming()
-        _ = machine.receivedChunk(Data([1]), demand: "d")
-        _ = machine.failed(Broken())
-        guard case .resume = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
-        guard case .fail(let error) = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
-        #expect(error is Broken)
+        machine.receivedChunk(Data([1]))
+        same(machine.failed(Broken()), true)
+        same(machine.failed(Broken()), false)
+        same(described(machine.batchRequested(by: "r")), "[[1]], paused: false")
+        same(described(machine.batchRequested(by: "r")), "Broken")
     }
 
-    @Test func `closing drops the bytes, wakes the reader and releases the server, once`() {
+    @Test func `closing drops the bytes and wakes the reader, once`() {
         var machine = streaming()
-        _ = machine.receivedChunk(Data([1, 2, 3, 4]), demand: "d")
+        _ = machine.batchRequested(by: "r")
+        machine.receivedChunk(Data([1, 2, 3, 4]))
         let first = machine.closed(CancellationError())
-        #expect(first.isFirst && first.demand == "d" && first.chunks.count == 1)
-        #expect(!machine.closed(CancellationError()).isFirst)
-        guard case .fail = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
-        guard case .stop = machine.receivedChunk(Data([1]), demand: "d") else { return #expect(Bool(false)) }
+        #expect(first.isFirst && first.chunks.count == 1 && first.batchWaiter == "r")
+        same(machine.closed(CancellationError()).isFirst, false)
+        same(described(machine.batchRequested(by: "r")), "CancellationError")
+        same(machine.offered(), .unwanted)
+        same(machine.failed(Broken()), false)
     }
 
-    @Test func `an exchange closed before its head fails the one who waits, and one closed before that starts nothing`()
-    {
+    @Test
+    func `an exchange closed before its head fails the task that waits, and one closed before that starts nothing`() {
         var waiting = Machine(bufferSize: 4)
         _ = waiting.headRequested(by: "head")
-        #expect(waiting.closed(CancellationError()).headWaiter == "head")
+        same(waiting.closed(CancellationError()).headWaiter, "head")
         waiting.receivedHead(head)
-        #expect(waiting.headDue() == nil)
+        same(described(waiting.due()), "nothing")
 
         var closed = Machine(bufferSize: 4)
         _ = closed.closed(CancellationError())
         guard case .fail = closed.headRequested(by: "head") else { return #expect(Bool(false)) }
     }
 
+    @Test func `a failure before the head fails the task that waits for it`() {
+        var machine = Machine(bufferSize: 4)
+        _ = machine.headRequested(by: "head")
+        same(machine.failed(Broken()), true)
+        same(described(machine.due()), "no head to head: Broken")
+    }
+
     @Test func `a head that comes before it is asked for is kept`() {
         var machine = Machine(bufferSize: 4)
         machine.receivedHead(head)
-        #expect(machine.headDue() == nil)
+        same(described(machine.due()), "nothing")
         guard case .resume = machine.headRequested(by: "head") else { return #expect(Bool(false)) }
     }
 
@@ -98,27 +151,27 @@ import Testing
         var machine = Machine(bufferSize: 4)
         _ = machine.headRequested(by: "head")
         machine.receivedHead(head)
-        guard case .proceed = machine.receivedChunk(Data([1]), demand: "d") else { return #expect(Bool(false)) }
-        #expect(machine.finished().head?.waiter == "head")
-        #expect(machine.headDue() == nil)
-        guard case .resume = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
-        guard case .end = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
+        machine.receivedChunk(Data([1]))
+        machine.finished()
+        same(described(machine.due()), "head to head")
+        same(described(machine.batchRequested(by: "r")), "[[1]], paused: false")
+        same(described(machine.batchRequested(by: "r")), "end")
     }
 
     @Test func `a head that arrived before a failure is handed over, and the failure comes after it`() {
         var machine = Machine(bufferSize: 4)
         _ = machine.headRequested(by: "head")
         machine.receivedHead(head)
-        let action = machine.failed(Broken())
-        #expect(action.head?.waiter == "head" && action.headWaiter == nil)
-        guard case .fail = machine.batchRequested(by: "r") else { return #expect(Bool(false)) }
+        same(machine.failed(Broken()), true)
+        same(described(machine.due()), "head to head")
+        same(described(machine.batchRequested(by: "r")), "Broken")
     }
 
-    @Test func `closing between a head's arrival and its hand-over fails the one who waits`() {
+    @Test func `closing between a head's arrival and its hand-over fails the task that waits`() {
         var machine = Machine(bufferSize: 4)
         _ = machine.headRequested(by: "head")
         machine.receivedHead(head)
-        #expect(machine.closed(CancellationError()).headWaiter == "head")
-        #expect(machine.headDue() == nil)
+        same(machine.closed(CancellationError()).headWaiter, "head")
+        same(described(machine.due()), "nothing")
     }
 }

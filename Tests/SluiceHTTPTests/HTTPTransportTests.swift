@@ -18,7 +18,7 @@ import Testing
     ) async throws {
         try await LoopbackOrigin.serve(handler) { origin in
             let configuration = HTTPTransport.Configuration(
-                connectTimeout: .seconds(600), stallTimeout: stallTimeout, bufferSize: bufferSize)
+                connectTimeout: .seconds(600), stallTimeout: stallTimeout, bufferSize: bufferSize, proxy: .none)
             try await HTTPTransport.withTransport(configuration: configuration) { transport in
                 try await test(transport, origin)
             }
@@ -258,8 +258,8 @@ import Testing
 
     @Test func `shutting down twice does no harm`() async throws {
         let transport = HTTPTransport()
-        try await transport.shutdown()
-        try await transport.shutdown()
+        await transport.shutdown()
+        await transport.shutdown()
     }
 
     @Test func `many exchanges at once all arrive`() async throws {

@@ -64,7 +64,8 @@ import Testing
         let codes = TransportError.Code.allCases.filter { RetryPolicy.isTransient($0) }
         #expect(
             codes == [
-                .hostNotFound, .connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed,
+                .hostNotFound, .connectionRefused, .connectionFailed, .connectTimedOut, .proxyFailed, .stalled,
+                .connectionClosed,
             ])
     }
 }

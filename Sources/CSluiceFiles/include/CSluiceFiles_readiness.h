@@ -54,6 +54,9 @@ ssize_t csluice_read_now(int descriptor, void *into, size_t count, int manner);
 /// Raises no SIGPIPE, on whatever thread it runs.
 ssize_t csluice_write_now(int descriptor, const void *from, size_t count, int manner);
 
+/// The next connection of a listening socket that doesn't block; neither does the connection, and child processes don't inherit it.
+int csluice_accept(int listening);
+
 /// The kind of file (S_IFMT) behind a descriptor, without asking a server for it.
 int csluice_kind(int descriptor);
 /// The state of a descriptor now: bits of csluice_readiness. Does not wait.

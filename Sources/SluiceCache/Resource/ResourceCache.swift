@@ -101,14 +101,8 @@ public final class ResourceCache: Sendable {
     /// Later requests throw ``ResourceError/Reason/shutDown``.
     public func shutdown() async throws {
         guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        let transportResult: Result<Void, any Error>
-        do {
-            transportResult = .success(try await ownTransport?.shutdown() ?? ())
-        } catch {
-            transportResult = .failure(error)
-        }
+        await ownTransport?.shutdown()
         try await disk.close()
-        try transportResult.get()
     }
 
     /// What has happened since the cache was made.

@@ -71,7 +71,8 @@ struct DemoRun: Sendable {
     private func download(
         _ requests: [DownloadRequest], _ reporter: any ProgressReporter
     ) async throws -> DownloadSummary {
-        let configuration = HTTPTransport.Configuration(userAgent: "sluice/\(SluiceVersion.current) (demo)")
+        let configuration = HTTPTransport.Configuration(
+            userAgent: "sluice/\(SluiceVersion.current) (demo)", proxy: .none)
         return try await HTTPTransport.withTransport(configuration: configuration) { transport in
             let downloads = DownloadCoordinator(
                 transport: transport, limits: DownloadLimits(total: jobs, perHost: nil),

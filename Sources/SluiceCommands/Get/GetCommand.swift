@@ -1,6 +1,7 @@
 import ArgumentParser
 import SluiceDownloads
 import SluiceFiles
+import SluiceHTTP
 
 /// `sluice get`: the arguments.
 struct GetCommand: ConsoleCommand {
@@ -107,6 +108,24 @@ struct GetCommand: ConsoleCommand {
     @Option(
         help: .init(
             """
+            Ask this proxy: http://, https://, socks4://, socks4a://, socks5:// or socks5h:// (the proxy looks up names), host and \
+            port; none asks none. By default those that http_proxy, https_proxy, all_proxy and no_proxy name.
+            """, valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        help: .init("Trust the certificate authorities of this file (PEM) instead of the system's.", valueName: "file"))
+    var caFile: String?
+
+    @Option(help: .init("Show this certificate to servers that ask for one (PEM).", valueName: "file"))
+    var cert: String?
+
+    @Option(help: .init("The key of --cert, if it is in a file of its own (PEM).", valueName: "file"))
+    var key: String?
+
+    @Option(
+        help: .init(
+            """
             What is on disk when a file is done: none (the system writes when it likes), data (a file with its name has its \
             bytes, even after a loss of power), full (its name survives that, too).
             """, valueName: "level"))
@@ -141,6 +160,8 @@ struct GetCommand: ConsoleCommand {
         guard timeout > 0, timeout <= 86_400 else {
             throw refuse("--timeout \(timeout): must be more than 0 seconds and at most a day")
         }
+        if let proxy, let problem = Self.problem(ofProxy: proxy) { throw refuse("--proxy \(problem)") }
+        guard key == nil || cert != nil else { throw refuse("--key: give the certificate too, with --cert") }
         guard !(overwrite && noClobber) else {
             throw refuse("--overwrite and --no-clobber contradict each other: give one of them")
         }
@@ -152,7 +173,24 @@ struct GetCommand: ConsoleCommand {
             limits: DownloadLimits(total: jobs, perHost: perHost, perUser: perUser), database: db, retries: retries,
             existing: overwrite ? .replace : noClobber ? .skip : .fail,
             progress: isQuiet ? .none : progress, connectTimeout: .seconds(connectTimeout), timeout: .seconds(timeout),
-            durability: durability.level)
+            durability: durability.level,
+            proxy: proxy.map { $0 == "none" ? .none : ProxySettings($0) } ?? .environment,
+            tls: .init(caFile: caFile, certificate: cert, key: key))
+    }
+
+    /// What is wrong with a proxy, without its password.
+    private static func problem(ofProxy text: String) -> String? {
+        let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+        let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+        let scheme = parts.count == 2 ? parts[0].lowercased() : "http"
+        guard schemes.contains(scheme) else {
+            return "\(scheme)://…: the scheme must be one of \(schemes.joined(separator: ", "))"
+        }
+        let authority = parts.last?.split(separator: "/", omittingEmptySubsequences: false).first ?? ""
+        guard let host = authority.split(separator: "@", omittingEmptySubsequences: false).last, !host.isEmpty,
+            !host.hasPrefix(":"), !host.contains(" ")
+        else { return "\(scheme)://…: name a host and a port, such as \(scheme)://proxy.example:8080" }
+        return nil
     }
 }
 
@@ -171,6 +209,15 @@ package struct GetOptions: Sendable {
     var connectTimeout: Duration
     var timeout: Duration
     var durability: Durability
+    var proxy: ProxySettings
+    var tls: TLSFiles
+
+    /// The files of `--ca-file`, `--cert` and `--key`.
+    struct TLSFiles: Sendable {
+        var caFile: String?
+        var certificate: String?
+        var key: String?
+    }
 }
 
 /// `--durability`, by the names that users know.

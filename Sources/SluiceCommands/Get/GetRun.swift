@@ -15,6 +15,7 @@ struct GetRun: Sendable {
     var console: Console
 
     func run() async throws -> ExitStatus {
+        try await checkFiles(of: options.tls)
         let plan = try await GetPlan(options)
         let names = plan.requests.map(\.name)
         let reporter = options.progress.makeReporter(console: console, names: names)
@@ -70,7 +71,10 @@ struct GetRun: Sendable {
     ) async throws -> DownloadSummary {
         let configuration = HTTPTransport.Configuration(
             connectTimeout: options.connectTimeout, stallTimeout: options.timeout,
-            userAgent: "sluice/\(SluiceVersion.current)")
+            userAgent: "sluice/\(SluiceVersion.current)", proxy: options.proxy,
+            certificateAuthorities: options.tls.caFile.map { URL(filePath: $0) },
+            clientCertificate: options.tls.certificate.map { URL(filePath: $0) },
+            clientKey: options.tls.key.map { URL(filePath: $0) })
         return try await HTTPTransport.withTransport(configuration: configuration) { transport in
             let downloads = DownloadCoordinator(
                 store: store, transport: transport, limits: options.limits,
@@ -79,8 +83,36 @@ struct GetRun: Sendable {
                     durability: options.durability))
             try await downloads.prepareFolders(of: requests)
             return try await reporter.showing {
-                try await downloads.download(requests) { reporter.report($0, $1) }
+                try await downloads.download(requests) { reporter.report($0, $1.namingOptions) }
             }
         }
+    }
+
+    /// A file that can't be read would fail each download with words of the TLS library.
+    private func checkFiles(of tls: GetOptions.TLSFiles) async throws {
+        for (option, path) in [("--ca-file", tls.caFile), ("--cert", tls.certificate), ("--key", tls.key)] {
+            guard let path else { continue }
+            do {
+                _ = try await Data(asyncContentsOf: URL(filePath: path), limit: 64 << 20)
+            } catch let error as FileError {
+                throw CommandFailure(.localFile, "\(option): \(error)")
+            }
+        }
+    }
+}
+
+extension DownloadEvent {
+    /// With the options of the command that help, in the remedies of errors.
+    fileprivate var namingOptions: DownloadEvent {
+        guard case .finished(let job, .failed(var error)) = self, case .transport(var cause) = error.reason else {
+            return self
+        }
+        switch cause.code {
+        case .tlsFailed: cause.remedy += ", or name the authority of a server that you trust with --ca-file"
+        case .proxyFailed: cause.remedy += " (--proxy, or the variables http_proxy, https_proxy and all_proxy)"
+        default: return self
+        }
+        error.reason = .transport(cause)
+        return .finished(job: job, outcome: .failed(error))
     }
 }

@@ -8,8 +8,8 @@ import Musl
 
 /// Whether this process gets the threads and the memory that a command needs.
 ///
-/// What the command is built on doesn't report their lack: Dispatch tries again every second, forever; SwiftNIO and the C++ parts
-/// of Swift's runtime trap. One attempt at the start tells the user which limit to raise. It takes less than a millisecond on a
+/// What the command is built on doesn't report their lack: Dispatch tries again every second, forever; the C++ parts of Swift's
+/// runtime trap. One attempt at the start tells the user which limit to raise. It takes less than a millisecond on a
 /// machine with a few processors.
 package struct ProcessLimits {
     /// The threads of a command beside the main one, with the stacks that the system gives them by default.
@@ -19,8 +19,8 @@ package struct ProcessLimits {
 
     /// What a download needs.
     ///
-    /// For each processor a thread of Swift's pool and one of SwiftNIO; those of the database, of timers, of files and of
-    /// descriptors that are waited for. On two processors, ten were counted.
+    /// For each processor a thread of Swift's pool; those of transfers, of their name lookups, of the database, of timers, of files
+    /// and of descriptors that are waited for. On two processors, ten were counted.
     package static func needed(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) -> ProcessLimits {
         ProcessLimits(threads: 2 * processors + 6, addressSpace: 64 << 20)
     }

@@ -1,7 +1,7 @@
 internal import CSluiceFiles
 
 /// A thread of our own: neither Dispatch's nor the cooperative pool's, both of which are sized for work that never blocks.
-enum DetachedThread {
+package enum DetachedThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -10,7 +10,7 @@ enum DetachedThread {
     /// Starts a thread that runs `body` and ends. Returns 0 or minus the error number of pthread_create(3).
     ///
     /// `body` is @Sendable: a closure that inherited the main actor would trap on the new thread.
-    static func start(stackSize: Int, _ body: @escaping @Sendable () -> Void) -> CInt {
+    package static func start(stackSize: Int, _ body: @escaping @Sendable () -> Void) -> CInt {
         let context = Unmanaged.passRetained(Body(body))
         let result = csluice_thread_start(
             { Unmanaged<Body>.fromOpaque($0!).takeRetainedValue().run() }, context.toOpaque(), stackSize)
@@ -19,7 +19,7 @@ enum DetachedThread {
     }
 
     /// The system has no thread for `purpose`. pthread_create(3) gives EAGAIN for all of its reasons.
-    static func missing(for purpose: String, _ error: CInt) -> FileError {
+    package static func missing(for purpose: String, _ error: CInt) -> FileError {
         FileError(
             code: .exhausted, operation: "start a thread for", path: purpose, systemError: error,
             remedy:

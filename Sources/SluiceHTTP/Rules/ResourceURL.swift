@@ -57,6 +57,14 @@ extension URL {
         return scheme.lowercased()
     }
 
+    /// What is asked for: the URL without its fragment; nil if it is not an `http` or `https` URL with a host.
+    var addressForTransport: String? {
+        guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https",
+            host(percentEncoded: false)?.isEmpty == false
+        else { return nil }
+        return String(absoluteString.prefix { $0 != "#" })
+    }
+
     /// The port that a connection to this URL uses.
     var effectivePort: Int {
         port ?? (scheme?.lowercased() == "https" ? 443 : 80)

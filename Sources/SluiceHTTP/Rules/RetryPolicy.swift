@@ -61,7 +61,9 @@ public struct RetryPolicy: Sendable, Hashable {
     /// is not found may be: the system's resolver does not say whether the name is wrong or nobody could be asked.
     public static func isTransient(_ code: TransportError.Code) -> Bool {
         switch code {
-        case .hostNotFound, .connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed: true
+        case .hostNotFound, .connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed,
+            .proxyFailed:
+            true
         case .invalidURL, .tlsFailed, .protocolViolation, .tooManyRedirects, .redirectRefused, .shutDown:
             false
         }

@@ -32,11 +32,17 @@ public struct TransportRequest: Sendable {
     /// They are sent to the URL's origin only: a redirect to another host leaves them behind (``RedirectPolicy``).
     public var headerFields: HTTPFields
 
+    /// The bytes to send, or nil for a request without a body. Say in ``headerFields`` what they are (`Content-Type`).
+    public var body: Data?
+
     /// A request for `url`.
-    public init(_ url: URL, method: HTTPRequest.Method = .get, headerFields: HTTPFields = [:]) {
+    public init(
+        _ url: URL, method: HTTPRequest.Method = .get, headerFields: HTTPFields = [:], body: Data? = nil
+    ) {
         self.url = url
         self.method = method
         self.headerFields = headerFields
+        self.body = body
     }
 }
 

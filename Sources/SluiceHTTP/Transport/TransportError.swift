@@ -21,6 +21,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case connectionFailed
         /// The host did not accept the connection in time.
         case connectTimedOut
+        /// The proxy could not be reached, or did not let the request pass.
+        case proxyFailed
         /// TLS failed: a certificate that is not trusted, expired or for another name, or no common protocol.
         case tlsFailed
         /// The connection was open and the server sent nothing for the stall timeout.
@@ -67,6 +69,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case .connectionRefused: "the connection was refused"
         case .connectionFailed: "the host cannot be reached"
         case .connectTimedOut: "the host did not answer in time"
+        case .proxyFailed: "the proxy could not be used"
         case .tlsFailed: "the secure connection could not be made"
         case .stalled: "the server stopped sending"
         case .connectionClosed: "the server closed the connection before the response was complete"
@@ -84,6 +87,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case .connectionRefused: "check that a server listens on port \(url.effectivePort) of the host"
         case .connectionFailed: "check the network connection"
         case .connectTimedOut: "check the host and the network, or allow more time to connect"
+        case .proxyFailed: "check the proxy's address, user name and password"
         case .tlsFailed: "check the host's certificate and this machine's clock and certificate authorities"
         case .stalled: "try again later, or allow a longer stall"
         case .connectionClosed: "try again; if it goes on, the server cuts its responses short"

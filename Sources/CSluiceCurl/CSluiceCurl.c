@@ -1,0 +1,139 @@
+#include "CSluiceCurl.h"
+
+#ifdef CSLUICE_HAS_CURL
+
+#include <pthread.h>
+#include <string.h>
+
+static int prepared;
+static void prepare(void) { prepared = curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+int csluice_curl_prepare(void) {
+    // curl_global_init(3) is safe on any thread only from 7.84 on, and not on every platform.
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
+    return prepared;
+}
+
+// MARK: What newer versions have
+
+static CURLcode set_newer_options(CURL *easy) {
+    CURLcode code = CURLE_OK;
+#if LIBCURL_VERSION_NUM >= 0x075500  // 7.85.0
+    code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700  // 7.87.0
+    // Removing a handle during a lookup would wait until the name server answers or is given up: for seconds.
+    if (!code) code = curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
+    return code;
+}
+
+// MARK: Transfers
+
+static CURLcode set_options(CURL *easy, const struct csluice_curl_settings *settings) {
+    CURLcode code = set_newer_options(easy);
+#define SET(option, value) if (!code) code = curl_easy_setopt(easy, option, value)
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_NOPROGRESS, 1L);
+    // A paused stream of a multiplexed connection lets libcurl buffer 32 MiB.
+    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_PATH_AS_IS, 1L);
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, settings->connect_milliseconds);
+    SET(CURLOPT_BUFFERSIZE, settings->buffer_size);
+    SET(CURLOPT_NOPROXY, settings->no_proxy);
+    if (settings->ca_file) SET(CURLOPT_CAINFO, settings->ca_file);
+    if (settings->certificate) SET(CURLOPT_SSLCERT, settings->certificate);
+    if (settings->key) SET(CURLOPT_SSLKEY, settings->key);
+    SET(CURLOPT_HEADERFUNCTION, settings->line);
+    SET(CURLOPT_WRITEFUNCTION, settings->body);
+    SET(CURLOPT_READFUNCTION, settings->upload);
+    // The head of a proxy's answer to CONNECT is none of the server's.
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    return code;
+}
+
+CURL *csluice_curl_easy(const struct csluice_curl_settings *settings) {
+    CURL *easy = curl_easy_init();
+    if (easy && set_options(easy, settings)) {
+        curl_easy_cleanup(easy);
+        return NULL;
+    }
+    return easy;
+}
+
+int csluice_curl_set_request(CURL *easy, const struct csluice_curl_request *request, char *error_text) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, request->url);
+    bool is_head = !strcmp(request->method, "HEAD"), is_get = !strcmp(request->method, "GET");
+    error_text[0] = 0;
+    // Each of these options changes the method, so the method's name comes last.
+    SET(CURLOPT_NOBODY, is_head ? 1L : 0L);
+    if (!is_head) SET(CURLOPT_HTTPGET, 1L);
+    if (request->body_size >= 0) {
+        SET(CURLOPT_UPLOAD, 1L);
+        SET(CURLOPT_INFILESIZE_LARGE, request->body_size);
+    }
+    bool is_named = !(is_head || is_get) || request->body_size >= 0;
+    SET(CURLOPT_CUSTOMREQUEST, is_named ? request->method : NULL);
+    SET(CURLOPT_PROXY, request->proxy);
+    SET(CURLOPT_HTTPHEADER, request->fields);
+    SET(CURLOPT_FRESH_CONNECT, request->may_reuse ? 0L : 1L);
+    SET(CURLOPT_HEADERDATA, request->context);
+    SET(CURLOPT_WRITEDATA, request->context);
+    SET(CURLOPT_READDATA, request->context);
+    SET(CURLOPT_PRIVATE, request->context);
+    SET(CURLOPT_ERRORBUFFER, error_text);
+    return code;
+}
+
+struct csluice_curl_facts csluice_curl_get_facts(CURL *easy) {
+    struct csluice_curl_facts facts = {0};
+    curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &facts.system_error);
+    curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &facts.proxy_status);
+    curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &facts.connections);
+    curl_easy_getinfo(easy, CURLINFO_NAMELOOKUP_TIME_T, &facts.name_time);
+    curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &facts.connect_time);
+    curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME_T, &facts.tls_time);
+    curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &facts.request_time);
+    curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &facts.first_byte_time);
+    curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME_T, &facts.total_time);
+    return facts;
+}
+
+int csluice_curl_resume(CURL *easy) { return curl_easy_pause(easy, CURLPAUSE_CONT); }
+
+// MARK: Many transfers on one thread
+
+CURLM *csluice_curl_multi(long idle_connections) {
+    CURLM *multi = curl_multi_init();
+    if (!multi) return NULL;
+    if (curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, idle_connections) ||
+        curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING)) {
+        curl_multi_cleanup(multi);
+        return NULL;
+    }
+    return multi;
+}
+
+CURL *csluice_curl_next_ended(CURLM *multi, int *result) {
+    int left;
+    CURLMsg *message;
+    while ((message = curl_multi_info_read(multi, &left))) {
+        if (message->msg != CURLMSG_DONE) continue;
+        *result = message->data.result;
+        return message->easy_handle;
+    }
+    return NULL;
+}
+
+void *csluice_curl_context(CURL *easy) {
+    void *context = NULL;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context);
+    return context;
+}
+
+#endif

@@ -1,0 +1,139 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+import HTTPTypes
+
+/// One connection of the origin: requests come off it, responses go onto it (RFC 9112).
+final class OriginConnection {
+    /// A request and what its framing says.
+    struct Incoming {
+        var method: String
+        var target: String
+        var headerFields: HTTPFields
+        var body: [UInt8]
+        /// Whether the client wants another response on this connection.
+        var staysOpen: Bool
+    }
+
+    private let socket: OriginSocket
+    private var rest: [UInt8] = []
+
+    init(_ socket: OriginSocket) { self.socket = socket }
+
+    // MARK: Requests
+
+    /// The next request; nil when the client closes, or sends what is no request.
+    func nextRequest() async throws -> Incoming? {
+        var searched = 0
+        while true {
+            if let end = endOfHead(from: searched) {
+                let head = rest[..<end]
+                rest.removeFirst(end + 4)
+                return try await request(head)
+            }
+            // No method begins like this: TLS does, from a client that was given an https URL.
+            if let first = rest.first, !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) { return nil }
+            guard rest.count < 1 << 20 else { return nil }
+            searched = max(0, rest.count - 3)
+            let bytes = try await socket.read()
+            if bytes.isEmpty { return nil }
+            rest += bytes
+        }
+    }
+
+    private func endOfHead(from start: Int) -> Int? {
+        guard rest.count >= 4 else { return nil }
+        return (start...(rest.count - 4)).first { rest[$0..<($0 + 4)].elementsEqual([13, 10, 13, 10]) }
+    }
+
+    private func request(_ head: ArraySlice<UInt8>) async throws -> Incoming? {
+        var lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")[...]
+        let words = lines.popFirst()?.split(separator: " ") ?? []
+        guard words.count == 3 else { return nil }
+        var fields = HTTPFields()
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {
+                continue
+            }
+            let value = line[line.index(after: colon)...].drop { $0 == " " }
+            fields.append(HTTPField(name: name, value: String(value)))
+        }
+        let length = fields[.contentLength].flatMap(Int.init) ?? 0
+        while rest.count < length {
+            let bytes = try await socket.read()
+            if bytes.isEmpty { return nil }
+            rest += bytes
+        }
+        defer { rest.removeFirst(length) }
+        let isClosing = fields[.connection]?.lowercased() == "close" || words[2] == "HTTP/1.0"
+        return Incoming(
+            method: String(words[0]), target: String(words[1]), headerFields: fields, body: Array(rest.prefix(length)),
+            staysOpen: !isClosing)
+    }
+
+    // MARK: Responses
+
+    /// Sends the response; false if the connection is of no further use.
+    ///
+    /// - Parameter isOver: Called before the last byte is sent: once the client has that, its next request may come.
+    func send(_ response: OriginResponse, to request: Incoming, isOver: () -> Void) async throws -> Bool {
+        if response.delay > .zero { try await Task.sleep(for: response.delay) }
+        let isHead = request.method == "HEAD"
+        let hasBody =
+            !isHead && ![204, 304].contains(response.status) && response.status >= 200 || response.status < 100
+        var fields = response.headerFields
+        if let length = response.announcedLength, fields[.transferEncoding] == nil {
+            fields[.contentLength] = "\(length)"
+        }
+        if fields[.contentLength] == nil, fields[.transferEncoding] == nil, hasBody {
+            fields[.transferEncoding] = "chunked"
+        }
+        let isChunked = fields[.transferEncoding]?.lowercased().hasSuffix("chunked") == true
+
+        let status = HTTPResponse.Status(code: max(100, min(response.status, 999)))
+        var head = "HTTP/1.1 \(String(repeating: "0", count: response.status < 100 ? response.status < 10 ? 2 : 1 : 0))"
+        head += "\(response.status) \(status.reasonPhrase)\r\n"
+        for field in fields { head += "\(field.name.rawName): \(field.value)\r\n" }
+        head += "\r\n"
+
+        // What is put off until something else is sent with it.
+        var pending = Array(head.utf8)
+        func framed(_ bytes: [UInt8]) -> [UInt8] {
+            guard isChunked, !bytes.isEmpty else { return bytes }
+            return Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + [13, 10]
+        }
+        guard hasBody, !response.steps.isEmpty else {
+            isOver()
+            if hasBody, isChunked { pending += Array("0\r\n\r\n".utf8) }
+            try await socket.write(pending)
+            return request.staysOpen
+        }
+        for (index, step) in response.steps.enumerated() {
+            switch step {
+            case .send(let bytes) where index == response.steps.count - 1 && !bytes.isEmpty:
+                try await socket.write(pending + framed(bytes.dropLast()))
+                pending = framed(bytes.suffix(1))
+            case .send(let bytes): pending += framed(bytes)
+            case .pause, .perform, .hangUp, .reset, .stall: break
+            }
+            if case .send = step, index == response.steps.count - 1 { break }
+            try await socket.write(pending)
+            pending = []
+            switch step {
+            case .send: break
+            case .pause(let duration): try await Task.sleep(for: duration)
+            case .perform(let action): await action()
+            case .hangUp: return false
+            case .stall: try await Task.sleep(for: .seconds(86_400))
+            case .reset:
+                socket.resetWhenClosed()
+                return false
+            }
+        }
+        isOver()
+        try await socket.write(pending + (isChunked ? Array("0\r\n\r\n".utf8) : []))
+        return request.staysOpen
+    }
+}

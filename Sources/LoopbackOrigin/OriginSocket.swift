@@ -1,0 +1,106 @@
+import CSluiceFiles
+import SluiceFiles
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A socket of the origin, closed with the last reference. SluiceFiles waits for it: no thread does (socket(7)).
+final class OriginSocket: Sendable {
+    /// Of the origin alone: tests look at what FileIO.shared does.
+    static let files = FileIO(configuration: .init(threads: 2))
+
+    let descriptor: CInt
+
+    private init(_ descriptor: CInt) { self.descriptor = descriptor }
+
+    deinit { _ = close(descriptor) }
+
+    private static func failed(_ call: String) -> FileError {
+        FileError(operation: call, path: "socket of the origin", systemError: errno)
+    }
+
+    /// Listens on a port of 127.0.0.1 that the system chooses, and returns that port too.
+    static func listening() throws -> (socket: OriginSocket, port: Int) {
+        #if os(Linux)
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        #else
+        let type = SOCK_STREAM
+        #endif
+        let descriptor = socket(AF_INET, type, 0)
+        guard descriptor >= 0 else { throw failed("make") }
+        let made = OriginSocket(descriptor)
+        made.prepare()
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutableBytes(of: &address) { bytes in
+            let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+            return bind(descriptor, address, size) == 0 && listen(descriptor, 1024) == 0
+                ? getsockname(descriptor, address, &size) : -1
+        }
+        guard result == 0 else { throw failed("listen on") }
+        return (made, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    /// The next connection.
+    func accepted() async throws -> OriginSocket {
+        while true {
+            let descriptor = csluice_accept(self.descriptor)
+            if descriptor >= 0 {
+                let connection = OriginSocket(descriptor)
+                connection.prepare()
+                // What is written goes out immediately: a test counts on it (tcp(7)).
+                connection.set(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
+                return connection
+            }
+            switch -descriptor {
+            case EINTR, ECONNABORTED: continue
+            case EAGAIN: try await Self.files.waitUntilReady(self.descriptor, .reading, "port of the origin")
+            // The limit of open files: until a connection is closed. Nothing tells of that.
+            case EMFILE, ENFILE: try await Task.sleep(for: .milliseconds(20))
+            default: throw FileError(operation: "accept from", path: "socket of the origin", systemError: -descriptor)
+            }
+        }
+    }
+
+    /// What every socket needs and Linux takes with the call that makes it.
+    private func prepare() {
+        #if !os(Linux)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        set(SOL_SOCKET, SO_NOSIGPIPE, CInt(1))
+        #endif
+        set(SOL_SOCKET, SO_REUSEADDR, CInt(1))
+    }
+
+    private func set<Value>(_ level: CInt, _ option: CInt, _ value: Value) {
+        withUnsafeBytes(of: value) { _ = setsockopt(descriptor, level, option, $0.baseAddress, socklen_t($0.count)) }
+    }
+
+    /// Closing will send RST instead of FIN (socket(7)).
+    func resetWhenClosed() {
+        set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
+    }
+
+    /// What has arrived, waiting for some; empty at the end.
+    func read() async throws -> Data {
+        try await Self.files.read(upToCount: 64 << 10, fromDescriptor: descriptor, name: "connection of the origin")
+    }
+
+    func write(_ bytes: [UInt8]) async throws {
+        if bytes.isEmpty { return }
+        try await Self.files.write(Data(bytes), toDescriptor: descriptor, name: "connection of the origin")
+    }
+}

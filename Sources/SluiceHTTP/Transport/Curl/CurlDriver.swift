@@ -1,0 +1,212 @@
+import CSluiceCurl
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+import HTTPTypes
+
+/// The transfers of a loop. Only the loop's thread uses it.
+final class CurlDriver {
+    typealias Handle = UnsafeMutableRawPointer
+
+    let multi: Handle
+    private let configuration: CurlLoop.Configuration
+    /// By the exchange, which the loop's commands name.
+    private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    /// Transfers that something happened to since the last delivery.
+    private var touched: [CurlTransfer] = []
+    /// Handles whose options are set, for requests to come.
+    private var idleHandles: [Handle] = []
+    private var nextLook: ContinuousClock.Instant?
+    private var lastBusy = ContinuousClock.now
+
+    init?(_ configuration: CurlLoop.Configuration) {
+        guard csluice_curl_prepare() == 0, let multi = csluice_curl_multi(256) else { return nil }
+        self.multi = multi
+        self.configuration = configuration
+    }
+
+    // MARK: Commands
+
+    func take(_ command: CurlLoop.Command) {
+        switch command {
+        case .start(let exchange): start(exchange)
+        case .resume(let exchange):
+            guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+            resume(transfer)
+        case .stop(let exchange):
+            guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+            remove(transfer)
+        }
+    }
+
+    private func start(_ exchange: CurlExchange) {
+        // The reader may have left before the loop came to this.
+        if exchange.isOver { return }
+        guard let easy = idleHandles.popLast() ?? makeHandle() else {
+            return fail(exchange, CURLE_OUT_OF_MEMORY)
+        }
+        let transfer = CurlTransfer(exchange, easy, driver: self)
+        let result = transfer.prepare()
+        guard result == CURLE_OK, curl_multi_add_handle(multi, easy) == CURLM_OK else {
+            idleHandles.append(easy)
+            return fail(exchange, result == CURLE_OK ? CURLE_OUT_OF_MEMORY : result)
+        }
+        transfers[ObjectIdentifier(exchange)] = transfer
+        lookAgain(at: transfer.lastActivity + configuration.stallTimeout)
+    }
+
+    private func fail(_ exchange: CurlExchange, _ code: CURLcode) {
+        exchange.failed(
+            TransportError(code, text: nil, facts: csluice_curl_facts(), isProxied: false, url: exchange.request.url))
+        _ = exchange.deliver()
+    }
+
+    private func resume(_ transfer: CurlTransfer) {
+        transfer.lastActivity = .now
+        guard transfer.isPaused else { return }
+        transfer.isPaused = false
+        csluice_curl_resume(transfer.easy)
+        lookAgain(at: transfer.lastActivity + configuration.stallTimeout)
+    }
+
+    private func makeHandle() -> Handle? {
+        func withOptional<R>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> R) -> R {
+            if let text { text.withCString(body) } else { body(nil) }
+        }
+        return withOptional(configuration.caFile) { caFile in
+            withOptional(configuration.certificate) { certificate in
+                withOptional(configuration.key) { key in
+                    configuration.noProxy.withCString { noProxy in
+                        var settings = csluice_curl_settings(
+                            connect_milliseconds: configuration.connectTimeout.wholeMilliseconds,
+                            buffer_size: CurlTransfer.receiveSize, no_proxy: noProxy, ca_file: caFile,
+                            certificate: certificate, key: key, line: CurlTransfer.line, body: CurlTransfer.body,
+                            upload: CurlTransfer.upload)
+                        return csluice_curl_easy(&settings)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a transfer that is over out of libcurl's hands.
+    private func remove(_ transfer: CurlTransfer) {
+        transfers[ObjectIdentifier(transfer.exchange)] = nil
+        curl_multi_remove_handle(multi, transfer.easy)
+        transfer.end()
+        idleHandles.append(transfer.easy)
+        if idleHandles.count > 64, let easy = idleHandles.popLast() { curl_easy_cleanup(easy) }
+    }
+
+    // MARK: Driving
+
+    func touch(_ transfer: CurlTransfer) {
+        guard !transfer.isTouched else { return }
+        transfer.isTouched = true
+        touched.append(transfer)
+    }
+
+    /// Does all that can be done without waiting, and tells the tasks that wait.
+    func perform() {
+        var running: CInt = 0
+        curl_multi_perform(multi, &running)
+        var code: CInt = 0
+        while let easy = csluice_curl_next_ended(multi, &code) {
+            guard let context = csluice_curl_context(easy) else { continue }
+            let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+            transfer.ended(CURLcode(UInt32(code)))
+            touch(transfer)
+            remove(transfer)
+        }
+        look()
+        deliver()
+        if !transfers.isEmpty { lastBusy = .now }
+    }
+
+    private func deliver() {
+        while !touched.isEmpty {
+            let transfers = touched
+            touched.removeAll(keepingCapacity: true)
+            for transfer in transfers {
+                transfer.isTouched = false
+                // May bring more, which is delivered in another round.
+                if transfer.exchange.deliver() { resume(transfer) }
+            }
+        }
+    }
+
+    func failAll(_ error: (URL) -> TransportError) {
+        for transfer in transfers.values {
+            transfer.exchange.failed(error(transfer.exchange.request.url))
+            touch(transfer)
+            remove(transfer)
+        }
+        deliver()
+    }
+
+    /// Frees everything. No transfer is left.
+    func end() {
+        precondition(transfers.isEmpty, "A driver ends when no transfer is left.")
+        for easy in idleHandles { curl_easy_cleanup(easy) }
+        curl_multi_cleanup(multi)
+    }
+
+    // MARK: Time
+
+    /// How long there is nothing to do unless something arrives; nil if the loop was idle for long enough to end.
+    var timeToSleep: Duration? {
+        let now = ContinuousClock.now
+        if transfers.isEmpty {
+            let left = configuration.idleTime - (now - lastBusy)
+            return left > .zero ? left : nil
+        }
+        return max(.zero, min(.seconds(60), nextLook.map { $0 - now } ?? .seconds(60)))
+    }
+
+    func sleep(atMost limit: Duration) {
+        // libcurl's own timers end it earlier.
+        curl_multi_poll(multi, nil, 0, CInt(clamping: limit.wholeMilliseconds + 1), nil)
+    }
+
+    private func lookAgain(at time: ContinuousClock.Instant) {
+        nextLook = nextLook.map { min($0, time) } ?? time
+    }
+
+    /// Ends the exchanges whose server is silent for too long. Looks at them only when that may be so.
+    private func look() {
+        guard let next = nextLook else { return }
+        let now = ContinuousClock.now
+        guard now >= next else { return }
+        nextLook = nil
+        for transfer in transfers.values {
+            let due = transfer.activity() + configuration.stallTimeout
+            // Until the request is sent, connecting has its own time.
+            if due > now || !transfer.isSent || !transfer.exchange.awaitsServer {
+                lookAgain(at: max(due, now + min(configuration.stallTimeout, .seconds(1))))
+                continue
+            }
+            let cause = "nothing arrived for \(configuration.stallTimeout.inSeconds)"
+            transfer.exchange.failed(TransportError(.stalled, url: transfer.exchange.request.url, cause: cause))
+            touch(transfer)
+            remove(transfer)
+        }
+    }
+}
+
+extension Duration {
+    /// Milliseconds, rounded up.
+    var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        let whole = seconds.multipliedReportingOverflow(by: 1000)
+        return whole.overflow
+            ? .max / 2 : Int(whole.partialValue) + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+
+    /// "30 s", "0.5 s".
+    var inSeconds: String {
+        let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18
+        return seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(seconds) s"
+    }
+}

@@ -1,0 +1,175 @@
+import CSluiceCurl
+import SluiceFiles
+import SluiceLock
+
+/// A thread that drives transfers with libcurl's multi interface (libcurl-multi(3)).
+///
+/// Commands arrive in an array behind a lock. The thread is woken for them only if it sleeps. It starts with the first command, and ends
+/// when the loop is closed, or when it had nothing to do for a while: idle connections are closed then.
+final class CurlLoop: Sendable {
+    enum Command: Sendable {
+        case start(CurlExchange)
+        /// Goes on where the exchange was paused.
+        case resume(CurlExchange)
+        /// The exchange is over for its reader.
+        case stop(CurlExchange)
+    }
+
+    struct Configuration: Sendable {
+        var connectTimeout: Duration
+        var stallTimeout: Duration
+        var bufferSize: Int
+        var noProxy: String
+        var caFile: String?
+        var certificate: String?
+        var key: String?
+        /// How long connections are kept, and the thread, when there is nothing to do.
+        var idleTime = Duration.seconds(30)
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        /// What the thread sleeps in; nil while there is no thread.
+        var sleeper: Sleeper?
+        var hasThread = false
+        var sleeps = false
+        var isClosed = false
+        var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// The one thing that any thread may do with a multi handle, as long as it exists (libcurl-thread(3)).
+    private struct Sleeper: @unchecked Sendable {
+        // The loop's thread takes it out of the state, under the state's lock, before it frees the handle.
+        var multi: UnsafeMutableRawPointer
+
+        func wake() { curl_multi_wakeup(multi) }
+    }
+
+    let configuration: Configuration
+    private let state = Lock(State())
+
+    init(_ configuration: Configuration) { self.configuration = configuration }
+
+    // MARK: Any thread
+
+    func send(_ command: Command) {
+        let (startsThread, isRefused) = state.withLock { state -> (Bool, Bool) in
+            if state.isClosed && !state.hasThread { return (false, true) }
+            state.commands.append(command)
+            if state.sleeps {
+                state.sleeps = false
+                state.sleeper?.wake()
+            }
+            defer { state.hasThread = true }
+            return (!state.hasThread, false)
+        }
+        if isRefused { return refuse(command, .init(.shutDown, url: command.exchange.request.url)) }
+        if startsThread { startThread() }
+    }
+
+    private func refuse(_ command: Command, _ error: TransportError) {
+        guard case .start(let exchange) = command else { return }
+        exchange.failed(error)
+        _ = exchange.deliver()
+    }
+
+    /// Fails all exchanges, and lets the thread end.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.sleeps = false
+            state.sleeper?.wake()
+        }
+    }
+
+    func waitUntilClosed() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if !state.hasThread { return true }
+                state.waitingForEnd.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    // MARK: The thread
+
+    private func startThread() {
+        let result = DetachedThread.start(stackSize: 1 << 20) { self.run() }
+        if result == 0 { return }
+        let commands = state.withLock { state in
+            defer { (state.commands, state.hasThread) = ([], false) }
+            return state.commands
+        }
+        let missing = DetachedThread.missing(for: "transfers", -result)
+        for command in commands {
+            refuse(
+                command,
+                .init(
+                    .connectionFailed, url: command.exchange.request.url, cause: "no thread could be started",
+                    remedy: missing.remedy))
+        }
+        endThread()
+    }
+
+    private func run() {
+        while let driver = CurlDriver(configuration) {
+            let sleeper = Sleeper(multi: driver.multi)
+            state.withLock { $0.sleeper = sleeper }
+            let isClosed = drive(driver)
+            state.withLock { $0.sleeper = nil }
+            driver.end()
+            let isOver = state.withLock { state in
+                // What came after the last look needs a thread.
+                if !isClosed, !state.commands.isEmpty { return false }
+                state.hasThread = false
+                return true
+            }
+            if isOver { break }
+        }
+        endThread()
+    }
+
+    private func endThread() {
+        let (waiting, commands) = state.withLock { state in
+            defer { (state.waitingForEnd, state.commands) = ([], []) }
+            return (state.isClosed ? state.waitingForEnd : [], state.isClosed ? state.commands : [])
+        }
+        for command in commands { refuse(command, .init(.shutDown, url: command.exchange.request.url)) }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Drives until the loop is closed (true) or was idle for long enough (false).
+    private func drive(_ driver: CurlDriver) -> Bool {
+        while true {
+            let (commands, isClosed) = state.withLock { state in
+                defer { state.commands = [] }
+                return (state.commands, state.isClosed)
+            }
+            for command in commands { driver.take(command) }
+            if isClosed {
+                driver.failAll { TransportError(.shutDown, url: $0) }
+                return true
+            }
+            driver.perform()
+            guard let limit = driver.timeToSleep else { return false }
+            let sleeps = state.withLock { state in
+                state.sleeps = state.commands.isEmpty && !state.isClosed
+                return state.sleeps
+            }
+            if sleeps {
+                driver.sleep(atMost: limit)
+                state.withLock { $0.sleeps = false }
+            }
+        }
+    }
+}
+
+extension CurlLoop.Command {
+    var exchange: CurlExchange {
+        switch self {
+        case .start(let exchange), .resume(let exchange), .stop(let exchange): exchange
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import CSluiceCurl
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+import HTTPTypes
+
+/// An exchange in libcurl's hands: what its callbacks get. Only the loop's thread uses it, and keeps it while libcurl has it.
+final class CurlTransfer {
+    /// How many bytes one call of `body` brings at most.
+    static let receiveSize = 256 << 10
+
+    let exchange: CurlExchange
+    let easy: CurlDriver.Handle
+    /// When the server last did something, or had to begin.
+    var lastActivity = ContinuousClock.now
+    var isPaused = false
+    var isTouched = false
+
+    private unowned let driver: CurlDriver
+    private let began = ContinuousClock.now
+    private var head = ResponseHeadParser()
+    private var fields: UnsafeMutablePointer<curl_slist>?
+    private var sent = 0
+    private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+    init(_ exchange: CurlExchange, _ easy: CurlDriver.Handle, driver: CurlDriver) {
+        self.exchange = exchange
+        self.easy = easy
+        self.driver = driver
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        curl_slist_free_all(fields)
+        errorText.deallocate()
+    }
+
+    // MARK: The request
+
+    func prepare() -> CURLcode {
+        let request = exchange.request
+        for field in request.headerFields { append(field.name.rawName, field.value) }
+        // No wait for `100 Continue`, which many servers never send.
+        if request.body != nil { fields = curl_slist_append(fields, "Expect:") ?? fields }
+        return exchange.address.withCString { address in
+            request.method.rawValue.withCString { method in
+                exchange.proxy.withCString { proxy in
+                    var settings = csluice_curl_request(
+                        url: address, method: method, proxy: proxy, fields: fields,
+                        body_size: request.body.map { curl_off_t($0.count) } ?? -1,
+                        may_reuse: request.isIdempotent, context: Unmanaged.passUnretained(self).toOpaque())
+                    return CURLcode(UInt32(csluice_curl_set_request(easy, &settings, errorText)))
+                }
+            }
+        }
+    }
+
+    private func append(_ name: String, _ value: String) {
+        // libcurl's way to say that a field has no value.
+        fields = curl_slist_append(fields, value.isEmpty ? "\(name);" : "\(name): \(value)") ?? fields
+    }
+
+    // MARK: What libcurl calls, on the loop's thread
+
+    private static func of(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
+        Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    static let line: curl_write_callback = { bytes, _, count, context in
+        let transfer = of(context)
+        transfer.lastActivity = .now
+        do throws(ResponseHeadParser.Malformed) {
+            guard let head = try transfer.head.take(UnsafeRawBufferPointer(start: bytes, count: count)) else {
+                return count
+            }
+            transfer.exchange.receivedHead(head)
+            transfer.driver.touch(transfer)
+            return count
+        } catch {
+            let url = transfer.exchange.request.url
+            transfer.exchange.failed(
+                TransportError(.protocolViolation, url: url, cause: "the status line is not valid"))
+            // Ends the transfer.
+            return 0
+        }
+    }
+
+    static let body: curl_write_callback = { bytes, _, count, context in
+        let transfer = of(context)
+        transfer.lastActivity = .now
+        switch transfer.exchange.offered() {
+        case .taken:
+            transfer.exchange.receivedChunk(Data(bytes: bytes!, count: count))
+            transfer.driver.touch(transfer)
+            return count
+        case .full:
+            transfer.isPaused = true
+            return Int(CURL_WRITEFUNC_PAUSE)
+        case .unwanted:
+            // Ends the transfer; the command that removes it is on its way.
+            return 0
+        }
+    }
+
+    static let upload: curl_read_callback = { into, size, count, context in
+        let transfer = of(context)
+        transfer.lastActivity = .now
+        guard let body = transfer.exchange.request.body, transfer.sent < body.count else { return 0 }
+        let next = body.dropFirst(transfer.sent).prefix(size * count)
+        next.withUnsafeBytes { UnsafeMutableRawPointer(into!).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+        transfer.sent += next.count
+        return next.count
+    }
+
+    // MARK: Its end
+
+    func ended(_ code: CURLcode) {
+        guard code != CURLE_OK else { return exchange.finished() }
+        let text = String(cString: errorText)
+        exchange.failed(
+            TransportError(
+                code, text: text.isEmpty ? nil : text, facts: csluice_curl_get_facts(easy),
+                isProxied: !exchange.proxy.isEmpty, url: exchange.request.url))
+    }
+
+    /// libcurl has no part in it any more.
+    func end() {
+        curl_slist_free_all(fields)
+        fields = nil
+    }
+
+    // MARK: Time
+
+    /// Whether the connection is there and the request is being sent.
+    var isSent: Bool { csluice_curl_get_facts(easy).request_time > 0 }
+
+    /// When the server last did something. The time to connect does not count.
+    func activity() -> ContinuousClock.Instant {
+        max(lastActivity, began + .microseconds(csluice_curl_get_facts(easy).request_time))
+    }
+}

@@ -1,0 +1,170 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+import HTTPTypes
+
+/// Talks to HTTP servers, over libcurl.
+///
+///     let response = try await HTTPTransport.shared.open(TransportRequest(url))
+///     for try await chunk in response.body { consume(chunk) }
+///
+/// Connections are kept open and used again. Each exchange under way has one of its own, and there are as many as that
+/// takes: bound them with a limiter. It follows redirects itself (``RedirectPolicy``), asks for the bytes as they
+/// are stored (`Accept-Encoding: identity`), and gives up on a server that is silent for ``Configuration/stallTimeout``
+/// while it owes bytes: once the request is sent, and while the buffer has room. A slow reader is not mistaken for a slow
+/// server. Bodies are not bounded in time. HTTP/1.1 only: downloads want a connection each, not the small shared windows of
+/// HTTP/2 streams.
+///
+/// A connection that the server has closed in the meantime fails the request that uses it again. The transport then sends that
+/// request once more, over a new connection, if its method is idempotent (RFC 9110, section 9.2.2): GET, HEAD, PUT, DELETE,
+/// OPTIONS and TRACE. Requests of other methods always get a new connection, and are sent once.
+///
+/// One thread of its own drives all exchanges; no thread of the cooperative pool is blocked. The thread ends when there was
+/// nothing to do for half a minute.
+public final class HTTPTransport: Transport {
+    /// How a transport connects, waits and introduces itself.
+    public struct Configuration: Sendable {
+        /// How long a server may take to accept a connection, name lookup and TLS included.
+        public var connectTimeout: Duration
+        /// How long an open exchange may bring nothing before it fails with ``TransportError/Code/stalled``.
+        public var stallTimeout: Duration
+        /// Which redirects are followed.
+        public var redirects: RedirectPolicy
+        /// The `User-Agent` field.
+        public var userAgent: String
+        /// How many bytes of one body wait in memory for a slow reader before the server is slowed down. A piece of a body has up to
+        /// 256 KiB, so that as much may come on top.
+        public var bufferSize: Int
+        /// Which proxies are asked.
+        public var proxy: ProxySettings
+        /// A file with the certificates of the authorities to trust (PEM); nil for those of the system.
+        public var certificateAuthorities: URL?
+        /// A file with the certificate that this client shows to servers that ask for one (PEM); nil for none.
+        public var clientCertificate: URL?
+        /// A file with the key of ``clientCertificate`` (PEM); nil if that file has it too.
+        public var clientKey: URL?
+
+        /// A configuration; each default suits a download over the internet.
+        public init(
+            connectTimeout: Duration = .seconds(15), stallTimeout: Duration = .seconds(60),
+            redirects: RedirectPolicy = RedirectPolicy(), userAgent: String = "Sluice",
+            bufferSize: Int = 256 * 1024, proxy: ProxySettings = .environment, certificateAuthorities: URL? = nil,
+            clientCertificate: URL? = nil, clientKey: URL? = nil
+        ) {
+            precondition(connectTimeout > .zero, "HTTPTransport: connectTimeout must be more than zero")
+            precondition(stallTimeout > .zero, "HTTPTransport: stallTimeout must be more than zero")
+            precondition(bufferSize >= 1, "HTTPTransport: bufferSize must be at least 1")
+            self.connectTimeout = connectTimeout
+            self.stallTimeout = stallTimeout
+            self.redirects = redirects
+            self.userAgent = userAgent
+            self.bufferSize = bufferSize
+            self.proxy = proxy
+            self.certificateAuthorities = certificateAuthorities
+            self.clientCertificate = clientCertificate
+            self.clientKey = clientKey
+        }
+    }
+
+    /// The transport of the process, for all that needs no configuration of its own. It can't be shut down.
+    public static let shared = HTTPTransport(isShared: true)
+
+    /// The configuration it was made with.
+    public let configuration: Configuration
+    private let isShared: Bool
+    private let loop: CurlLoop
+
+    /// A transport with a thread and connections of its own. They end with ``shutdown()``, or when nothing refers to it any more.
+    public convenience init(configuration: Configuration = Configuration()) {
+        self.init(configuration: configuration, isShared: false)
+    }
+
+    private init(configuration: Configuration = Configuration(), isShared: Bool) {
+        self.configuration = configuration
+        self.isShared = isShared
+        loop = CurlLoop(
+            CurlLoop.Configuration(
+                connectTimeout: configuration.connectTimeout, stallTimeout: configuration.stallTimeout,
+                bufferSize: configuration.bufferSize, noProxy: configuration.proxy.exceptions,
+                caFile: configuration.certificateAuthorities?.path(percentEncoded: false),
+                certificate: configuration.clientCertificate?.path(percentEncoded: false),
+                key: configuration.clientKey?.path(percentEncoded: false)))
+    }
+
+    deinit { loop.close() }
+
+    /// Gives `body` a transport, and shuts it down when `body` has ended in whichever way.
+    public static func withTransport<Result>(
+        configuration: Configuration = Configuration(), _ body: (HTTPTransport) async throws -> Result
+    ) async throws -> Result {
+        let transport = HTTPTransport(configuration: configuration)
+        let result: Result
+        do {
+            result = try await body(transport)
+        } catch {
+            await transport.shutdown()
+            throw error
+        }
+        await transport.shutdown()
+        return result
+    }
+
+    /// Ends all exchanges and closes all connections. Completes also when the task is cancelled; a second call does nothing.
+    ///
+    /// - Precondition: It is not ``shared``.
+    public func shutdown() async {
+        precondition(
+            !isShared,
+            "HTTPTransport.shared belongs to the whole process: make a transport of your own to shut it down.")
+        loop.close()
+        await loop.waitUntilClosed()
+    }
+
+    /// Sends `request`, follows redirects, and returns with the head of the response that they lead to.
+    public func open(_ request: TransportRequest) async throws -> TransportResponse {
+        var request = request
+        var redirects = 0
+        while true {
+            let (head, body) = try await exchange(request)
+            let next = try configuration.redirects.next(
+                after: request, status: head.status, headerFields: head.headerFields, count: redirects)
+            guard let next else {
+                return TransportResponse(
+                    status: head.status, headerFields: head.headerFields, url: request.url, redirectCount: redirects,
+                    body: ResponseBody(body))
+            }
+            request = next
+            redirects += 1
+        }
+    }
+
+    /// One request and the head of its response.
+    private func exchange(_ request: TransportRequest) async throws -> (ResponseHead, CurlBody) {
+        guard request.url.hasUsablePort, let address = request.url.addressForTransport else {
+            throw TransportError(.invalidURL, url: request.url)
+        }
+        var outgoing = request
+        if outgoing.headerFields[.userAgent] == nil { outgoing.headerFields[.userAgent] = configuration.userAgent }
+        if outgoing.headerFields[.acceptEncoding] == nil { outgoing.headerFields[.acceptEncoding] = "identity" }
+        let exchange = CurlExchange(
+            outgoing, address: address, proxy: configuration.proxy.proxy(for: request.url) ?? "", on: loop,
+            bufferSize: configuration.bufferSize)
+        // When the last reference to the body goes, on a throw too, the exchange ends.
+        let body = CurlBody(exchange)
+        let head = try await exchange.head()
+        if let coding = head.headerFields.unsupportedTransferCoding {
+            throw TransportError(
+                .protocolViolation, url: request.url, cause: "the transfer coding \"\(coding)\" is not supported")
+        }
+        return (head, body)
+    }
+}
+
+extension TransportRequest {
+    /// Whether sending it twice does no more than sending it once (RFC 9110, section 9.2.2).
+    var isIdempotent: Bool {
+        [.get, .head, .put, .delete, .options, .trace].contains(method)
+    }
+}

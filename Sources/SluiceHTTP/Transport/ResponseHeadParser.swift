@@ -1,0 +1,72 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+import HTTPTypes
+
+/// Makes a head of the lines in which libcurl delivers it (RFC 9112, sections 4 and 5).
+///
+/// Informational heads (1xx) come before the final one, and trailers after the body: neither is part of the head.
+struct ResponseHeadParser {
+    private var status: HTTPResponse.Status?
+    private var fields = HTTPFields()
+    private var name: HTTPField.Name?
+    private var value: [UInt8] = []
+    private var isFinal = false
+
+    /// A head begins with no status line, or with one whose status is no number of three digits from 100 on.
+    struct Malformed: Error {}
+
+    /// Takes a line with its line ending. Returns the final head when the line is the empty one that ends it.
+    mutating func take(_ line: UnsafeRawBufferPointer) throws(Malformed) -> ResponseHead? {
+        if isFinal { return nil }
+        var line = line[...]
+        while let last = line.last, last == 0x0A || last == 0x0D { line = line.dropLast() }
+        if line.isEmpty {
+            endField()
+            guard let status else { throw Malformed() }
+            defer { (self.status, fields) = (nil, [:]) }
+            guard status.code >= 200 else { return nil }
+            isFinal = true
+            return ResponseHead(status: status, headerFields: fields)
+        }
+        if status == nil {
+            guard let found = Self.status(line) else { throw Malformed() }
+            status = found
+        } else if let first = line.first, first == 0x20 || first == 0x09 {
+            // A field that is folded over two lines (section 5.2): the fold is a space.
+            value.append(0x20)
+            value += Self.trimmed(line)
+        } else {
+            endField()
+            guard let colon = line.firstIndex(of: 0x3A) else { return nil }
+            // A name that is no token is nothing that anybody could ask for.
+            name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+            value = Array(Self.trimmed(line[(colon + 1)...]))
+        }
+        return nil
+    }
+
+    private mutating func endField() {
+        guard let name else { return }
+        fields.append(HTTPField(name: name, value: String(decoding: value, as: UTF8.self)))
+        self.name = nil
+    }
+
+    /// `HTTP/1.1 200 OK`.
+    private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> HTTPResponse.Status? {
+        let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: true)
+        guard parts.count >= 2, parts[0].starts(with: Array("HTTP/".utf8)), parts[1].count == 3 else { return nil }
+        guard let code = Int(String(decoding: parts[1], as: UTF8.self)), (100...999).contains(code) else { return nil }
+        let reason = parts.count > 2 ? String(decoding: trimmed(parts[2]), as: UTF8.self) : ""
+        return HTTPResponse.Status(code: code, reasonPhrase: reason)
+    }
+
+    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        var bytes = bytes.drop(while: isSpace)
+        while let last = bytes.last, isSpace(last) { bytes = bytes.dropLast() }
+        return bytes
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite(.timeLimit(.minutes(15))) struct Proxies {
+    @Test(
+        arguments: [
+            ([:], nil, nil, ""),
+            (["http_proxy": "a:1", "HTTP_PROXY": "cgi:1"], "a:1", nil, ""),
+            (["HTTP_PROXY": "cgi:1"], nil, nil, ""),
+            (["https_proxy": "", "HTTPS_PROXY": "b:2"], nil, "b:2", ""),
+            (["all_proxy": "c:3", "http_proxy": "a:1", "no_proxy": "x.example"], "a:1", "c:3", "x.example"),
+            (["ALL_PROXY": "socks5h://d:4", "NO_PROXY": "*"], "socks5h://d:4", "socks5h://d:4", "*"),
+        ] as [([String: String], String?, String?, String)])
+    func `come from the environment`(variables: [String: String], http: String?, https: String?, exceptions: String) {
+        let found = ProxySettings(variables: variables)
+        #expect(found.http == http && found.https == https && found.exceptions == exceptions)
+    }
+
+    /// Fetches a URL over a proxy that answers itself, and returns the target that it was asked for.
+    private func asked(_ url: String, exceptions: String = "") async throws -> String {
+        try await LoopbackOrigin.serve { request in
+            OriginResponse(body: Array(request.target.utf8))
+        } during: { proxy in
+            let settings = ProxySettings("http://127.0.0.1:\(proxy.port)", exceptions: exceptions)
+            return try await HTTPTransport.withTransport(configuration: .init(proxy: settings)) { transport in
+                let response = try await transport.open(.init(URL(fetchable: url)))
+                return String(decoding: try await response.body.collect(upTo: 1000), as: UTF8.self)
+            }
+        }
+    }
+
+    @Test func `are asked for the whole URL`() async throws {
+        // The host need not exist: the proxy looks it up.
+        #expect(try await asked("http://no-such-host.invalid/a?b#c") == "http://no-such-host.invalid/a?b")
+    }
+
+    @Test func `are not asked for exceptions`() async throws {
+        let error = await #expect(throws: TransportError.self) {
+            try await asked("http://no-such-host.invalid/a", exceptions: "other.example,invalid")
+        }
+        #expect(error?.code == .hostNotFound)
+    }
+
+    @Test func `get user name and password, which the server does not`() async throws {
+        try await LoopbackOrigin.serve { request in
+            OriginResponse(body: Array((request.headerFields[.proxyAuthorization] ?? "none").utf8))
+        } during: { proxy in
+            let settings = ProxySettings("http://ann:secret@127.0.0.1:\(proxy.port)")
+            try await HTTPTransport.withTransport(configuration: .init(proxy: settings)) { transport in
+                let response = try await transport.open(.init(URL(fetchable: "http://a.invalid/")))
+                let seen = String(decoding: try await response.body.collect(upTo: 1000), as: UTF8.self)
+                #expect(seen == "Basic " + Data("ann:secret".utf8).base64EncodedString())
+            }
+        }
+    }
+
+    @Test func `that refuse or are not there say so, without their passwords`() async throws {
+        try await LoopbackOrigin.serve { _ in
+            OriginResponse(status: 407)
+        } during: { proxy in
+            for (address, url) in [
+                ("http://ann:secret@no-such-proxy.invalid:1", "http://a.invalid/"),
+                ("http://ann:secret@127.0.0.1:1", "http://a.invalid/"),
+                ("socks5h://ann:secret@127.0.0.1:1", "http://a.invalid/"),
+                ("http://ann:secret@127.0.0.1:\(proxy.port)", "https://a.invalid/"),
+            ] {
+                try await HTTPTransport.withTransport(configuration: .init(proxy: ProxySettings(address))) {
+                    transport in
+                    let error = await #expect(throws: TransportError.self) {
+                        try await transport.open(.init(URL(fetchable: url)))
+                    }
+                    #expect(error?.code == .proxyFailed, "\(String(describing: error))")
+                    #expect(error?.description.contains("secret") == false)
+                }
+            }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct `Requests with a body` {
+    @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete])
+    func `send it, and each method but the idempotent ones over a connection of its own`(
+        method: HTTPRequest.Method
+    ) async throws {
+        let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+        try await LoopbackOrigin.serve { request in
+            OriginResponse(body: Array("\(request.method) ".utf8) + request.body)
+        } during: { origin in
+            try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) { transport in
+                for _ in 0..<3 {
+                    let request = TransportRequest(try URL(fetchable: origin.url("/a")), method: method, body: body)
+                    let response = try await transport.open(request)
+                    let seen = try await response.body.collect(upTo: 1_000_000)
+                    #expect(seen == Data("\(method.rawValue) ".utf8) + body)
+                }
+            }
+            #expect(origin.metrics.requests == 3)
+            #expect(origin.metrics.connections == (method == .post || method == .patch ? 3 : 1))
+        }
+    }
+
+    @Test func `may be empty, and HEAD brings none`() async throws {
+        try await LoopbackOrigin.serve { request in
+            OriginResponse(body: Array("\(request.headerFields[.contentLength] ?? "-")".utf8))
+        } during: { origin in
+            try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) { transport in
+                let url = try URL(fetchable: origin.url("/a"))
+                let empty = try await transport.open(.init(url, method: .post, body: Data()))
+                #expect(try await empty.body.collect(upTo: 10) == Data("0".utf8))
+                let head = try await transport.open(.init(url, method: .head))
+                #expect(head.contentLength == 1)
+                #expect(try await head.body.collect(upTo: 10).isEmpty)
+                let again = try await transport.open(.init(url))
+                #expect(try await again.body.collect(upTo: 10) == Data("-".utf8))
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import HTTPTypes
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite struct `Lines of a response's head` {
+    /// The heads that the lines of a response give.
+    func heads(_ lines: String...) throws -> [ResponseHead] {
+        var parser = ResponseHeadParser()
+        return try lines.compactMap { line in try Array("\(line)\r\n".utf8).withUnsafeBytes { try parser.take($0) } }
+    }
+
+    @Test func `are a status and fields in their order, with fields of one name apart`() throws {
+        let found = try heads("HTTP/1.1 200 OK", "B: 1", "A:\t x y \t", "b: 2", "Empty:", "")
+        #expect(found.count == 1 && found.first?.status == .ok && found.first?.status.reasonPhrase == "OK")
+        #expect(
+            found.first?.headerFields.map { "\($0.name.rawName)=\($0.value)" } == ["B=1", "A=x y", "b=2", "Empty="])
+    }
+
+    @Test func `of informational responses are left out, and so are trailers`() throws {
+        let found = try heads(
+            "HTTP/1.1 103 Early Hints", "Link: </x>", "", "HTTP/1.1 404", "A: 1", "", "Trailer: 2", "")
+        #expect(found.map(\.status.code) == [404])
+        #expect(found.first?.headerFields.map(\.value) == ["1"])
+    }
+
+    @Test func `may fold a field`() throws {
+        #expect(try heads("HTTP/1.1 200 OK", "A: 1", "  2", "\t3", "").first?.headerFields.map(\.value) == ["1 2 3"])
+    }
+
+    @Test func `that are no field are passed over`() throws {
+        let found = try heads("HTTP/1.1 200 OK", "no colon", "bad name: 1", ": 2", "A: 3", "")
+        #expect(found.first?.headerFields.map(\.value) == ["3"])
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 000 OK", "HTTP/1.1 99 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000", "HTTP/1.1", "200 OK", "A: 1",
+    ])
+    func `begin with a status of three digits`(line: String) {
+        #expect(throws: ResponseHeadParser.Malformed.self) { try heads(line, "") }
+    }
+}
