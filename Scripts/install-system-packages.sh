@@ -1,40 +1,64 @@
 #!/usr/bin/env bash
-# Installs what the checks need beside the Swift toolchain, on Debian and Ubuntu, where it is missing. Needs root, or sudo.
+# Installs what is missing beside the Swift toolchain, on Debian, Ubuntu and Fedora. Does nothing where nothing is missing. Otherwise it
+# needs root, or sudo.
+#
+#     Scripts/install-system-packages.sh             # what building, testing and all checks of CI need
+#     Scripts/install-system-packages.sh --build     # what building and testing need
 set -euo pipefail
 
-# A file that tells that a package is there, and the package.
-needs=(
-    /usr/bin/curl-config:libcurl4-openssl-dev
-    /usr/include/sqlite3.h:libsqlite3-dev
-    /usr/include/openssl/evp.h:libssl-dev
-    /usr/sbin/nginx:nginx-light
-    /usr/bin/curl:curl
-    /usr/bin/python3:python3
-    /usr/bin/strace:strace
-    /usr/bin/cmark:cmark
-    /sbin/mkfs.ext4:e2fsprogs
-    /sbin/mkfs.xfs:xfsprogs
-    /sbin/mkfs.btrfs:btrfs-progs
-    /sbin/mkfs.vfat:dosfstools
+# A file that tells that a package is there, and the package's name on Debian and on Fedora.
+build=(
+    "/usr/bin/curl-config libcurl4-openssl-dev libcurl-devel"
+    "/usr/include/sqlite3.h libsqlite3-dev sqlite-devel"
+    "/usr/include/openssl/evp.h libssl-dev openssl-devel"
 )
-missing=()
+checks=(
+    "/usr/sbin/nginx nginx-light nginx"
+    "/usr/bin/curl curl curl"
+    "/usr/bin/python3 python3 python3"
+    "/usr/bin/strace strace strace"
+    "/usr/bin/cmark cmark cmark"
+    "/sbin/mkfs.ext4 e2fsprogs e2fsprogs"
+    "/sbin/mkfs.xfs xfsprogs xfsprogs"
+    "/sbin/mkfs.btrfs btrfs-progs btrfs-progs"
+    "/sbin/mkfs.vfat dosfstools dosfstools"
+)
+case ${1:-} in
+--build) needs=("${build[@]}") ;;
+"") needs=("${build[@]}" "${checks[@]}") ;;
+*) sed -n '2,6p' "$0" >&2; exit 2 ;;
+esac
+
+debian=() fedora=()
 for need in "${needs[@]}"; do
-    [ -e "${need%%:*}" ] || missing+=("${need##*:}")
+    read -r file on_debian on_fedora <<<"$need"
+    [ -e "$file" ] || { debian+=("$on_debian"); fedora+=("$on_fedora"); }
 done
 # Fetches the examples of CommonMark.
-python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
-if [ ${#missing[@]} -eq 0 ]; then
+if [ $# -eq 0 ] && ! python3 -m pip --version >/dev/null 2>&1; then
+    debian+=(python3-pip)
+    fedora+=(python3-pip)
+fi
+if [ ${#debian[@]} -eq 0 ]; then
     echo "nothing is missing"
     exit 0
 fi
-echo "missing: ${missing[*]}"
-if ! command -v apt-get >/dev/null; then
-    echo "Install them with this system's package manager (Fedora: libcurl-devel sqlite-devel openssl-devel nginx curl python3 strace cmark e2fsprogs xfsprogs btrfs-progs dosfstools python3-pip), then run this again." >&2
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "Missing: ${debian[*]}. Run this as root." >&2; exit 1; }
+    as_root=(sudo)
+fi
+if command -v apt-get >/dev/null; then
+    echo "installing ${debian[*]}"
+    "${as_root[@]}" apt-get update -q
+    # nginx would start a server of its own on port 80; the tests start theirs on a free one.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+        apt-get install -y -q --no-install-recommends "${debian[@]}"
+elif command -v dnf >/dev/null; then
+    echo "installing ${fedora[*]}"
+    "${as_root[@]}" dnf install -y "${fedora[@]}"
+else
+    echo "This system has neither apt-get nor dnf. Install these with its package manager: ${debian[*]}" >&2
     exit 1
 fi
-as_root=()
-[ "$(id -u)" -eq 0 ] || as_root=(sudo)
-export DEBIAN_FRONTEND=noninteractive
-"${as_root[@]}" apt-get update -q
-# The package would start a server of its own on port 80; the tests start theirs on a free one.
-"${as_root[@]}" env RUNLEVEL=1 apt-get install -y -q --no-install-recommends "${missing[@]}"

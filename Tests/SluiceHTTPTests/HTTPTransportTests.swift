@@ -256,6 +256,50 @@ import Testing
         }
     }
 
+    @Test func `a response is read to its end also when its transport is gone`() async throws {
+        let received = Gate()
+        try await LoopbackOrigin.serve { _ in
+            OriginResponse(
+                announcedLength: 6, steps: [.send([1, 2, 3]), .perform { await received.pass() }, .send([4, 5, 6])])
+        } during: { origin in
+            let response = try await HTTPTransport(configuration: .init(proxy: .none)).open(
+                .init(URL(fetchable: origin.url("/a"))))
+            var bytes: [UInt8] = []
+            for try await chunk in response.body {
+                bytes += chunk
+                if bytes.count == 3 { await received.open() }
+            }
+            #expect(bytes == [1, 2, 3, 4, 5, 6])
+        }
+    }
+
+    @Test func `the transport of the process serves, and exchanges that are dropped at any moment leave none behind`()
+        async throws
+    {
+        try await LoopbackOrigin.serve { _ in
+            OriginResponse(body: Self.body)
+        } during: { origin in
+            let url = try URL(fetchable: origin.url("/a"))
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<200 {
+                    let task = Task {
+                        let response = try await HTTPTransport.shared.open(.init(url))
+                        return try await self.collect(response) == Self.body
+                    }
+                    group.addTask {
+                        for _ in 0..<number % 23 { await suspendOnce() }
+                        if number % 3 != 0 { task.cancel() }
+                        switch await task.result {
+                        case .success(let isWhole): #expect(isWhole)
+                        case .failure(let error): #expect(error is CancellationError && number % 3 != 0, "\(error)")
+                        }
+                    }
+                }
+            }
+            _ = try await origin.metrics { $0.running == 0 }
+        }
+    }
+
     @Test func `shutting down twice does no harm`() async throws {
         let transport = HTTPTransport()
         await transport.shutdown()

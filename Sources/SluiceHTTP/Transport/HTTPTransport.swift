@@ -76,7 +76,8 @@ public final class HTTPTransport: Transport {
     private let isShared: Bool
     private let loop: CurlLoop
 
-    /// A transport with a thread and connections of its own. They end with ``shutdown()``, or when nothing refers to it any more.
+    /// A transport with a thread and connections of its own. They end with ``shutdown()``, or when nothing refers to it any more and
+    /// the responses that it opened have been read or dropped.
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(configuration: configuration, isShared: false)
     }
@@ -93,7 +94,7 @@ public final class HTTPTransport: Transport {
                 key: configuration.clientKey?.path(percentEncoded: false)))
     }
 
-    deinit { loop.close() }
+    deinit { loop.retire() }
 
     /// Gives `body` a transport, and shuts it down when `body` has ended in whichever way.
     public static func withTransport<Result>(

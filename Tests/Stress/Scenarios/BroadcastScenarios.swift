@@ -115,7 +115,6 @@ enum BroadcastScenarios {
                 try await group.waitForAll()
             }
             try claim(received.value == heat.rounds * 4, "\(received.value) received of \(heat.rounds * 4)")
-            try claim(broadcast.subscriberCount == 0, "\(broadcast.subscriberCount) are not forgotten")
         }
     }
 
@@ -130,7 +129,7 @@ enum BroadcastScenarios {
                 return count
             }
             // Part of the race: the visitor is cancelled as it subscribes, waits or takes an element.
-            for _ in 0..<4 { await Task.yield() }
+            for _ in 0..<(2 + visit % 16) { await Task.yield() }
             task.cancel()
             (await task.value > 0 ? heat.firstWon : heat.secondWon).add()
         }

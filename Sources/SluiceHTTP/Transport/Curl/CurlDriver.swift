@@ -155,6 +155,8 @@ final class CurlDriver {
 
     // MARK: Time
 
+    var isIdle: Bool { transfers.isEmpty }
+
     /// How long there is nothing to do unless something arrives; nil if the loop was idle for long enough to end.
     var timeToSleep: Duration? {
         let now = ContinuousClock.now

@@ -34,6 +34,8 @@ final class CurlLoop: Sendable {
         var hasThread = false
         var sleeps = false
         var isClosed = false
+        /// Whether no exchange will come, so that the thread ends after those under way.
+        var isRetired = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -73,6 +75,14 @@ final class CurlLoop: Sendable {
         _ = exchange.deliver()
     }
 
+    /// Lets the thread end when the exchanges under way have ended.
+    func retire() {
+        state.withLock { state in
+            state.isRetired = true
+            state.sleeper?.wake()
+        }
+    }
+
     /// Fails all exchanges, and lets the thread end.
     func close() {
         state.withLock { state in
@@ -98,23 +108,28 @@ final class CurlLoop: Sendable {
     private func startThread() {
         let result = DetachedThread.start(stackSize: 1 << 20) { self.run() }
         if result == 0 { return }
+        refuseAll(cause: "no thread could be started", remedy: DetachedThread.missing(for: "transfers", -result).remedy)
+        endThread()
+    }
+
+    /// Fails what was sent to a loop that can't begin. A later exchange tries again.
+    private func refuseAll(cause: String, remedy: String?) {
         let commands = state.withLock { state in
             defer { (state.commands, state.hasThread) = ([], false) }
             return state.commands
         }
-        let missing = DetachedThread.missing(for: "transfers", -result)
         for command in commands {
-            refuse(
-                command,
-                .init(
-                    .connectionFailed, url: command.exchange.request.url, cause: "no thread could be started",
-                    remedy: missing.remedy))
+            let url = command.exchange.request.url
+            refuse(command, TransportError(.connectionFailed, url: url, cause: cause, remedy: remedy))
         }
-        endThread()
     }
 
     private func run() {
-        while let driver = CurlDriver(configuration) {
+        while true {
+            guard let driver = CurlDriver(configuration) else {
+                refuseAll(cause: "libcurl could not be started", remedy: "check that there is memory")
+                break
+            }
             let sleeper = Sleeper(multi: driver.multi)
             state.withLock { $0.sleeper = sleeper }
             let isClosed = drive(driver)
@@ -154,10 +169,11 @@ final class CurlLoop: Sendable {
             }
             driver.perform()
             guard let limit = driver.timeToSleep else { return false }
-            let sleeps = state.withLock { state in
+            let (sleeps, isRetired) = state.withLock { state in
                 state.sleeps = state.commands.isEmpty && !state.isClosed
-                return state.sleeps
+                return (state.sleeps, state.isRetired)
             }
+            if sleeps, isRetired, driver.isIdle { return false }
             if sleeps {
                 driver.sleep(atMost: limit)
                 state.withLock { $0.sleeps = false }

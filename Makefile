@@ -1,0 +1,39 @@
+# Two commands on a machine that has nothing but the Swift toolchain: `make demo` and `make test`. They install the system packages that are
+# missing (Scripts/install-system-packages.sh says which, and uses sudo where it must), build and run. See `make help`.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+installed = $(DESTDIR)$(PREFIX)
+
+.PHONY: help demo test packages install uninstall
+
+help:
+	@echo 'make demo              downloads 300 files from a server on this machine, compares every byte, and shows how fast that was'
+	@echo 'make test              builds and runs all tests'
+	@echo 'make install           builds the program for release and installs it, with completions, below PREFIX ($(PREFIX))'
+	@echo 'make uninstall         removes what was installed there'
+
+packages:
+	@Scripts/install-system-packages.sh --build
+
+# The debug build shows the first result sooner.
+demo: packages
+	swift run sluice demo
+
+test: packages
+	swift test
+
+install: packages
+	swift build -c release --product sluice --static-swift-stdlib --scratch-path .build-install
+	install -d '$(installed)/bin' '$(installed)/share/doc/sluice' '$(installed)/share/bash-completion/completions' \
+	    '$(installed)/share/zsh/site-functions' '$(installed)/share/fish/vendor_completions.d'
+	install -m 755 .build-install/release/sluice '$(installed)/bin/sluice'
+	.build-install/release/sluice --generate-completion-script bash > '$(installed)/share/bash-completion/completions/sluice'
+	.build-install/release/sluice --generate-completion-script zsh > '$(installed)/share/zsh/site-functions/_sluice'
+	.build-install/release/sluice --generate-completion-script fish > '$(installed)/share/fish/vendor_completions.d/sluice.fish'
+	install -m 644 docs/runtime-packages.md '$(installed)/share/doc/sluice/runtime-packages.md'
+
+uninstall:
+	rm -f '$(installed)/bin/sluice' '$(installed)/share/bash-completion/completions/sluice' \
+	    '$(installed)/share/zsh/site-functions/_sluice' '$(installed)/share/fish/vendor_completions.d/sluice.fish' \
+	    '$(installed)/share/doc/sluice/runtime-packages.md'
