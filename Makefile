@@ -27,7 +27,7 @@ install: packages
 	swift build -c release --product sluice --static-swift-stdlib --scratch-path .build-install
 	install -d '$(installed)/bin' '$(installed)/share/doc/sluice' '$(installed)/share/bash-completion/completions' \
 	    '$(installed)/share/zsh/site-functions' '$(installed)/share/fish/vendor_completions.d'
-	install -m 755 .build-install/release/sluice '$(installed)/bin/sluice'
+	install -s -m 755 .build-install/release/sluice '$(installed)/bin/sluice'
 	.build-install/release/sluice --generate-completion-script bash > '$(installed)/share/bash-completion/completions/sluice'
 	.build-install/release/sluice --generate-completion-script zsh > '$(installed)/share/zsh/site-functions/_sluice'
 	.build-install/release/sluice --generate-completion-script fish > '$(installed)/share/fish/vendor_completions.d/sluice.fish'
