@@ -94,13 +94,7 @@ struct csluice_curl_facts csluice_curl_get_facts(CURL *easy) {
     struct csluice_curl_facts facts = {0};
     curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &facts.system_error);
     curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &facts.proxy_status);
-    curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &facts.connections);
-    curl_easy_getinfo(easy, CURLINFO_NAMELOOKUP_TIME_T, &facts.name_time);
-    curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &facts.connect_time);
-    curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME_T, &facts.tls_time);
     curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &facts.request_time);
-    curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &facts.first_byte_time);
-    curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME_T, &facts.total_time);
     return facts;
 }
 

@@ -20,6 +20,8 @@ package final class LoopbackOrigin: Sendable {
         package var requests = 0
         /// Connections accepted.
         package var connections = 0
+        /// Connections that are open.
+        package var openConnections = 0
         /// Requests being answered now.
         package var running = 0
         /// The most requests that were being answered at once.
@@ -80,8 +82,11 @@ package final class LoopbackOrigin: Sendable {
         await withDiscardingTaskGroup { group in
             // Accepting ends when the task is cancelled. The client sees any other error.
             while let connection = try? await socket.accepted() {
-                state.withState { $0.connections += 1 }
-                group.addTask { try? await self.serve(connection) }
+                state.withState { ($0.connections, $0.openConnections) = ($0.connections + 1, $0.openConnections + 1) }
+                group.addTask {
+                    try? await self.serve(connection)
+                    self.state.withState { $0.openConnections -= 1 }
+                }
             }
             group.cancelAll()
         }

@@ -80,9 +80,7 @@ final class OriginConnection {
     /// - Parameter isOver: Called before the last byte is sent: once the client has that, its next request may come.
     func send(_ response: OriginResponse, to request: Incoming, isOver: () -> Void) async throws -> Bool {
         if response.delay > .zero { try await Task.sleep(for: response.delay) }
-        let isHead = request.method == "HEAD"
-        let hasBody =
-            !isHead && ![204, 304].contains(response.status) && response.status >= 200 || response.status < 100
+        let hasBody = request.method != "HEAD" && ![204, 304].contains(response.status)
         var fields = response.headerFields
         if let length = response.announcedLength, fields[.transferEncoding] == nil {
             fields[.contentLength] = "\(length)"
@@ -91,34 +89,25 @@ final class OriginConnection {
             fields[.transferEncoding] = "chunked"
         }
         let isChunked = fields[.transferEncoding]?.lowercased().hasSuffix("chunked") == true
-
-        let status = HTTPResponse.Status(code: max(100, min(response.status, 999)))
-        var head = "HTTP/1.1 \(String(repeating: "0", count: response.status < 100 ? response.status < 10 ? 2 : 1 : 0))"
-        head += "\(response.status) \(status.reasonPhrase)\r\n"
-        for field in fields { head += "\(field.name.rawName): \(field.value)\r\n" }
-        head += "\r\n"
-
-        // What is put off until something else is sent with it.
-        var pending = Array(head.utf8)
         func framed(_ bytes: [UInt8]) -> [UInt8] {
             guard isChunked, !bytes.isEmpty else { return bytes }
             return Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + [13, 10]
         }
-        guard hasBody, !response.steps.isEmpty else {
-            isOver()
-            if hasBody, isChunked { pending += Array("0\r\n\r\n".utf8) }
-            try await socket.write(pending)
-            return request.staysOpen
+
+        // Written with what comes next. A status may be none, such as 000.
+        let code = String(repeating: "0", count: max(0, 3 - "\(response.status)".count)) + "\(response.status)"
+        let reason =
+            (100...999).contains(response.status) ? HTTPResponse.Status(code: response.status).reasonPhrase : ""
+        let lines = ["HTTP/1.1 \(code) \(reason)"] + fields.map { "\($0.name.rawName): \($0.value)" } + ["", ""]
+        var pending = Array(lines.joined(separator: "\r\n").utf8)
+        var steps = hasBody ? response.steps[...] : []
+        var last: [UInt8] = []
+        if case .send(let bytes) = steps.last {
+            steps.removeLast()
+            last = bytes
         }
-        for (index, step) in response.steps.enumerated() {
-            switch step {
-            case .send(let bytes) where index == response.steps.count - 1 && !bytes.isEmpty:
-                try await socket.write(pending + framed(bytes.dropLast()))
-                pending = framed(bytes.suffix(1))
-            case .send(let bytes): pending += framed(bytes)
-            case .pause, .perform, .hangUp, .reset, .stall: break
-            }
-            if case .send = step, index == response.steps.count - 1 { break }
+        for step in steps {
+            if case .send(let bytes) = step { pending += framed(bytes) }
             try await socket.write(pending)
             pending = []
             switch step {
@@ -132,8 +121,14 @@ final class OriginConnection {
                 return false
             }
         }
+        pending += framed(last.dropLast())
+        let ending = framed(last.suffix(1)) + (hasBody && isChunked ? Array("0\r\n\r\n".utf8) : [])
+        if !ending.isEmpty {
+            try await socket.write(pending)
+            pending = ending
+        }
         isOver()
-        try await socket.write(pending + (isChunked ? Array("0\r\n\r\n".utf8) : []))
+        try await socket.write(pending)
         return request.staysOpen
     }
 }

@@ -106,8 +106,8 @@ import Testing
 @Suite struct `sluice demo` {
     @Test func `downloads everything and compares every byte`() async {
         let console = RecordedConsole()
-        #expect(
-            await SluiceProgram.run(["demo", "-j", "32", "--progress", "none"], console: console.console) == .success)
+        let status = await SluiceProgram.run(["demo", "-j", "32", "--progress", "none"], console: console.console)
+        #expect(status == .success, "\(console.error)")
         #expect(console.output.contains("300 of 300 downloaded, 300 compared equal"))
         #expect(console.output.contains("Retries  30 "))
     }

@@ -270,6 +270,8 @@ import Testing
                 if bytes.count == 3 { await received.open() }
             }
             #expect(bytes == [1, 2, 3, 4, 5, 6])
+            // The connection stays open for other requests only as long as there is a transport.
+            _ = try await origin.metrics { $0.openConnections == 0 }
         }
     }
 

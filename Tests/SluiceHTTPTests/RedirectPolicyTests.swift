@@ -71,6 +71,23 @@ import Testing
         #expect(try next("https://a.example/", 303, "/x", method: .head)?.method == .head)
     }
 
+    @Test(arguments: [
+        (303, HTTPRequest.Method.put), (301, .post), (302, .post), (307, .post), (308, .put), (302, .put),
+    ])
+    func `a body goes along as long as the method does, and so do the fields that describe it`(
+        status: Int, method: HTTPRequest.Method
+    ) throws {
+        let request = TransportRequest(
+            try URL(fetchable: "https://a.example/x"), method: method,
+            headerFields: [.contentType: "text/plain", .authorization: "Bearer x"], body: Data("text".utf8))
+        let next = try #require(
+            try RedirectPolicy().next(
+                after: request, status: .init(code: status), headerFields: [.location: "/y"], count: 0))
+        let isSame = next.method == method
+        #expect(next.body == (isSame ? request.body : nil))
+        #expect(next.headerFields == (isSame ? request.headerFields : [.authorization: "Bearer x"]))
+    }
+
     @Test(
         arguments: [
             ("", .empty), ("song.mp3", .noScheme), ("example.com/x", .noScheme), ("localhost:8080/x", .noScheme),

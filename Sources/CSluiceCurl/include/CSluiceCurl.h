@@ -71,10 +71,8 @@ struct csluice_curl_facts {
     long system_error;
     /// What a proxy answered to CONNECT, 0 if none was asked.
     long proxy_status;
-    /// How many connections were made: 0 if an earlier one was used.
-    long connections;
-    /// When each step had ended, in microseconds from the start; 0 for a step that has not.
-    curl_off_t name_time, connect_time, tls_time, request_time, first_byte_time, total_time;
+    /// When the request was about to be sent, in microseconds from the start; 0 before.
+    curl_off_t request_time;
 };
 struct csluice_curl_facts csluice_curl_get_facts(CURL *_Nonnull easy);
 

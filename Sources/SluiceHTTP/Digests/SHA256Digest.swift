@@ -17,7 +17,7 @@ package import Foundation
 ///     digest.update(body)
 ///     let name = digest.finish().hexadecimal
 ///
-/// Computes on the calling thread, about a millisecond for a mebibyte: let a large body be taken off an actor.
+/// Computes on the calling thread: take a large body off an actor first.
 package struct SHA256Digest: ~Copyable {
     #if canImport(CryptoKit)
     private var hash = SHA256()

@@ -53,6 +53,9 @@ public struct RedirectPolicy: Sendable, Hashable {
             || (status.code == 301 || status.code == 302) && request.method == .post
         {
             next.method = .get
+            // A request without a body has no fields that describe one (RFC 9110, section 15.4).
+            next.body = nil
+            next.headerFields = next.headerFields.filter { !$0.name.canonicalName.hasPrefix("content-") }
         }
         return next
     }

@@ -41,7 +41,7 @@ struct ResponseHeadParser {
         } else {
             endField()
             guard let colon = line.firstIndex(of: 0x3A) else { return nil }
-            // A name that is no token is nothing that anybody could ask for.
+            // A name that is no token is nothing that a program could ask for.
             name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
             value = Array(Self.trimmed(line[(colon + 1)...]))
         }

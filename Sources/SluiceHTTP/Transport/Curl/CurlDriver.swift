@@ -169,7 +169,7 @@ final class CurlDriver {
 
     func sleep(atMost limit: Duration) {
         // libcurl's own timers end it earlier.
-        curl_multi_poll(multi, nil, 0, CInt(clamping: limit.wholeMilliseconds + 1), nil)
+        curl_multi_poll(multi, nil, 0, CInt(limit.wholeMilliseconds), nil)
     }
 
     private func lookAgain(at time: ContinuousClock.Instant) {
@@ -183,9 +183,8 @@ final class CurlDriver {
         guard now >= next else { return }
         nextLook = nil
         for transfer in transfers.values {
-            let due = transfer.activity() + configuration.stallTimeout
-            // Until the request is sent, connecting has its own time.
-            if due > now || !transfer.isSent || !transfer.exchange.awaitsServer {
+            let due = (transfer.activity ?? now) + configuration.stallTimeout
+            if due > now || !transfer.exchange.awaitsServer {
                 lookAgain(at: max(due, now + min(configuration.stallTimeout, .seconds(1))))
                 continue
             }
@@ -198,17 +197,14 @@ final class CurlDriver {
 }
 
 extension Duration {
-    /// Milliseconds, rounded up.
+    /// Milliseconds, rounded up; at most what fits into a C int.
     var wholeMilliseconds: Int {
-        let (seconds, attoseconds) = components
-        let whole = seconds.multipliedReportingOverflow(by: 1000)
-        return whole.overflow
-            ? .max / 2 : Int(whole.partialValue) + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+        Int(min(self / .milliseconds(1), Double(CInt.max) - 1).rounded(.up))
     }
 
     /// "30 s", "0.5 s".
     var inSeconds: String {
-        let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18
+        let seconds = self / .seconds(1)
         return seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(seconds) s"
     }
 }

@@ -56,7 +56,8 @@ final class CurlLoop: Sendable {
 
     func send(_ command: Command) {
         let (startsThread, isRefused) = state.withLock { state -> (Bool, Bool) in
-            if state.isClosed && !state.hasThread { return (false, true) }
+            // Without a thread there is no transfer to resume or to stop.
+            guard state.hasThread || !state.isClosed && command.isStart else { return (false, true) }
             state.commands.append(command)
             if state.sleeps {
                 state.sleeps = false
@@ -183,6 +184,10 @@ final class CurlLoop: Sendable {
 }
 
 extension CurlLoop.Command {
+    fileprivate var isStart: Bool {
+        if case .start = self { true } else { false }
+    }
+
     var exchange: CurlExchange {
         switch self {
         case .start(let exchange), .resume(let exchange), .stop(let exchange): exchange

@@ -41,9 +41,13 @@ final class CurlTransfer {
 
     func prepare() -> CURLcode {
         let request = exchange.request
-        for field in request.headerFields { append(field.name.rawName, field.value) }
+        for field in request.headerFields {
+            // A semicolon is libcurl's way to say that a field has no value.
+            let line = field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
+            guard append(line) else { return CURLE_OUT_OF_MEMORY }
+        }
         // No wait for `100 Continue`, which many servers never send.
-        if request.body != nil { fields = curl_slist_append(fields, "Expect:") ?? fields }
+        guard request.body == nil || append("Expect:") else { return CURLE_OUT_OF_MEMORY }
         return exchange.address.withCString { address in
             request.method.rawValue.withCString { method in
                 exchange.proxy.withCString { proxy in
@@ -57,9 +61,10 @@ final class CurlTransfer {
         }
     }
 
-    private func append(_ name: String, _ value: String) {
-        // libcurl's way to say that a field has no value.
-        fields = curl_slist_append(fields, value.isEmpty ? "\(name);" : "\(name): \(value)") ?? fields
+    private func append(_ line: String) -> Bool {
+        guard let longer = curl_slist_append(fields, line) else { return false }
+        fields = longer
+        return true
     }
 
     // MARK: What libcurl calls, on the loop's thread
@@ -133,11 +138,9 @@ final class CurlTransfer {
 
     // MARK: Time
 
-    /// Whether the connection is there and the request is being sent.
-    var isSent: Bool { csluice_curl_get_facts(easy).request_time > 0 }
-
-    /// When the server last did something. The time to connect does not count.
-    func activity() -> ContinuousClock.Instant {
-        max(lastActivity, began + .microseconds(csluice_curl_get_facts(easy).request_time))
+    /// When the server last did something, or had to begin; nil until the request is sent. Connecting has its own time.
+    var activity: ContinuousClock.Instant? {
+        let sent = csluice_curl_get_facts(easy).request_time
+        return sent > 0 ? max(lastActivity, began + .microseconds(sent)) : nil
     }
 }
