@@ -83,7 +83,9 @@ let targets: [Target] = [
         swiftSettings: settings),
     .executableTarget(name: "sluice", dependencies: ["SluiceCommands"], swiftSettings: settings),
 
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .target(
+        name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
         name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "SluiceLock", "TestSupport"],
         swiftSettings: settings),

@@ -28,9 +28,18 @@ cold_build() {
     swift build --build-tests --scratch-path "$SLUICE_SCRATCH"
 }
 
-tests_three_times() {
-    for round in 1 2 3; do
-        echo "round $round"
+# The last three beside a load on each processor.
+tests_ten_times() {
+    local round loads=()
+    trap '((${#loads[@]} == 0)) || kill "${loads[@]}"' EXIT
+    for round in {1..10}; do
+        if ((round == 8)); then
+            for _ in $(seq "$(nproc)"); do
+                bash -c 'while :; do :; done' &
+                loads+=($!)
+            done
+        fi
+        echo "round $round, beside ${#loads[@]} processes that compute"
         swift test --scratch-path "$SLUICE_SCRATCH"
     done
 }
@@ -46,7 +55,7 @@ today=$(date +%Y%m%d)
 
 part "packages"             15 Scripts/install-system-packages.sh
 part "cold build"           60 cold_build
-part "tests"                45 tests_three_times
+part "tests"               120 tests_ten_times
 part "explorers"           120 explore_everything
 part "file systems"         60 Scripts/checks/file-systems.sh --require --lacking vfat --with-faults
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
@@ -55,4 +64,4 @@ part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurr
 part "release build"        60 swift build -c release --scratch-path "$SLUICE_SCRATCH"
 part "stress"               60 Scripts/stress.sh --rounds 200000
 part "benchmarks"           60 Scripts/run-benchmarks.sh --require-all
-part "mutations"           120 Scripts/mutate.py --sample 60 --seed "$today"
+part "mutations"           120 Scripts/mutate.py --sample 20 --seed "$today"

@@ -72,7 +72,7 @@ package final class LoopbackOrigin: Sendable {
         let (socket, port) = try OriginSocket.listening()
         let origin = LoopbackOrigin(port: port, groups: groups, handler: handler)
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await origin.accept(from: socket) }
+            group.addTask(executorPreference: OriginThreads.shared) { await origin.accept(from: socket) }
             defer { group.cancelAll() }
             return try await body(origin)
         }
