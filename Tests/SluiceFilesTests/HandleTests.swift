@@ -1,8 +1,9 @@
 import Foundation
-import SluiceFiles
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import SluiceFiles
 
 /// Two descriptors, each the other side of the other one.
 struct Ends: Sendable {
@@ -252,11 +253,23 @@ func put(_ text: String, _ descriptor: CInt) {
                 #expect(error?.path == "descriptor \(descriptor)" && error?.bytesWritten == 0)
             }
             close(sockets.ours)
-            // The mask of this thread lets the signal in as before.
-            var mask = sigset_t()
-            pthread_sigmask(SIG_BLOCK, nil, &mask)
-            #expect(sigismember(&mask, SIGPIPE) == 0)
         }
+    }
+
+    @Test(arguments: [true, false]) func `a broken pipe leaves the thread's signals as they were`(isBlocked: Bool) async {
+        let (result, after) = await offPool {
+            let pipe = TestPipe()
+            pipe.closeReading()
+            var (signals, after) = (sigset_t(), sigset_t())
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGPIPE)
+            pthread_sigmask(isBlocked ? SIG_BLOCK : SIG_UNBLOCK, &signals, nil)
+            let calls = ReadinessCalls()
+            let result = [UInt8](repeating: 1, count: 1).withUnsafeBytes { calls.write(pipe.writing, $0, .noWait) }
+            pthread_sigmask(SIG_BLOCK, nil, &after)
+            return (result, sigismember(&after, SIGPIPE))
+        }
+        #expect(result == -Int(EPIPE) && after == (isBlocked ? 1 : 0))
     }
 
     /// Where a call that does not wait is missing, a pipe is opened once more: not for what its owner did not open it for.

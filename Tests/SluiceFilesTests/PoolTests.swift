@@ -139,22 +139,30 @@ private struct SplitMix {
         }
     }
 
-    @Test func `an engine that is let go ends its threads and closes what was open`() async throws {
-        let closes = AsyncStream.makeStream(of: Void.self)
-        var calls = SystemCalls.system
-        calls.close = { descriptor in
-            defer { closes.continuation.yield() }
-            return SystemCalls.system.close(descriptor)
+    @Test(.timeLimit(.minutes(5))) func `an engine that is let go ends its threads and closes what was open`()
+        async throws
+    {
+        /// Goes with the calls: when neither the engine nor a thread of it has them any more.
+        final class Closes: Sendable {
+            let ends: AsyncStream<CInt>.Continuation
+            init(_ ends: AsyncStream<CInt>.Continuation) { self.ends = ends }
+            deinit { ends.finish() }
         }
+        let closed = AsyncStream.makeStream(of: CInt.self)
         try await FileIO.shared.withTemporaryDirectory { folder in
             weak var weakly: FileIO?
             do {
+                let closes = Closes(closed.continuation)
+                var calls = SystemCalls.system
+                calls.close = { descriptor in
+                    defer { closes.ends.yield(descriptor) }
+                    return SystemCalls.system.close(descriptor)
+                }
                 let io = FileIO(configuration: .init(threads: 2), calls: calls)
                 weakly = io
                 _ = try await folder.appending(path: "file").openForWriting(using: io)
             }
-            var closed = closes.stream.makeAsyncIterator()
-            await closed.next()
+            #expect(await closed.stream.reduce(into: []) { $0.append($1) }.count == 1)
             #expect(weakly == nil)
         }
     }
