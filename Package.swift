@@ -106,8 +106,17 @@ let targets: [Target] = [
         name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker", swiftSettings: settings),
     .testTarget(
         name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport", "MarkdownWorker"], swiftSettings: settings),
+    // What Apple's small platforms use, for the tests of transports.
+    .target(
+        name: "URLSessionOnLinux", dependencies: ["SluiceHTTP", "SluiceLock", httpTypes],
+        path: "Tests/URLSessionOnLinux",
+        swiftSettings: settings + [.define("SLUICE_URLSESSION")]),
     .testTarget(
-        name: "SluiceHTTPTests", dependencies: ["SluiceHTTP", "LoopbackOrigin", "TestSupport"], swiftSettings: settings),
+        name: "SluiceHTTPTests",
+        dependencies: [
+            "SluiceHTTP", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux", httpTypes,
+        ],
+        swiftSettings: settings),
     .testTarget(
         name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb],
         swiftSettings: settings),

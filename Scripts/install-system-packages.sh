@@ -6,7 +6,7 @@
 #     Scripts/install-system-packages.sh --build     # what building and testing need
 set -euo pipefail
 
-# A file that tells that a package is there, and the package's name on Debian and on Fedora.
+# A file that tells that a package is there, and the package's name on Debian and on Fedora ("-": it is not there).
 build=(
     "/usr/bin/curl-config libcurl4-openssl-dev libcurl-devel"
     "/usr/include/sqlite3.h libsqlite3-dev sqlite-devel"
@@ -14,6 +14,9 @@ build=(
 )
 checks=(
     "/usr/sbin/nginx nginx-light nginx"
+    "/usr/bin/openssl openssl openssl"
+    "/usr/bin/tinyproxy tinyproxy-bin tinyproxy"
+    "/usr/bin/microsocks microsocks -"
     "/usr/bin/curl curl curl"
     "/usr/bin/python3 python3 python3"
     "/usr/bin/strace strace strace"
@@ -32,7 +35,7 @@ esac
 debian=() fedora=()
 for need in "${needs[@]}"; do
     read -r file on_debian on_fedora <<<"$need"
-    [ -e "$file" ] || { debian+=("$on_debian"); fedora+=("$on_fedora"); }
+    [ -e "$file" ] || { debian+=("$on_debian"); [ "$on_fedora" = - ] || fedora+=("$on_fedora"); }
 done
 # Fetches the examples of CommonMark.
 if [ $# -eq 0 ] && ! python3 -m pip --version >/dev/null 2>&1; then

@@ -132,6 +132,8 @@ def oracle():
     return md
 
 
+INDENTED = r"(\n[> ]*(?: {4}| {0,3}\t)[ \t]*)[^\sa-z]+"
+
 # What cannot be taken out of the oracle: for the number above, how to write a document without it. There both must agree, so that
 # a document is excused for what it has in it, and not for what else may be wrong with it.
 WITHOUT = {
@@ -139,8 +141,8 @@ WITHOUT = {
     8: lambda text: re.sub(r"(\]:[^\n]*\n)", r"\1\n", text),
     # A space for each tab in a line with the marker of a quote.
     9: lambda text: re.sub(r">[^\n]*\t[^\n]*", lambda line: line[0].replace("\t", " "), text),
-    # A letter for the marker behind so much indentation.
-    10: lambda text: re.sub(r"(\n[> ]*(?: {4}| {0,3}\t)[ \t]*)[^\sa-z]+", r"\1x", text),
+    # A letter for the marker behind so much indentation: for the first one of a line, and for those in quotes.
+    10: lambda text: re.sub(INDENTED.replace("]*", "]*?", 1), r"\1x", re.sub(INDENTED, r"\1x", text)),
     # A letter for the spaces behind a backslash at the end of a line.
     11: lambda text: re.sub(r"\\ +(?=\n)", r"\\x", text),
     # A letter for a backslash in front of a tab, or at the end of the line of a destination.

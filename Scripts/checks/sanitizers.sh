@@ -4,7 +4,7 @@
 #     Scripts/checks/sanitizers.sh thread SluiceConcurrency
 #     Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads --explorers
 #     Scripts/checks/sanitizers.sh thread SluiceConcurrency --filter AsyncQueue     # the suites of that name alone
-#     Scripts/checks/sanitizers.sh address SluiceFiles
+#     Scripts/checks/sanitizers.sh address SluiceFiles SluiceHTTP
 #
 # - It builds each module with SLUICE_ONLY: without the modules above it there is less to instrument. The builds are in .build-thread
 #   and .build-address.
@@ -97,6 +97,12 @@ address_SluiceFiles() {
     must_report '#[0-2] .*useAfterFree' "$products/FileWorker" fault swift
     must_report '#[0-2] .*/CSluiceFiles/.*\.c' "$products/FileWorker" fault c
     echo "no misused memory; two faults put in on purpose are reported"
+}
+
+# libcurl's handles and descriptors after 10,000 requests, alone in the process; and all suites of the transport.
+address_SluiceHTTP() {
+    check "${suite[@]}" --skip LeftoverTests
+    SLUICE_REQUESTS=10000 check "${suite[@]}" --filter LeftoverTests
 }
 
 for module in "${modules[@]}"; do

@@ -80,6 +80,11 @@ final class OriginConnection {
     /// - Parameter isOver: Called before the last byte is sent: once the client has that, its next request may come.
     func send(_ response: OriginResponse, to request: Incoming, isOver: () -> Void) async throws -> Bool {
         if response.delay > .zero { try await Task.sleep(for: response.delay) }
+        if let bytes = response.verbatim {
+            isOver()
+            try await socket.write(bytes)
+            return false
+        }
         let hasBody = request.method != "HEAD" && ![204, 304].contains(response.status)
         var fields = response.headerFields
         if let length = response.announcedLength, fields[.transferEncoding] == nil {

@@ -42,6 +42,8 @@ package struct OriginResponse: Sendable {
     package var steps: [Step]
     /// A wait before the head.
     package var delay: Duration
+    /// What is sent in place of all that, head included, before the connection is closed.
+    package var verbatim: [UInt8]?
 
     /// A response that misbehaves as `steps` say.
     package init(
@@ -72,6 +74,13 @@ package struct OriginResponse: Sendable {
             return Array(pieces.map { [$0] }.joined(separator: [.pause(pause)]))
         }
         return slow
+    }
+
+    /// Sends `text` as it is, and closes the connection: what no response is.
+    package static func verbatim(_ text: String) -> OriginResponse {
+        var response = OriginResponse()
+        response.verbatim = Array(text.utf8)
+        return response
     }
 
     /// A redirect.

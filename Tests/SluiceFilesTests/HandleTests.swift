@@ -256,7 +256,8 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test(arguments: [true, false]) func `a broken pipe leaves the thread's signals as they were`(isBlocked: Bool) async {
+    @Test(arguments: [true, false]) func `a broken pipe leaves the thread's signals as they were`(isBlocked: Bool) async
+    {
         let (result, after) = await offPool {
             let pipe = TestPipe()
             pipe.closeReading()

@@ -1,30 +1,43 @@
-import CSluiceCurl
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+package import FoundationEssentials
 #else
-import Foundation
+package import Foundation
 #endif
-import HTTPTypes
 import SluiceLock
 
-/// One request on its way and the response that comes back: connects a loop's callbacks to the task that reads.
-final class CurlExchange: Sendable {
+/// Carries requests: what of ``HTTPTransport`` depends on the platform. libcurl does on Linux and macOS, URLSession elsewhere.
+///
+/// An engine knows nothing of redirects and policies. It tells an exchange what arrives, in order, on one thread or queue.
+package protocol TransportEngine: AnyObject, Sendable {
+    /// Sends the request. What comes of it goes to the exchange.
+    func start(_ exchange: Exchange)
+    /// Goes on where the exchange was full.
+    func resume(_ exchange: Exchange)
+    /// The exchange is over for its reader.
+    func stop(_ exchange: Exchange)
+    /// Nobody will start an exchange: the engine ends after those under way.
+    func retire()
+    /// Ends all exchanges, and returns when nothing of the engine runs any more.
+    func shutdown() async
+}
+
+/// One request on its way and the response that comes back: connects an engine to the task that reads.
+package final class Exchange: Sendable {
     typealias Machine = ExchangeStateMachine<
         UnsafeContinuation<ResponseHead, any Error>, UnsafeContinuation<[Data]?, any Error>
     >
 
-    let request: TransportRequest
-    /// The URL as libcurl gets it, and its proxy.
-    let address: String
-    let proxy: String
-    private let loop: CurlLoop
+    /// The one request, without redirects.
+    package let request: TransportRequest
+    /// The URL of what is asked for, without its fragment.
+    package let address: String
+    private let engine: any TransportEngine
     private let machine: Lock<Machine>
 
-    init(_ request: TransportRequest, address: String, proxy: String, on loop: CurlLoop, bufferSize: Int) {
+    init(_ request: TransportRequest, address: String, on engine: any TransportEngine, bufferSize: Int) {
         self.request = request
         self.address = address
-        self.proxy = proxy
-        self.loop = loop
+        self.engine = engine
         machine = Lock(Machine(bufferSize: bufferSize))
     }
 
@@ -37,7 +50,7 @@ final class CurlExchange: Sendable {
                 switch machine.withLock({ $0.headRequested(by: continuation) }) {
                 case .resume(let head): continuation.resume(returning: head)
                 case .fail(let error): continuation.resume(throwing: error)
-                case .suspend: loop.send(.start(self))
+                case .suspend: engine.start(self)
                 }
             }
         } onCancel: {
@@ -52,7 +65,7 @@ final class CurlExchange: Sendable {
                 switch machine.withLock({ $0.batchRequested(by: continuation) }) {
                 case .suspend: break
                 case .resume(let batch, let wasPaused):
-                    if wasPaused { loop.send(.resume(self)) }
+                    if wasPaused { engine.resume(self) }
                     continuation.resume(returning: batch)
                 case .end: continuation.resume(returning: nil)
                 case .fail(let error): continuation.resume(throwing: error)
@@ -66,29 +79,34 @@ final class CurlExchange: Sendable {
     /// Ends the exchange from the reader's side; what has not been read is dropped.
     func close(_ error: any Error) {
         let closed = machine.withLock { $0.closed(error) }
-        if closed.isFirst { loop.send(.stop(self)) }
+        if closed.isFirst { engine.stop(self) }
         closed.headWaiter?.resume(throwing: error)
         closed.batchWaiter?.resume(throwing: error)
     }
 
-    // MARK: The loop's side
+    // MARK: The engine's side
 
-    var isOver: Bool { machine.withLock { $0.isOver } }
-    var awaitsServer: Bool { machine.withLock { $0.awaitsServer } }
+    /// Whether it has ended, for its reader or by itself.
+    package var isOver: Bool { machine.withLock { $0.isOver } }
+    /// Whether the server owes bytes: no full buffer holds it back.
+    package var awaitsServer: Bool { machine.withLock { $0.awaitsServer } }
 
-    func receivedHead(_ head: ResponseHead) { machine.withLock { $0.receivedHead(head) } }
+    package func receivedHead(_ head: ResponseHead) { machine.withLock { $0.receivedHead(head) } }
 
-    func offered() -> Machine.Offer { machine.withLock { $0.offered() } }
+    /// Whether it takes bytes that have arrived. If so, ``receivedChunk(_:)`` comes next.
+    package func offered() -> ExchangeOffer { machine.withLock { $0.offered() } }
 
-    func receivedChunk(_ chunk: Data) { machine.withLock { $0.receivedChunk(chunk) } }
+    package func receivedChunk(_ chunk: Data) { machine.withLock { $0.receivedChunk(chunk) } }
 
-    func finished() { machine.withLock { $0.finished() } }
+    /// The body is complete.
+    package func finished() { machine.withLock { $0.finished() } }
 
+    /// The exchange broke. False if it was over.
     @discardableResult
-    func failed(_ error: TransportError) -> Bool { machine.withLock { $0.failed(error) } }
+    package func failed(_ error: TransportError) -> Bool { machine.withLock { $0.failed(error) } }
 
     /// Resumes the task that waits, if there is something for it. True if the sender goes on because of that.
-    func deliver() -> Bool {
+    package func deliver() -> Bool {
         switch machine.withLock({ $0.due() }) {
         case .head(let waiter, let head): waiter.resume(returning: head)
         case .noHead(let waiter, let error): waiter.resume(throwing: error)
@@ -104,10 +122,10 @@ final class CurlExchange: Sendable {
 }
 
 /// Keeps an exchange open: when the last reference goes, the exchange ends.
-final class CurlBody: ResponseBodySource {
-    private let exchange: CurlExchange
+final class ExchangeBody: ResponseBodySource {
+    private let exchange: Exchange
 
-    init(_ exchange: CurlExchange) { self.exchange = exchange }
+    init(_ exchange: Exchange) { self.exchange = exchange }
 
     deinit { exchange.close(CancellationError()) }
 

@@ -3,12 +3,27 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-import HTTPTypes
+package import HTTPTypes
 
 /// The head of one response, before redirects are looked at.
-struct ResponseHead: Sendable {
-    var status: HTTPResponse.Status
-    var headerFields: HTTPFields
+package struct ResponseHead: Sendable {
+    package var status: HTTPResponse.Status
+    package var headerFields: HTTPFields
+
+    package init(status: HTTPResponse.Status, headerFields: HTTPFields) {
+        self.status = status
+        self.headerFields = headerFields
+    }
+}
+
+/// What an exchange says to bytes that have arrived.
+package enum ExchangeOffer {
+    /// There is room for them.
+    case taken
+    /// The buffer is full. The sender pauses, and offers the same bytes again when the reader has taken some.
+    case full
+    /// Nothing will read them.
+    case unwanted
 }
 
 /// What has arrived of a response and which task waits for it: takes events, and returns what to do after the unlock.
@@ -104,17 +119,8 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
         phase = .headArrived(head, waiter)
     }
 
-    enum Offer {
-        /// There is room for it.
-        case taken
-        /// The buffer is full. The sender pauses, and offers the same bytes again when the reader has taken some.
-        case full
-        /// Nothing will read it.
-        case unwanted
-    }
-
     /// Whether the machine takes bytes that have arrived. If so, `receivedChunk` comes next.
-    mutating func offered() -> Offer {
+    mutating func offered() -> ExchangeOffer {
         guard end == nil else { return .unwanted }
         guard bufferedBytes < bufferSize else {
             isPaused = true

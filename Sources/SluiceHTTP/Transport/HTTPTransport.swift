@@ -5,7 +5,7 @@ public import Foundation
 #endif
 import HTTPTypes
 
-/// Talks to HTTP servers, over libcurl.
+/// Talks to HTTP servers: over libcurl on Linux and macOS, over URLSession on iOS, tvOS, watchOS and visionOS.
 ///
 ///     let response = try await HTTPTransport.shared.open(TransportRequest(url))
 ///     for try await chunk in response.body { consume(chunk) }
@@ -23,6 +23,19 @@ import HTTPTypes
 ///
 /// One thread of its own drives all exchanges; no thread of the cooperative pool is blocked. The thread ends when there was
 /// nothing to do for half a minute.
+///
+/// What depends on the engine:
+///
+/// | | libcurl | URLSession |
+/// | --- | --- | --- |
+/// | ``Configuration/connectTimeout`` | yes | part of ``Configuration/stallTimeout`` |
+/// | ``Configuration/proxy`` | yes | the system's settings; another value is an error |
+/// | ``Configuration/certificateAuthorities``, ``Configuration/clientCertificate`` | yes | an error |
+/// | A body that is coded without being asked for | arrives as it is | arrives decoded |
+/// | Fields of the same name | stay apart | arrive as one, separated by commas |
+///
+/// Transfers that go on while an app is suspended (`URLSessionConfiguration.background`) are not what this is for: the system then
+/// writes files by itself, without limits, queues, checkpoints and digests of ours. Hand such a transfer to URLSession yourself.
 public final class HTTPTransport: Transport {
     /// How a transport connects, waits and introduces itself.
     public struct Configuration: Sendable {
@@ -69,46 +82,60 @@ public final class HTTPTransport: Transport {
     }
 
     /// The transport of the process, for all that needs no configuration of its own. It can't be shut down.
-    public static let shared = HTTPTransport(isShared: true)
+    public static let shared = HTTPTransport(
+        configuration: Configuration(), engine: engine(Configuration()), isShared: true)
 
     /// The configuration it was made with.
     public let configuration: Configuration
     private let isShared: Bool
-    private let loop: CurlLoop
+    private let engine: any TransportEngine
 
     /// A transport with a thread and connections of its own. They end with ``shutdown()``, or when nothing refers to it any more and
     /// the responses that it opened have been read or dropped.
     public convenience init(configuration: Configuration = Configuration()) {
-        self.init(configuration: configuration, isShared: false)
+        self.init(configuration: configuration, engine: Self.engine(configuration))
     }
 
-    private init(configuration: Configuration = Configuration(), isShared: Bool) {
+    /// A transport over another engine than the platform's.
+    package init(configuration: Configuration, engine: any TransportEngine, isShared: Bool = false) {
         self.configuration = configuration
+        self.engine = engine
         self.isShared = isShared
-        loop = CurlLoop(
+    }
+
+    private static func engine(_ configuration: Configuration) -> any TransportEngine {
+        #if !canImport(Darwin) || os(macOS)
+        CurlLoop(
             CurlLoop.Configuration(
                 connectTimeout: configuration.connectTimeout, stallTimeout: configuration.stallTimeout,
-                bufferSize: configuration.bufferSize, noProxy: configuration.proxy.exceptions,
+                proxy: configuration.proxy,
                 caFile: configuration.certificateAuthorities?.path(percentEncoded: false),
                 certificate: configuration.clientCertificate?.path(percentEncoded: false),
                 key: configuration.clientKey?.path(percentEncoded: false)))
+        #else
+        URLSessionEngine(configuration)
+        #endif
     }
 
-    deinit { loop.retire() }
+    deinit { engine.retire() }
 
     /// Gives `body` a transport, and shuts it down when `body` has ended in whichever way.
     public static func withTransport<Result>(
         configuration: Configuration = Configuration(), _ body: (HTTPTransport) async throws -> Result
     ) async throws -> Result {
-        let transport = HTTPTransport(configuration: configuration)
+        try await HTTPTransport(configuration: configuration).whileOpen(body)
+    }
+
+    /// Calls `body`, and shuts the transport down when that has ended in whichever way.
+    package func whileOpen<Result>(_ body: (HTTPTransport) async throws -> Result) async throws -> Result {
         let result: Result
         do {
-            result = try await body(transport)
+            result = try await body(self)
         } catch {
-            await transport.shutdown()
+            await shutdown()
             throw error
         }
-        await transport.shutdown()
+        await shutdown()
         return result
     }
 
@@ -119,8 +146,7 @@ public final class HTTPTransport: Transport {
         precondition(
             !isShared,
             "HTTPTransport.shared belongs to the whole process: make a transport of your own to shut it down.")
-        loop.close()
-        await loop.waitUntilClosed()
+        await engine.shutdown()
     }
 
     /// Sends `request`, follows redirects, and returns with the head of the response that they lead to.
@@ -142,18 +168,16 @@ public final class HTTPTransport: Transport {
     }
 
     /// One request and the head of its response.
-    private func exchange(_ request: TransportRequest) async throws -> (ResponseHead, CurlBody) {
+    private func exchange(_ request: TransportRequest) async throws -> (ResponseHead, ExchangeBody) {
         guard request.url.hasUsablePort, let address = request.url.addressForTransport else {
             throw TransportError(.invalidURL, url: request.url)
         }
         var outgoing = request
         if outgoing.headerFields[.userAgent] == nil { outgoing.headerFields[.userAgent] = configuration.userAgent }
         if outgoing.headerFields[.acceptEncoding] == nil { outgoing.headerFields[.acceptEncoding] = "identity" }
-        let exchange = CurlExchange(
-            outgoing, address: address, proxy: configuration.proxy.proxy(for: request.url) ?? "", on: loop,
-            bufferSize: configuration.bufferSize)
+        let exchange = Exchange(outgoing, address: address, on: engine, bufferSize: configuration.bufferSize)
         // When the last reference to the body goes, on a throw too, the exchange ends.
-        let body = CurlBody(exchange)
+        let body = ExchangeBody(exchange)
         let head = try await exchange.head()
         if let coding = head.headerFields.unsupportedTransferCoding {
             throw TransportError(

@@ -9,19 +9,16 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct `HTTP transport` {
     static let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-    /// A transport and an origin that answers as told, for one test. It waits for long: origin and test share their threads
-    /// with all other tests.
+    /// A transport and an origin that answers as told, for one test. It waits for long: the machine may be busy with something else.
     func exchange(
-        stallTimeout: Duration = .seconds(600), bufferSize: Int = 256 * 1024,
+        over tested: TestedTransport, stallTimeout: Duration = .seconds(600), bufferSize: Int = 256 * 1024,
         _ handler: @escaping LoopbackOrigin.Handler,
         _ test: @Sendable (HTTPTransport, LoopbackOrigin) async throws -> Void
     ) async throws {
         try await LoopbackOrigin.serve(handler) { origin in
             let configuration = HTTPTransport.Configuration(
                 connectTimeout: .seconds(600), stallTimeout: stallTimeout, bufferSize: bufferSize, proxy: .none)
-            try await HTTPTransport.withTransport(configuration: configuration) { transport in
-                try await test(transport, origin)
-            }
+            try await tested.withTransport(configuration) { try await test($0, origin) }
         }
     }
 
@@ -31,8 +28,10 @@ import Testing
         return bytes
     }
 
-    @Test func `a body arrives whole, with its head`() async throws {
-        try await exchange { _ in
+    @Test(arguments: TestedTransport.all) func `a body arrives whole, with its head`(tested: TestedTransport)
+        async throws
+    {
+        try await exchange(over: tested) { _ in
             OriginResponse(headerFields: [.eTag: "\"x\""], body: Self.body)
         } _: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
@@ -43,8 +42,10 @@ import Testing
         }
     }
 
-    @Test func `a buffer smaller than the body slows the server and loses nothing`() async throws {
-        try await exchange(bufferSize: 1) { _ in
+    @Test(arguments: TestedTransport.all) func `a buffer smaller than the body slows the server and loses nothing`(
+        tested: TestedTransport
+    ) async throws {
+        try await exchange(over: tested, bufferSize: 1) { _ in
             OriginResponse(
                 announcedLength: nil, steps: (0..<100).map { .send(Array(Self.body[$0 * 1000..<$0 * 1000 + 1000])) })
         } _: { transport, origin in
@@ -54,8 +55,10 @@ import Testing
         }
     }
 
-    @Test func `the request asks for the bytes as they are and carries its own fields`() async throws {
-        try await exchange { request in
+    @Test(arguments: TestedTransport.all) func `the request asks for the bytes as they are and carries its own fields`(
+        tested: TestedTransport
+    ) async throws {
+        try await exchange(over: tested) { request in
             OriginResponse(
                 body: Array(
                     "\(request.headerFields[.acceptEncoding] ?? "-")|\(request.headerFields[.authorization] ?? "-")"
@@ -67,13 +70,16 @@ import Testing
         }
     }
 
-    @Test func `redirects are followed, fields do not cross to another origin, and a 304 with a Location is none`()
+    @Test(arguments: TestedTransport.all)
+    func `redirects are followed, fields do not cross to another origin, and a 304 with a Location is none`(
+        tested: TestedTransport
+    )
         async throws
     {
         try await LoopbackOrigin.serve { request in
             OriginResponse(body: Array((request.headerFields[.authorization] ?? "none").utf8))
         } during: { other in
-            try await self.exchange { request in
+            try await self.exchange(over: tested) { request in
                 switch request.target {
                 case "/there": .redirect(to: other.url("/x"))
                 case "/304": .redirect(to: other.url("/x"), status: 304)
@@ -95,11 +101,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [OriginResponse.Step.hangUp, .reset])
-    func `a body that ends early throws after the bytes that came`(ending: OriginResponse.Step) async throws {
+    @Test(arguments: TestedTransport.all, [OriginResponse.Step.hangUp, .reset])
+    func `a body that ends early throws after the bytes that came`(tested: TestedTransport, ending: OriginResponse.Step)
+        async throws
+    {
         // The server ends the connection when the client has the bytes: a reset discards what is on its way.
         let received = Gate()
-        try await exchange { _ in
+        try await exchange(over: tested) { _ in
             OriginResponse(
                 announcedLength: 100, steps: [.send([1, 2, 3]), .perform { await received.pass() }, ending])
         } _: { transport, origin in
@@ -117,8 +125,10 @@ import Testing
         }
     }
 
-    @Test func `a silent server stalls before the head and within the body`() async throws {
-        try await exchange(stallTimeout: .milliseconds(500)) { request in
+    @Test(arguments: TestedTransport.all) func `a silent server stalls before the head and within the body`(
+        tested: TestedTransport
+    ) async throws {
+        try await exchange(over: tested, stallTimeout: .milliseconds(500)) { request in
             request.target == "/head"
                 ? OriginResponse(body: [], delay: .seconds(600))
                 : OriginResponse(announcedLength: 100, steps: [.send([1]), .stall])
@@ -141,8 +151,10 @@ import Testing
         }
     }
 
-    @Test func `a refused connection and an unknown host say so`() async throws {
-        try await HTTPTransport.withTransport { transport in
+    @Test(arguments: TestedTransport.all) func `a refused connection and an unknown host say so`(
+        tested: TestedTransport
+    ) async throws {
+        try await tested.withTransport(.init(proxy: .none)) { transport in
             let silent = try UnheardPort()
             let refused = await #expect(throws: TransportError.self) {
                 try await transport.open(.init(URL(fetchable: "http://127.0.0.1:\(silent.number)/")))
@@ -155,8 +167,10 @@ import Testing
         }
     }
 
-    @Test func `cancelling ends the wait for the head and for the body`() async throws {
-        try await exchange { request in
+    @Test(arguments: TestedTransport.all) func `cancelling ends the wait for the head and for the body`(
+        tested: TestedTransport
+    ) async throws {
+        try await exchange(over: tested) { request in
             request.target == "/head"
                 ? OriginResponse(body: [], delay: .seconds(600))
                 : OriginResponse(announcedLength: 100, steps: [.send([1]), .stall])
@@ -172,9 +186,11 @@ import Testing
         }
     }
 
-    @Test func `a response that is dropped unread ends its exchange`() async throws {
+    @Test(arguments: TestedTransport.all) func `a response that is dropped unread ends its exchange`(
+        tested: TestedTransport
+    ) async throws {
         let megabyte = [UInt8](repeating: 1, count: 1_000_000)
-        try await exchange { _ in
+        try await exchange(over: tested) { _ in
             OriginResponse(announcedLength: 100_000_000, steps: Array(repeating: .send(megabyte), count: 100))
         } _: { transport, origin in
             for _ in 0..<20 { _ = try await transport.open(.init(URL(fetchable: origin.url("/a")))) }
@@ -183,13 +199,16 @@ import Testing
         }
     }
 
-    @Test func `a transport that was shut down refuses, and one that is given back is shut down after an error`()
+    @Test(arguments: TestedTransport.all)
+    func `a transport that was shut down refuses, and one that is given back is shut down after an error`(
+        tested: TestedTransport
+    )
         async throws
     {
         struct Failed: Error {}
         var kept: HTTPTransport?
         await #expect(throws: Failed.self) {
-            try await HTTPTransport.withTransport { transport in
+            try await tested.withTransport(.init(proxy: .none)) { transport in
                 kept = transport
                 throw Failed()
             }
@@ -216,8 +235,8 @@ import Testing
         #expect(try await collect(response) == [1, 2, 3])
     }
 
-    @Test func `collecting stops at its limit`() async throws {
-        try await exchange { _ in
+    @Test(arguments: TestedTransport.all) func `collecting stops at its limit`(tested: TestedTransport) async throws {
+        try await exchange(over: tested) { _ in
             OriginResponse(body: Self.body)
         } _: { transport, origin in
             let url = try URL(fetchable: origin.url("/a"))
@@ -228,8 +247,10 @@ import Testing
         }
     }
 
-    @Test func `a port that is none is refused, in a request and in a redirect`() async throws {
-        try await exchange { _ in
+    @Test(arguments: TestedTransport.all) func `a port that is none is refused, in a request and in a redirect`(
+        tested: TestedTransport
+    ) async throws {
+        try await exchange(over: tested) { _ in
             .redirect(to: "http://127.0.0.1:99999/x")
         } _: { transport, origin in
             let redirected = await #expect(throws: TransportError.self) {
@@ -243,10 +264,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 99]) func `a status that is none is an error and does not stop the program`(status: Int)
+    @Test(arguments: TestedTransport.having(.exactErrors), [0, 1, 99])
+    func `a status that is none is an error and does not stop the program`(tested: TestedTransport, status: Int)
         async throws
     {
-        try await exchange { _ in
+        try await exchange(over: tested) { _ in
             OriginResponse(status: status, body: [1, 2, 3])
         } _: { transport, origin in
             let error = await #expect(throws: TransportError.self) {
@@ -308,8 +330,9 @@ import Testing
         await transport.shutdown()
     }
 
-    @Test func `many exchanges at once all arrive`() async throws {
-        try await exchange { request in
+    @Test(arguments: TestedTransport.all) func `many exchanges at once all arrive`(tested: TestedTransport) async throws
+    {
+        try await exchange(over: tested) { request in
             OriginResponse(body: Array(request.target.utf8))
         } _: { transport, origin in
             try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -324,31 +347,4 @@ import Testing
             #expect(origin.metrics.requests == 300)
         }
     }
-}
-
-/// A port of 127.0.0.1 that is taken, and refuses connections: its socket is bound and does not listen (tcp(7)).
-private struct UnheardPort: ~Copyable {
-    let number: UInt16
-    private let descriptor: CInt
-
-    init() throws {
-        #if os(Linux)
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        #else
-        descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let result = withUnsafeMutableBytes(of: &address) { bytes in
-            let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-            return bind(descriptor, address, size) == 0 ? getsockname(descriptor, address, &size) : -1
-        }
-        number = UInt16(bigEndian: address.sin_port)
-        guard result == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
-    }
-
-    deinit { close(descriptor) }
 }

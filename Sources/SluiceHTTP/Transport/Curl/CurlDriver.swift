@@ -1,3 +1,4 @@
+#if !canImport(Darwin) || os(macOS)
 import CSluiceCurl
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -31,7 +32,7 @@ final class CurlDriver {
 
     func take(_ command: CurlLoop.Command) {
         switch command {
-        case .start(let exchange): start(exchange)
+        case .start(let exchange, let proxy): start(exchange, proxy)
         case .resume(let exchange):
             guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
             resume(transfer)
@@ -41,13 +42,13 @@ final class CurlDriver {
         }
     }
 
-    private func start(_ exchange: CurlExchange) {
+    private func start(_ exchange: Exchange, _ proxy: String) {
         // The reader may have left before the loop came to this.
         if exchange.isOver { return }
         guard let easy = idleHandles.popLast() ?? makeHandle() else {
             return fail(exchange, CURLE_OUT_OF_MEMORY)
         }
-        let transfer = CurlTransfer(exchange, easy, driver: self)
+        let transfer = CurlTransfer(exchange, easy, proxy: proxy, driver: self)
         let result = transfer.prepare()
         guard result == CURLE_OK, curl_multi_add_handle(multi, easy) == CURLM_OK else {
             idleHandles.append(easy)
@@ -57,7 +58,7 @@ final class CurlDriver {
         lookAgain(at: transfer.lastActivity + configuration.stallTimeout)
     }
 
-    private func fail(_ exchange: CurlExchange, _ code: CURLcode) {
+    private func fail(_ exchange: Exchange, _ code: CURLcode) {
         exchange.failed(
             TransportError(code, text: nil, facts: csluice_curl_facts(), isProxied: false, url: exchange.request.url))
         _ = exchange.deliver()
@@ -78,7 +79,7 @@ final class CurlDriver {
         return withOptional(configuration.caFile) { caFile in
             withOptional(configuration.certificate) { certificate in
                 withOptional(configuration.key) { key in
-                    configuration.noProxy.withCString { noProxy in
+                    configuration.proxy.exceptions.withCString { noProxy in
                         var settings = csluice_curl_settings(
                             connect_milliseconds: configuration.connectTimeout.wholeMilliseconds,
                             buffer_size: CurlTransfer.receiveSize, no_proxy: noProxy, ca_file: caFile,
@@ -208,3 +209,4 @@ extension Duration {
         return seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(seconds) s"
     }
 }
+#endif

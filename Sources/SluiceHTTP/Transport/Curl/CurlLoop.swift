@@ -1,3 +1,4 @@
+#if !canImport(Darwin) || os(macOS)
 import CSluiceCurl
 import SluiceFiles
 import SluiceLock
@@ -6,20 +7,20 @@ import SluiceLock
 ///
 /// Commands arrive in an array behind a lock. The thread is woken for them only if it sleeps. It starts with the first command, and ends
 /// when the loop is closed, or when it had nothing to do for a while: idle connections are closed then.
-final class CurlLoop: Sendable {
+final class CurlLoop: TransportEngine {
     enum Command: Sendable {
-        case start(CurlExchange)
+        /// With the URL of its proxy, or "".
+        case start(Exchange, proxy: String)
         /// Goes on where the exchange was paused.
-        case resume(CurlExchange)
+        case resume(Exchange)
         /// The exchange is over for its reader.
-        case stop(CurlExchange)
+        case stop(Exchange)
     }
 
     struct Configuration: Sendable {
         var connectTimeout: Duration
         var stallTimeout: Duration
-        var bufferSize: Int
-        var noProxy: String
+        var proxy: ProxySettings
         var caFile: String?
         var certificate: String?
         var key: String?
@@ -54,7 +55,15 @@ final class CurlLoop: Sendable {
 
     // MARK: Any thread
 
-    func send(_ command: Command) {
+    func start(_ exchange: Exchange) {
+        send(.start(exchange, proxy: configuration.proxy.proxy(for: exchange.request.url) ?? ""))
+    }
+
+    func resume(_ exchange: Exchange) { send(.resume(exchange)) }
+
+    func stop(_ exchange: Exchange) { send(.stop(exchange)) }
+
+    private func send(_ command: Command) {
         let (startsThread, isRefused) = state.withLock { state -> (Bool, Bool) in
             // Without a thread there is no transfer to resume or to stop.
             guard state.hasThread || !state.isClosed && command.isStart else { return (false, true) }
@@ -71,12 +80,11 @@ final class CurlLoop: Sendable {
     }
 
     private func refuse(_ command: Command, _ error: TransportError) {
-        guard case .start(let exchange) = command else { return }
+        guard case .start(let exchange, _) = command else { return }
         exchange.failed(error)
         _ = exchange.deliver()
     }
 
-    /// Lets the thread end when the exchanges under way have ended.
     func retire() {
         state.withLock { state in
             state.isRetired = true
@@ -84,18 +92,12 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Fails all exchanges, and lets the thread end.
-    func close() {
-        state.withLock { state in
-            state.isClosed = true
-            state.sleeps = false
-            state.sleeper?.wake()
-        }
-    }
-
-    func waitUntilClosed() async {
+    func shutdown() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
+                state.isClosed = true
+                state.sleeps = false
+                state.sleeper?.wake()
                 if !state.hasThread { return true }
                 state.waitingForEnd.append(continuation)
                 return false
@@ -188,9 +190,10 @@ extension CurlLoop.Command {
         if case .start = self { true } else { false }
     }
 
-    var exchange: CurlExchange {
+    var exchange: Exchange {
         switch self {
-        case .start(let exchange), .resume(let exchange), .stop(let exchange): exchange
+        case .start(let exchange, _), .resume(let exchange), .stop(let exchange): exchange
         }
     }
 }
+#endif

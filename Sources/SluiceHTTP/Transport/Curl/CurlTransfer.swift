@@ -1,3 +1,4 @@
+#if !canImport(Darwin) || os(macOS)
 import CSluiceCurl
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -11,8 +12,9 @@ final class CurlTransfer {
     /// How many bytes one call of `body` brings at most.
     static let receiveSize = 256 << 10
 
-    let exchange: CurlExchange
+    let exchange: Exchange
     let easy: CurlDriver.Handle
+    private let proxy: String
     /// When the server last did something, or had to begin.
     var lastActivity = ContinuousClock.now
     var isPaused = false
@@ -25,9 +27,10 @@ final class CurlTransfer {
     private var sent = 0
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    init(_ exchange: CurlExchange, _ easy: CurlDriver.Handle, driver: CurlDriver) {
+    init(_ exchange: Exchange, _ easy: CurlDriver.Handle, proxy: String, driver: CurlDriver) {
         self.exchange = exchange
         self.easy = easy
+        self.proxy = proxy
         self.driver = driver
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -50,7 +53,7 @@ final class CurlTransfer {
         guard request.body == nil || append("Expect:") else { return CURLE_OUT_OF_MEMORY }
         return exchange.address.withCString { address in
             request.method.rawValue.withCString { method in
-                exchange.proxy.withCString { proxy in
+                proxy.withCString { proxy in
                     var settings = csluice_curl_request(
                         url: address, method: method, proxy: proxy, fields: fields,
                         body_size: request.body.map { curl_off_t($0.count) } ?? -1,
@@ -127,7 +130,7 @@ final class CurlTransfer {
         exchange.failed(
             TransportError(
                 code, text: text.isEmpty ? nil : text, facts: csluice_curl_get_facts(easy),
-                isProxied: !exchange.proxy.isEmpty, url: exchange.request.url))
+                isProxied: !proxy.isEmpty, url: exchange.request.url))
     }
 
     /// libcurl has no part in it any more.
@@ -144,3 +147,4 @@ final class CurlTransfer {
         return sent > 0 ? max(lastActivity, began + .microseconds(sent)) : nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if !canImport(Darwin) || os(macOS)
 import CSluiceCurl
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -69,3 +70,4 @@ extension TransportError {
         }
     }
 }
+#endif

@@ -1,0 +1,233 @@
+// Linux compiles this file for the tests alone, as a target of its own: no product links FoundationNetworking.
+#if SLUICE_URLSESSION || canImport(Darwin) && !os(macOS)
+import Foundation
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+import HTTPTypes
+import SluiceLock
+#if SLUICE_URLSESSION
+package import SluiceHTTP
+#endif
+
+/// Carries requests with URLSession, which keeps nothing: no cache, no cookies, no passwords.
+package final class URLSessionEngine: TransportEngine {
+    private let session: URLSession
+    private let delegate: Delegate
+    private let unusable: String?
+
+    /// An engine. What of the configuration URLSession has no means for fails each exchange.
+    package init(_ configuration: HTTPTransport.Configuration) {
+        unusable = Self.unusable(of: configuration)
+        delegate = Delegate(stallTimeout: configuration.stallTimeout)
+        let settings = URLSessionConfiguration.ephemeral
+        settings.urlCache = nil
+        settings.requestCachePolicy = .reloadIgnoringLocalCacheData
+        settings.urlCredentialStorage = nil
+        settings.httpCookieStorage = nil
+        settings.httpShouldSetCookies = false
+        settings.httpCookieAcceptPolicy = .never
+        // How many exchanges there are is the caller's affair, as with libcurl.
+        settings.httpMaximumConnectionsPerHost = 256
+        settings.timeoutIntervalForRequest = configuration.stallTimeout / .seconds(1)
+        session = URLSession(configuration: settings, delegate: delegate, delegateQueue: nil)
+    }
+
+    private static func unusable(of configuration: HTTPTransport.Configuration) -> String? {
+        if configuration.certificateAuthorities != nil { return "certificate authorities of one's own" }
+        if configuration.clientCertificate != nil { return "client certificates" }
+        if ![.none, .environment].contains(configuration.proxy) { return "proxies but those of the system's settings" }
+        return nil
+    }
+
+    package func start(_ exchange: Exchange) {
+        let url = exchange.request.url
+        if let unusable {
+            return fail(
+                exchange,
+                TransportError(.connectionFailed, url: url, cause: "this platform's transport has no \(unusable)"))
+        }
+        guard let address = URL(string: exchange.address) else {
+            return fail(exchange, TransportError(.invalidURL, url: url))
+        }
+        var request = URLRequest(url: address)
+        request.httpMethod = exchange.request.method.rawValue
+        request.httpBody = exchange.request.body
+        for field in exchange.request.headerFields {
+            request.addValue(field.value, forHTTPHeaderField: field.name.rawName)
+        }
+        guard let task = delegate.add(exchange, { session.dataTask(with: request) }) else {
+            return fail(exchange, TransportError(.shutDown, url: url))
+        }
+        // The reader may have left before there was a task to cancel.
+        if exchange.isOver { return task.cancel() }
+        task.resume()
+    }
+
+    private func fail(_ exchange: Exchange, _ error: TransportError) {
+        exchange.failed(error)
+        _ = exchange.deliver()
+    }
+
+    package func resume(_ exchange: Exchange) { delegate.resume(exchange) }
+
+    package func stop(_ exchange: Exchange) { delegate.task(of: exchange)?.cancel() }
+
+    package func retire() { session.finishTasksAndInvalidate() }
+
+    package func shutdown() async {
+        await delegate.ending { session.invalidateAndCancel() }
+    }
+}
+
+extension URLSessionEngine {
+    /// Hears of all tasks, on the serial queue of its session.
+    private final class Delegate: NSObject, URLSessionDataDelegate {
+        private struct State {
+            var exchanges: [Int: Exchange] = [:]
+            var tasks: [ObjectIdentifier: URLSessionDataTask] = [:]
+            var isShutDown = false
+            var isOver = false
+            var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+        }
+
+        private let stallTimeout: Duration
+        private let state = Lock(State())
+
+        init(stallTimeout: Duration) { self.stallTimeout = stallTimeout }
+
+        /// Nil if the session was shut down: it traps when it is asked for a task.
+        func add(_ exchange: Exchange, _ make: () -> URLSessionDataTask) -> URLSessionDataTask? {
+            state.withLock { state in
+                if state.isShutDown { return nil }
+                let task = make()
+                state.exchanges[task.taskIdentifier] = exchange
+                state.tasks[ObjectIdentifier(exchange)] = task
+                return task
+            }
+        }
+
+        func task(of exchange: Exchange) -> URLSessionDataTask? {
+            state.withLock { $0.tasks[ObjectIdentifier(exchange)] }
+        }
+
+        func resume(_ exchange: Exchange) { task(of: exchange)?.resume() }
+
+        /// Calls `body` once, and returns when the session has told of its end.
+        func ending(_ body: () -> Void) async {
+            let isFirst = state.withLock { state in
+                defer { state.isShutDown = true }
+                return !state.isShutDown
+            }
+            if isFirst { body() }
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if !state.isOver { state.waitingForEnd.append(continuation) }
+                    return state.isOver
+                }
+                if isOver { continuation.resume() }
+            }
+        }
+
+        private func exchange(_ task: URLSessionTask) -> Exchange? {
+            state.withLock { $0.exchanges[task.taskIdentifier] }
+        }
+
+        private func deliver(_ exchange: Exchange, _ task: URLSessionTask) {
+            if exchange.deliver() { task.resume() }
+        }
+
+        // MARK: What the session tells
+
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+            newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+        ) {
+            // The redirect itself is the response.
+            completionHandler(nil)
+        }
+
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+            completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+        ) {
+            guard let exchange = exchange(dataTask), let response = response as? HTTPURLResponse else {
+                return completionHandler(.cancel)
+            }
+            guard (100...999).contains(response.statusCode) else {
+                exchange.failed(
+                    TransportError(
+                        .protocolViolation, url: exchange.request.url, cause: "the status line is not valid"))
+                _ = exchange.deliver()
+                return completionHandler(.cancel)
+            }
+            var fields = HTTPFields()
+            for (name, value) in response.allHeaderFields {
+                guard let name = HTTPField.Name("\(name)") else { continue }
+                fields.append(HTTPField(name: name, value: "\(value)"))
+            }
+            exchange.receivedHead(
+                ResponseHead(status: HTTPResponse.Status(code: response.statusCode), headerFields: fields))
+            deliver(exchange, dataTask)
+            completionHandler(.allow)
+        }
+
+        func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+            guard let exchange = exchange(dataTask), !exchange.isOver else { return dataTask.cancel() }
+            // URLSession cannot be asked to keep these bytes: they are taken, and the next ones held back.
+            if case .full = exchange.offered() { dataTask.suspend() }
+            exchange.receivedChunk(data)
+            deliver(exchange, dataTask)
+        }
+
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            let exchange = state.withLock { state in
+                let exchange = state.exchanges.removeValue(forKey: task.taskIdentifier)
+                if let exchange { state.tasks[ObjectIdentifier(exchange)] = nil }
+                return exchange
+            }
+            guard let exchange else { return }
+            if let error {
+                exchange.failed(transportError(error, exchange.request.url, hasHead: task.response != nil))
+            } else {
+                exchange.finished()
+            }
+            _ = exchange.deliver()
+        }
+
+        func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+            let waiting = state.withLock { state in
+                defer { state.waitingForEnd = [] }
+                (state.isOver, state.isShutDown) = (true, true)
+                return state.waitingForEnd
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+
+        private func transportError(_ error: any Error, _ url: URL, hasHead: Bool) -> TransportError {
+            guard let failure = error as? URLError else {
+                return TransportError(.connectionFailed, url: url, cause: error.localizedDescription)
+            }
+            if state.withLock({ $0.isShutDown }) { return TransportError(.shutDown, url: url) }
+            let cause = failure.localizedDescription
+            return switch failure.code {
+            case .timedOut:
+                TransportError(.stalled, url: url, cause: "nothing arrived for \(stallTimeout / .seconds(1)) s")
+            case .cannotFindHost, .dnsLookupFailed: TransportError(.hostNotFound, url: url)
+            case .cannotConnectToHost: TransportError(.connectionRefused, url: url)
+            // On Linux a body that ends early is an error without a code.
+            case .unknown where hasHead: TransportError(.connectionClosed, url: url)
+            case .networkConnectionLost: TransportError(.connectionClosed, url: url)
+            case .badServerResponse, .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData:
+                TransportError(.protocolViolation, url: url, cause: cause)
+            case .badURL, .unsupportedURL: TransportError(.invalidURL, url: url, cause: cause)
+            case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+                .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+                .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
+                TransportError(.tlsFailed, url: url, cause: cause)
+            default: TransportError(.connectionFailed, url: url, cause: cause)
+            }
+        }
+    }
+}
+#endif

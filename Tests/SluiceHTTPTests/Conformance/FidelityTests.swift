@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+
+/// What a transport hands on of a message, and what it sends by itself.
+@Suite(.timeLimit(.minutes(15))) struct `What a transport changes` {
+    private func exchange(
+        over tested: TestedTransport, _ handler: @escaping LoopbackOrigin.Handler,
+        _ test: @Sendable (HTTPTransport, LoopbackOrigin) async throws -> Void
+    ) async throws {
+        try await LoopbackOrigin.serve(handler) { origin in
+            let configuration = HTTPTransport.Configuration(
+                connectTimeout: .seconds(600), stallTimeout: .seconds(600), proxy: .none)
+            try await tested.withTransport(configuration) { try await test($0, origin) }
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.codedBodies))
+    func `a body that is coded without being asked for arrives as it is`(tested: TestedTransport) async throws {
+        // "hello" by gzip(1).
+        let coded: [UInt8] = [
+            0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
+        ]
+        try await exchange(over: tested) { _ in
+            OriginResponse(headerFields: [.contentEncoding: "gzip"], body: coded)
+        } _: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            #expect(response.headerFields[.contentEncoding] == "gzip")
+            #expect(try await response.body.collect(upTo: 100) == Data(coded))
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.separateFields))
+    func `fields of the same name stay apart, in their order`(tested: TestedTransport) async throws {
+        try await exchange(over: tested) { _ in
+            var fields = HTTPFields()
+            for value in ["a=1, b", "c=2"] { fields.append(HTTPField(name: .setCookie, value: value)) }
+            return OriginResponse(headerFields: fields)
+        } _: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            #expect(response.headerFields[values: .setCookie] == ["a=1, b", "c=2"])
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.backPressure))
+    func `a reader that stops stops the server`(tested: TestedTransport) async throws {
+        let megabyte = [UInt8](repeating: 7, count: 1 << 20)
+        let sent = Recorder<Int>()
+        try await exchange(over: tested) { request in
+            guard request.target == "/long" else { return OriginResponse(body: [1]) }
+            return OriginResponse(
+                announcedLength: 64 << 20,
+                steps: (0..<64).flatMap { number in
+                    [.send(megabyte), .perform { sent.note(number) }]
+                })
+        } _: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/long"))))
+            // Meanwhile the transport is not idle, so that it had every chance to receive more.
+            for _ in 0..<300 {
+                let other = try await transport.open(.init(URL(fetchable: origin.url("/short"))))
+                _ = try await other.body.collect(upTo: 10)
+            }
+            // The buffer, and those of both sockets: net.ipv4.tcp_rmem and tcp_wmem, 10 MiB on Linux (tcp(7)).
+            #expect(sent.values.count < 32)
+            #expect(try await response.body.collect(upTo: 64 << 20).count == 64 << 20)
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.exactErrors), ["zz\r\n", "5\r\nab\r\n0\r\n\r\n", "-1\r\n"])
+    func `chunks that are none are told from a connection that was closed`(tested: TestedTransport, framing: String)
+        async throws
+    {
+        try await exchange(over: tested) { _ in
+            .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(framing)")
+        } _: { transport, origin in
+            let error = await #expect(throws: TransportError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/a")))).body.collect(upTo: 100)
+            }
+            #expect(error?.code == .protocolViolation)
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.informationalHeads))
+    func `heads that only inform are passed over`(tested: TestedTransport) async throws {
+        try await exchange(over: tested) { _ in
+            .verbatim(
+                "HTTP/1.1 103 Early Hints\r\nETag: \"early\"\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+        } _: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            #expect(response.status == .ok && response.headerFields[.eTag] == nil)
+            #expect(try await response.body.collect(upTo: 1) == Data("x".utf8))
+        }
+    }
+
+    @Test(arguments: TestedTransport.all)
+    func `a connection serves one request after another`(tested: TestedTransport) async throws {
+        try await exchange(over: tested) { _ in
+            OriginResponse(body: [1])
+        } _: { transport, origin in
+            for _ in 0..<50 {
+                let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+                #expect(try await response.body.collect(upTo: 1) == Data([1]))
+            }
+            #expect(origin.metrics.requests == 50)
+            #expect(origin.metrics.connections < 50)
+        }
+    }
+
+    /// The server answers the first request of a connection, and closes it when the second comes: as if it had been idle for too long.
+    @Test(arguments: TestedTransport.having(.sendsOnce), [HTTPRequest.Method.get, .post])
+    func `a request is sent again over a new connection if its method is idempotent, and once if not`(
+        tested: TestedTransport, method: HTTPRequest.Method
+    ) async throws {
+        let isFirst = Guarded(true)
+        try await exchange(over: tested) { request in
+            if request.target == "/first" { return OriginResponse(body: [1]) }
+            let closes = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            return closes ? .verbatim("") : OriginResponse(body: [2])
+        } _: { transport, origin in
+            let first = try await transport.open(.init(URL(fetchable: origin.url("/first"))))
+            _ = try await first.body.collect(upTo: 1)
+            let request = TransportRequest(try URL(fetchable: origin.url("/second")), method: method)
+            if method == .get {
+                #expect(try await transport.open(request).body.collect(upTo: 1) == Data([2]))
+                #expect(origin.metrics.requestsByTarget["/second"] == 2)
+            } else {
+                let error = await #expect(throws: TransportError.self) { try await transport.open(request) }
+                #expect(error?.code == .connectionClosed)
+                #expect(origin.metrics.requestsByTarget["/second"] == 1)
+            }
+        }
+    }
+}

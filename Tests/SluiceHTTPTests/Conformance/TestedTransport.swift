@@ -1,0 +1,52 @@
+import Testing
+import URLSessionOnLinux
+
+@testable import SluiceHTTP
+
+/// A transport that the suites run, and what it can. A test of what one lacks leaves that one out.
+struct TestedTransport: Sendable, CustomTestStringConvertible {
+    enum Capability: Sendable, CaseIterable {
+        /// A reader that stops holds at most the buffer.
+        case backPressure
+        /// A body that is coded without being asked for arrives as it is.
+        case codedBodies
+        /// Fields of the same name stay apart.
+        case separateFields
+        /// Heads of status 1xx are passed over.
+        case informationalHeads
+        /// Errors tell a broken message from a connection that was closed or refused.
+        case exactErrors
+        /// A request whose method is not idempotent is sent once.
+        case sendsOnce
+        /// Authorities, client certificates and proxies of the configuration.
+        case configuredTrust, configuredProxies
+    }
+
+    var testDescription: String
+    var capabilities: Set<Capability>
+    private var engine: @Sendable (HTTPTransport.Configuration) -> HTTPTransport
+
+    static let libcurl = TestedTransport(testDescription: "libcurl", capabilities: Set(Capability.allCases)) {
+        HTTPTransport(configuration: $0)
+    }
+    /// As swift-corelibs-foundation has it. Apple's does more.
+    static let urlSession = TestedTransport(testDescription: "URLSession", capabilities: []) {
+        HTTPTransport(configuration: $0, engine: URLSessionEngine($0))
+    }
+
+    static let all = [libcurl, urlSession]
+
+    /// Those that have these capabilities.
+    static func having(_ needed: Capability...) -> [TestedTransport] {
+        all.filter { $0.capabilities.isSuperset(of: needed) }
+    }
+
+    func has(_ capability: Capability) -> Bool { capabilities.contains(capability) }
+
+    /// A transport of this kind, which is shut down after `body`.
+    func withTransport<Result>(
+        _ configuration: HTTPTransport.Configuration, _ body: (HTTPTransport) async throws -> Result
+    ) async throws -> Result {
+        try await engine(configuration).whileOpen(body)
+    }
+}

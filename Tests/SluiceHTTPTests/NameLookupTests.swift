@@ -1,0 +1,81 @@
+#if os(Linux)
+import CTestSupport
+import Foundation
+import LoopbackOrigin
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+
+/// Lookups of names below `held.invalid`, which wait until the test lets them go.
+private final class HeldLookups: Sendable {
+    static let shared = HeldLookups()
+
+    private let begun = Guarded<[String: Gate]>([:])
+    private let answered = Guarded<[String: DispatchSemaphore]>([:])
+
+    private init() {
+        ctest_set_lookup { HeldLookups.shared.hold(String(cString: $0)) }
+    }
+
+    private func hold(_ name: String) {
+        let semaphore = answered.withLock { $0[name] }
+        guard let semaphore else { return }
+        let gate = begun.withLock { $0[name]! }
+        Task { await gate.pass() }
+        semaphore.wait()
+    }
+
+    /// Calls `body` with a URL whose host is looked up until it returns, and with a gate where its lookup arrives.
+    func hold(_ label: String, during body: (URL, Gate) async throws -> Void) async throws {
+        let name = "\(label).held.invalid"
+        let (gate, semaphore) = (Gate(), DispatchSemaphore(value: 0))
+        begun.withLock { $0[name] = gate }
+        answered.withLock { $0[name] = semaphore }
+        defer { for _ in 0..<10 { semaphore.signal() } }
+        try await body(URL(fetchable: "http://\(name)/"), gate)
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `A name server that does not answer` {
+    @Test func `holds up neither the cancellation nor other transfers`() async throws {
+        try await LoopbackOrigin.serve { _ in
+            OriginResponse(body: [1, 2, 3])
+        } during: { origin in
+            try await HTTPTransport.withTransport(configuration: .init(connectTimeout: .seconds(600), proxy: .none)) {
+                transport in
+                try await HeldLookups.shared.hold("cancelled") { url, lookup in
+                    let request = Task { try await transport.open(.init(url)) }
+                    await lookup.arrivals(1)
+                    let before = try await transport.open(.init(URL(fetchable: origin.url("/"))))
+                    #expect(try await before.body.collect(upTo: 10) == Data([1, 2, 3]))
+                    request.cancel()
+                    await #expect(throws: CancellationError.self) { try await request.value }
+                    // The loop has taken the transfer out when it comes to this one.
+                    let after = try await transport.open(.init(URL(fetchable: origin.url("/"))))
+                    #expect(try await after.body.collect(upTo: 10) == Data([1, 2, 3]))
+                }
+            }
+        }
+    }
+
+    @Test func `holds up no shutdown, and is an error after the time to connect`() async throws {
+        try await HeldLookups.shared.hold("late") { url, _ in
+            try await HTTPTransport.withTransport(
+                configuration: .init(connectTimeout: .milliseconds(100), proxy: .none)
+            ) { transport in
+                let error = await #expect(throws: TransportError.self) { try await transport.open(.init(url)) }
+                #expect(error?.code == .connectTimedOut)
+            }
+        }
+        try await HeldLookups.shared.hold("ended") { url, lookup in
+            let transport = HTTPTransport(configuration: .init(connectTimeout: .seconds(600), proxy: .none))
+            let request = Task { try await transport.open(.init(url)) }
+            await lookup.arrivals(1)
+            await transport.shutdown()
+            let error = await #expect(throws: TransportError.self) { try await request.value }
+            #expect(error?.code == .shutDown)
+        }
+    }
+}
+#endif

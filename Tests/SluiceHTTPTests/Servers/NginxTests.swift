@@ -1,0 +1,193 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+
+/// A real server with TLS, whose authority the test makes.
+private struct Nginx {
+    /// 1 MiB below `/file` and nothing else.
+    static let file = Data((0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+
+    var folder: URL
+    /// With a certificate that is right, one for another host, one that has expired; and one that asks the client for a certificate.
+    var right: UInt16, otherHost: UInt16, expired: UInt16, asking: UInt16
+
+    var authority: URL { folder.appending(path: "ca.pem") }
+    func url(_ port: UInt16, _ path: String = "/file") -> URL { URL(string: "https://127.0.0.1:\(port)\(path)")! }
+
+    static func serve<Result>(_ body: (Nginx) async throws -> Result) async throws -> Result {
+        try await ServerPrograms.withFolder { folder in
+            try await makeCertificates(in: folder)
+            try Self.file.write(to: folder.appending(path: "file"))
+            func prepare(_ ports: [UInt16]) throws -> [String] {
+                let certificates = ["right", "other", "expired", "right"]
+                let servers = zip(ports, certificates).enumerated().map { index, server in
+                    """
+                    server {
+                        listen 127.0.0.1:\(server.0) ssl; root \(folder.path);
+                        ssl_certificate \(server.1).pem; ssl_certificate_key \(server.1).key;
+                        \(index == 3 ? "ssl_verify_client on; ssl_client_certificate ca.pem;" : "")
+                    }
+                    """
+                }
+                let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].enumerated()
+                let configuration = """
+                    daemon off; master_process off; pid nginx.pid; error_log error.log;
+                    events { worker_connections 256; }
+                    http {
+                        access_log off;
+                        \(temporary.map { "\($1)_temp_path t\($0);" }.joined(separator: " "))
+                        \(servers.joined(separator: "\n"))
+                    }
+                    """
+                try Data(configuration.utf8).write(to: folder.appending(path: "nginx.conf"))
+                return ["-e", "error.log", "-p", folder.path, "-c", "nginx.conf"]
+            }
+            return try await ServerPrograms.serve("nginx", ports: 4, in: folder, prepare) { ports in
+                try await body(
+                    Nginx(folder: folder, right: ports[0], otherHost: ports[1], expired: ports[2], asking: ports[3]))
+            }
+        }
+    }
+
+    private static func makeCertificates(in folder: URL) async throws {
+        func openssl(_ words: String) async throws {
+            try await ServerPrograms.run("openssl", words.split(separator: " ").map(String.init), in: folder)
+        }
+        let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+        try await openssl("req -x509 \(key) -keyout ca.key -out ca.pem -subj /CN=Authority -days 2")
+        for (name, host, days) in [
+            ("right", "IP:127.0.0.1", 2), ("other", "DNS:other.invalid", 2), ("expired", "IP:127.0.0.1", -1),
+            ("client", "DNS:client.invalid", 2),
+        ] {
+            try await openssl("req \(key) -keyout \(name).key -out \(name).csr -subj /CN=\(name)")
+            try Data("subjectAltName=\(host)\n".utf8).write(to: folder.appending(path: "\(name).cnf"))
+            try await openssl(
+                "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -out \(name).pem -days \(days) "
+                    + "-extfile \(name).cnf")
+        }
+    }
+}
+
+@Suite(
+    .enabled(if: ServerPrograms.areThere, "skipped: nginx, openssl, tinyproxy or microsocks is missing"),
+    .timeLimit(.minutes(5)))
+struct `Against nginx with TLS` {
+    @Test(arguments: TestedTransport.having(.configuredTrust))
+    func `files arrive whole and in parts, over connections that are used again`(tested: TestedTransport) async throws {
+        try await Nginx.serve { nginx in
+            let configuration = HTTPTransport.Configuration(
+                stallTimeout: .seconds(600), proxy: .none, certificateAuthorities: nginx.authority)
+            try await tested.withTransport(configuration) { transport in
+                let whole = try await transport.open(.init(nginx.url(nginx.right)))
+                #expect(whole.status == .ok && whole.contentLength == 1 << 20)
+                let tag = try #require(whole.headerFields[.eTag])
+                #expect(try await whole.body.collect(upTo: 1 << 20) == Nginx.file)
+                for start in stride(from: 0, to: 1 << 20, by: 1 << 16) {
+                    let part = try await transport.open(
+                        .init(
+                            nginx.url(nginx.right),
+                            headerFields: [.range: "bytes=\(start)-\(start + 99)", .ifRange: tag]))
+                    #expect(part.status == .partialContent)
+                    #expect(part.headerFields[.contentRange] == "bytes \(start)-\(start + 99)/1048576")
+                    #expect(try await part.body.collect(upTo: 100) == Nginx.file[start..<start + 100])
+                }
+                let head = try await transport.open(.init(nginx.url(nginx.right), method: .head))
+                #expect(head.contentLength == 1 << 20)
+                let unchanged = try await transport.open(
+                    .init(nginx.url(nginx.right), headerFields: [.ifNoneMatch: tag]))
+                #expect(unchanged.status == .notModified)
+                #expect(try await transport.open(.init(nginx.url(nginx.right, "/none"))).status == .notFound)
+                let beyond = try await transport.open(
+                    .init(nginx.url(nginx.right), headerFields: [.range: "bytes=1048576-"]))
+                #expect(beyond.status == .rangeNotSatisfiable)
+            }
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.configuredTrust, .exactErrors))
+    func `an authority that is not trusted, another host and an old certificate are errors that say so`(
+        tested: TestedTransport
+    ) async throws {
+        try await Nginx.serve { nginx in
+            for (port, authority, word) in [
+                (nginx.right, nil, "certificate"), (nginx.otherHost, nginx.authority, "127.0.0.1"),
+                (nginx.expired, nginx.authority, "expired"),
+                (nginx.right, nginx.folder.appending(path: "none.pem"), "none.pem"),
+            ] as [(UInt16, URL?, String)] {
+                let configuration = HTTPTransport.Configuration(
+                    stallTimeout: .seconds(600), proxy: .none, certificateAuthorities: authority)
+                try await tested.withTransport(configuration) { transport in
+                    let error = await #expect(throws: TransportError.self) {
+                        try await transport.open(.init(nginx.url(port)))
+                    }
+                    #expect(error?.code == .tlsFailed)
+                    #expect(error?.description.contains(word) == true, "\(String(describing: error))")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.configuredTrust))
+    func `a server that asks gets the certificate of the client, and refuses who has none`(tested: TestedTransport)
+        async throws
+    {
+        try await Nginx.serve { nginx in
+            for hasCertificate in [true, false] {
+                let configuration = HTTPTransport.Configuration(
+                    stallTimeout: .seconds(600), proxy: .none, certificateAuthorities: nginx.authority,
+                    clientCertificate: hasCertificate ? nginx.folder.appending(path: "client.pem") : nil,
+                    clientKey: hasCertificate ? nginx.folder.appending(path: "client.key") : nil)
+                try await tested.withTransport(configuration) { transport in
+                    let status = try await transport.open(.init(nginx.url(nginx.asking))).status
+                    #expect(status == (hasCertificate ? .ok : .badRequest))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.configuredTrust, .configuredProxies), ["http", "socks5", "socks5h"])
+    func `real proxies let files through, and refuse a wrong password`(tested: TestedTransport, scheme: String)
+        async throws
+    {
+        try await Nginx.serve { nginx in
+            func prepare(_ ports: [UInt16]) throws -> [String] {
+                guard scheme == "http" else {
+                    return ["-i", "127.0.0.1", "-p", "\(ports[0])", "-u", "ann", "-P", "secret"]
+                }
+                let configuration = """
+                    Port \(ports[0])
+                    Listen 127.0.0.1
+                    Timeout 600
+                    BasicAuth ann secret
+
+                    """
+                try Data(configuration.utf8).write(to: nginx.folder.appending(path: "proxy.conf"))
+                return ["-d", "-c", "proxy.conf"]
+            }
+            let program = scheme == "http" ? "tinyproxy" : "microsocks"
+            try await ServerPrograms.serve(program, ports: 1, in: nginx.folder, prepare) { ports in
+                for (password, isRight) in [("secret", true), ("wrong", false)] {
+                    let configuration = HTTPTransport.Configuration(
+                        stallTimeout: .seconds(600),
+                        proxy: ProxySettings("\(scheme)://ann:\(password)@127.0.0.1:\(ports[0])"),
+                        certificateAuthorities: nginx.authority)
+                    try await tested.withTransport(configuration) { transport in
+                        guard isRight else {
+                            let error = await #expect(throws: TransportError.self) {
+                                try await transport.open(.init(nginx.url(nginx.right)))
+                            }
+                            #expect(error?.code == .proxyFailed, "\(String(describing: error))")
+                            #expect(error?.description.contains("wrong") == false)
+                            return
+                        }
+                        let response = try await transport.open(.init(nginx.url(nginx.right)))
+                        #expect(try await response.body.collect(upTo: 1 << 20) == Nginx.file)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+../../Sources/SluiceHTTP/Transport/URLSession/URLSessionEngine.swift
