@@ -21,8 +21,11 @@ extension DownloadAttempt {
             for (index, one) in zip(unknown, seen ?? []) { found[index] = one }
         }
         var decided: [SettledJob?] = []
+        var made: (folder: URL, failure: FileError?)?
         for (index, attempt) in attempts.enumerated() {
-            if let failure = await folders.make(attempt.job.request.folder) {
+            let folder = attempt.job.request.folder
+            if made?.folder != folder { made = (folder, await folders.make(folder)) }
+            if let failure = made?.failure {
                 decided.append(attempt.failed(attempt.error(.file(failure))))
             } else {
                 // If nobody could look, the run is cancelled: so are the attempts.

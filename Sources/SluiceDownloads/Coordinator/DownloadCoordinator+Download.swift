@@ -82,11 +82,14 @@ extension DownloadCoordinator {
     /// The same list is the same batch, in every process: it is forgotten as a whole.
     private static func batch(of requests: [DownloadRequest]) -> String {
         var digest = SHA256Digest()
+        var bytes: [UInt8] = []
         for request in requests {
-            digest.update(Array(request.url.absoluteString.utf8))
-            digest.update([0])
-            digest.update(request.targetBytes)
-            digest.update([0])
+            bytes += request.url.absoluteString.utf8
+            bytes.append(0)
+            bytes += request.targetBytes
+            bytes.append(0)
+            digest.update(bytes)
+            bytes.removeAll(keepingCapacity: true)
         }
         return "list " + digest.finish().prefix(16).hexadecimal
     }

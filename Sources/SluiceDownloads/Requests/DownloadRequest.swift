@@ -14,7 +14,11 @@ public struct DownloadRequest: Sendable, Hashable {
     /// Where the bytes are.
     public var url: URL
     /// The folder that the file goes to. It is made if it is missing.
-    public var folder: URL
+    public var folder: URL {
+        get { place.url }
+        set { place = Folder.of(newValue) }
+    }
+    private var place: Folder
     /// The file's name in the folder: one safe path component (`FileName.isSafe(_:)`). Setting another stops the program.
     public var name: String {
         didSet { Self.check(name) }
@@ -37,12 +41,11 @@ public struct DownloadRequest: Sendable, Hashable {
         _ url: URL, to folder: URL, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
         priority: Int = 0
     ) {
-        let name = name ?? FileName.suggested(by: url)
-        Self.check(name)
+        if let name { Self.check(name) }
         precondition(folder.isFileURL, "DownloadRequest: the folder \(folder) is not a file URL")
         self.url = url
-        self.folder = folder
-        self.name = name
+        self.place = Folder.of(folder)
+        self.name = name ?? FileName.suggested(by: url)
         self.headerFields = headerFields
         self.user = user
         self.priority = priority
@@ -67,9 +70,10 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// The target's path by its bytes: String takes one spelling of é for the other, and Linux does not. Nor can String hold
     /// names that are no UTF-8, which URLs can.
-    var targetBytes: Data {
-        let path = target.path(percentEncoded: true)
-        return Data(path.percentDecodedBytes ?? Array(path.utf8))
+    var targetBytes: [UInt8] {
+        var bytes = place.bytes
+        bytes += name.utf8
+        return bytes
     }
 
     /// The file while it is incomplete, beside the target: `name.sluice.part`, or a shortened name where that would be too
@@ -84,12 +88,14 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     // Not `.part` alone: browsers name their own files so.
-    var partialName: String { companionName(".sluice.part") }
+    var partialName: String { companionName(Self.companionEndings[0]) }
 
-    var checkpointName: String { companionName(".sluice.json") }
+    var checkpointName: String { companionName(Self.companionEndings[1]) }
 
     /// The next checkpoint while it is written.
-    var checkpointTemporaryName: String { companionName(".sluice.new") }
+    var checkpointTemporaryName: String { companionName(Self.companionEndings[2]) }
+
+    private static let companionEndings = [".sluice.part", ".sluice.json", ".sluice.new"]
 
     /// The names that a transfer makes beside the target's.
     var companionNames: [String] { [partialName, checkpointName, checkpointTemporaryName] }
@@ -115,24 +121,42 @@ extension DownloadRequest {
     public static func conflicts(in requests: [DownloadRequest]) -> [Int: Int] {
         // Names by their bytes: String takes one spelling of é for the other, and Linux does not.
         struct Place: Hashable {
-            var folder: URL
-            var name: [UInt8]
+            var folder: Int
+            var name: String
 
-            init(_ folder: URL, _ name: String) {
-                self.folder = folder
-                self.name = Array(name.utf8)
+            static func == (one: Self, other: Self) -> Bool {
+                one.folder == other.folder && one.name.utf8.elementsEqual(other.name.utf8)
             }
+
+            func hash(into hasher: inout Hasher) {
+                var name = name
+                name.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+                hasher.combine(folder)
+            }
+        }
+        var folders: [Folder: Int] = [:]
+        var latest: (folder: Folder, number: Int)?
+        let numbers = requests.map { request in
+            if let latest, latest.folder === request.place { return latest.number }
+            let number = folders[request.place] ?? folders.count
+            folders[request.place] = number
+            latest = (request.place, number)
+            return number
         }
         var targets: [Place: Int] = [:]
         targets.reserveCapacity(requests.count)
         var conflicts: [Int: Int] = [:]
         for (index, request) in requests.enumerated() {
-            let place = Place(request.folder, request.name)
+            let place = Place(folder: numbers[index], name: request.name)
             if let earlier = targets[place] { conflicts[index] = earlier } else { targets[place] = index }
+        }
+        // A target is another one's companion only if it is named like one.
+        guard requests.contains(where: { request in companionEndings.contains(where: request.name.hasSuffix) }) else {
+            return conflicts
         }
         for (index, request) in requests.enumerated() where conflicts[index] == nil {
             for name in request.companionNames {
-                guard let other = targets[Place(request.folder, name)], other != index else { continue }
+                guard let other = targets[Place(folder: numbers[index], name: name)], other != index else { continue }
                 conflicts[max(index, other)] = min(index, other)
             }
         }

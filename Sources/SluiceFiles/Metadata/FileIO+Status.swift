@@ -58,4 +58,21 @@ extension FileIO {
             }
         }
     }
+
+    /// What is at each of many names in a folder, asked in one job.
+    ///
+    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    package func statuses(
+        of names: [String], in folder: URL, followingLinks: Bool = true
+    ) async throws -> [Result<FileStatus?, FileError>] {
+        try await run { [kernel] _ in
+            let folder = Result { () throws(FileError) in try Path.of(folder, for: "look at") }
+            return names.map { name in
+                Result { () throws(FileError) in
+                    let path = Path.join(try folder.get(), name)
+                    return try kernel.status(of: path, followingLinks: followingLinks).map { FileStatus($0) }
+                }
+            }
+        }
+    }
 }

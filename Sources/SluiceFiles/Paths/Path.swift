@@ -43,6 +43,9 @@ enum Path {
     }
 
     static func join(_ folder: String, _ name: some StringProtocol) -> String {
-        folder.utf8.last == UInt8(ascii: "/") ? folder + name : "\(folder)/\(name)"
+        var path = folder
+        if path.utf8.last != UInt8(ascii: "/") { path += "/" }
+        path += name
+        return path
     }
 }

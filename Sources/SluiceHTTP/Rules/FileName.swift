@@ -21,7 +21,9 @@ public enum FileName {
     /// The last component of the URL's path, decoded and made safe; ``fallback`` where there is none.
     public static func suggested(by url: URL) -> String {
         let path = url.path(percentEncoded: true)
-        let last = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? ""
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let last = String(path[(slash.map { path.utf8.index(after: $0) } ?? path.startIndex)...])
+        guard last.utf8.contains(UInt8(ascii: "%")) else { return safe(last) ?? fallback }
         let decoded = last.percentDecodedBytes.map { String(decoding: $0, as: UTF8.self) }
         return safe(decoded ?? last) ?? fallback
     }
@@ -31,6 +33,7 @@ public enum FileName {
     /// Everything up to the last `/` or `\` goes, then controls, then leading dots and spaces and trailing spaces. A name
     /// that is too long loses characters before its extension.
     public static func safe(_ name: String) -> String? {
+        if isPlain(name) { return name }
         // By scalars: a slash with a combining mark is one character, and still a slash to the file system.
         let base =
             name.unicodeScalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? name.unicodeScalars[...]
@@ -44,7 +47,21 @@ public enum FileName {
     /// Whether `name` is safe as it stands.
     public static func isSafe(_ name: String) -> Bool {
         // String's equality would take one spelling of é for the other.
-        safe(name).map { $0.utf8.elementsEqual(name.utf8) } ?? false
+        isPlain(name) || (safe(name).map { $0.utf8.elementsEqual(name.utf8) } ?? false)
+    }
+
+    /// Whether `name` is of ASCII and safe as it stands: most are, and a look at the bytes tells.
+    private static func isPlain(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { bytes in
+            guard let first = bytes.first, bytes.count <= maximumBytes, bytes.last != UInt8(ascii: " ") else {
+                return false
+            }
+            if first == UInt8(ascii: ".") || first == UInt8(ascii: " ") { return false }
+            return bytes.allSatisfy {
+                (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\")
+            }
+        }
     }
 
     private static func trim(_ name: inout ArraySlice<Unicode.Scalar>) {

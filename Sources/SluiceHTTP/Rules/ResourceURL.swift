@@ -46,13 +46,16 @@ extension URL {
 
     /// The part before the first colon, in lower case, where that part is a scheme (RFC 3986, section 3.1).
     private static func scheme(of text: String) -> String? {
-        guard let colon = text.firstIndex(of: ":") else { return nil }
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let scheme = text[..<colon]
         // `localhost:8080/x` is a host and a port to the person who typed it, not the scheme `localhost`.
-        let afterColon = text[text.index(after: colon)...]
-        guard afterColon.hasPrefix("/") || !(afterColon.first?.isNumber ?? false) else { return nil }
-        guard let first = scheme.first, first.isASCII, first.isLetter,
-            scheme.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) })
+        let afterColon = text[text.utf8.index(after: colon)...]
+        guard afterColon.utf8.first == UInt8(ascii: "/") || !(afterColon.first?.isNumber ?? false) else { return nil }
+        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+        guard let first = scheme.utf8.first, isLetter(first),
+            scheme.utf8.allSatisfy({ byte in
+                isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.".utf8.contains(byte)
+            })
         else { return nil }
         return scheme.lowercased()
     }

@@ -14,9 +14,15 @@ struct MemoryQueueState {
         /// When it ended, and its place among those that ended at the same time.
         var ended: Int64?
 
-        var lane: Lane { Lane(host: host, user: download.request.user ?? "") }
-        let host: String
-        let target: Data
+        let lane: Lane
+        let target: Target
+    }
+
+    /// A path by its bytes. (Hashing `Data` would look at 80 of them only, and most paths of a list begin alike.)
+    struct Target: Hashable {
+        var bytes: [UInt8]
+
+        func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
     }
 
     struct Lease {
@@ -42,14 +48,14 @@ struct MemoryQueueState {
     private var leased: Set<JobID> = []
     private var running = RunningCounts()
     /// The jobs for a target, by their URLs; seldom more than one.
-    private var byTarget: [Data: [JobID]] = [:]
+    private var byTarget: [Target: [JobID]] = [:]
     private var lastID: Int64 = 0
     private var lastToken: Int64 = 0
 
     // MARK: Taking in
 
     mutating func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions) -> EnqueuedJob {
-        let target = request.targetBytes
+        let target = Target(bytes: request.targetBytes)
         let url = request.url.absoluteString
         let found = (byTarget[target] ?? []).compactMap { jobs[$0]?.download }
         if let other = found.first(where: { !$0.state.isFinal && $0.request.url.absoluteString != url }) {
@@ -71,7 +77,7 @@ struct MemoryQueueState {
         let id = JobID(rawValue: lastID)
         let job = Job(
             download: QueuedDownload(id: id, request: request, state: .waiting), batches: [options.batch ?? ""],
-            host: request.host, target: target)
+            lane: Lane(host: request.host, user: request.user ?? ""), target: target)
         jobs[id] = job
         byTarget[target, default: []].append(id)
         lines[job.lane, default: MemoryQueueLine()].insert(id, priority: request.priority)
@@ -90,32 +96,35 @@ struct MemoryQueueState {
     }
 
     private mutating func joinLine(_ id: JobID) {
-        guard let job = jobs[id] else { return }
-        lines[job.lane, default: MemoryQueueLine()].insert(id, priority: job.download.request.priority)
+        guard let place = jobs.index(forKey: id) else { return }
+        let (lane, priority) = (jobs.values[place].lane, jobs.values[place].download.request.priority)
+        lines[lane, default: MemoryQueueLine()].insert(id, priority: priority)
     }
 
     private mutating func leaveLine(_ id: JobID) {
-        guard let job = jobs[id] else { return }
-        lines[job.lane]?.remove(id, priority: job.download.request.priority)
-        if lines[job.lane]?.isEmpty == true { lines[job.lane] = nil }
+        guard let place = jobs.index(forKey: id) else { return }
+        let (lane, priority) = (jobs.values[place].lane, jobs.values[place].download.request.priority)
+        lines[lane]?.remove(id, priority: priority)
+        if lines[lane]?.isEmpty == true { lines[lane] = nil }
     }
 
     // MARK: Handing out and taking back
 
     mutating func claim(_ claim: JobClaim, now: Int64) -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
-        while claimed.count < claim.count, let id = bestOpen(claim), var job = jobs[id] {
+        while claimed.count < claim.count, let id = bestOpen(claim), let place = jobs.index(forKey: id) {
             leaveLine(id)
             lastToken += 1
-            job.lease = Lease(worker: claim.worker, token: lastToken, until: now + claim.lease.milliseconds)
-            job.download.state = .running
-            jobs[id] = job
+            jobs.values[place].lease = Lease(
+                worker: claim.worker, token: lastToken, until: now + claim.lease.milliseconds)
+            jobs.values[place].download.state = .running
             leased.insert(id)
-            running.add(host: job.lane.host, user: job.lane.user)
+            let lane = jobs.values[place].lane
+            running.add(host: lane.host, user: lane.user)
             claimed.append(
                 ClaimedJob(
-                    lease: JobLease(job: id, token: lastToken), request: job.download.request,
-                    failures: job.download.failures, mayBePublished: job.mayBePublished))
+                    lease: JobLease(job: id, token: lastToken), request: jobs.values[place].download.request,
+                    failures: jobs.values[place].download.failures, mayBePublished: jobs.values[place].mayBePublished))
         }
         return claimed
     }
@@ -139,35 +148,44 @@ struct MemoryQueueState {
     /// Whether the settlement's lease was valid, and it is recorded.
     mutating func settle(_ settlement: JobSettlement, now: Int64) -> Bool {
         let id = settlement.lease.job
-        guard let lease = jobs[id]?.lease, lease.token == settlement.lease.token else { return false }
-        endLease(id)
+        // By its place: each access by its number would move the job out and back.
+        guard let place = jobs.index(forKey: id), let lease = jobs.values[place].lease,
+            lease.token == settlement.lease.token
+        else { return false }
+        endLease(id, at: place)
         switch settlement.outcome {
         case .done(let bytes):
-            jobs[id]?.download.bytes = bytes
-            jobs[id]?.download.message = nil
-            end(id, .done, now: now)
+            jobs.values[place].download.bytes = bytes
+            jobs.values[place].download.message = nil
+            end(at: place, .done, now: now)
         case .failed(let message):
-            noteFailure(id, message)
-            end(id, .failed, now: now)
+            noteFailure(at: place, message)
+            end(at: place, .failed, now: now)
         case .retry(let delay, let message):
-            noteFailure(id, message)
-            if lease.isCancelled { end(id, .cancelled, now: now) } else { wait(id, until: now + delay.milliseconds) }
+            noteFailure(at: place, message)
+            if lease.isCancelled {
+                end(at: place, .cancelled, now: now)
+            } else {
+                wait(id, until: now + delay.milliseconds)
+            }
         case .released, .cancelled:
-            if lease.isCancelled { end(id, .cancelled, now: now) } else { wait(id) }
+            if lease.isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
         }
         return true
     }
 
-    private mutating func noteFailure(_ id: JobID, _ message: String) {
-        jobs[id]?.download.failures += 1
-        jobs[id]?.download.message = message
+    private typealias Place = Dictionary<JobID, Job>.Index
+
+    private mutating func noteFailure(at place: Place, _ message: String) {
+        jobs.values[place].download.failures += 1
+        jobs.values[place].download.message = message
     }
 
-    private mutating func endLease(_ id: JobID) {
-        guard let job = jobs[id] else { return }
-        jobs[id]?.lease = nil
+    private mutating func endLease(_ id: JobID, at place: Place) {
+        jobs.values[place].lease = nil
         leased.remove(id)
-        running.remove(host: job.lane.host, user: job.lane.user)
+        let lane = jobs.values[place].lane
+        running.remove(host: lane.host, user: lane.user)
     }
 
     private mutating func wait(_ id: JobID, until due: Int64? = nil) {
@@ -178,10 +196,10 @@ struct MemoryQueueState {
         firstDelayOver = min(firstDelayOver, due)
     }
 
-    private mutating func end(_ id: JobID, _ state: JobState, now: Int64) {
-        jobs[id]?.download.state = state
-        jobs[id]?.download.notBefore = nil
-        jobs[id]?.ended = now
+    private mutating func end(at place: Place, _ state: JobState, now: Int64) {
+        jobs.values[place].download.state = state
+        jobs.values[place].download.notBefore = nil
+        jobs.values[place].ended = now
     }
 
     /// The jobs whose delay is over join their lines.
@@ -205,10 +223,11 @@ struct MemoryQueueState {
     }
 
     private mutating func takeBack(_ id: JobID, now: Int64) {
-        let isCancelled = jobs[id]?.lease?.isCancelled == true
-        jobs[id]?.mayBePublished = true
-        endLease(id)
-        if isCancelled { end(id, .cancelled, now: now) } else { wait(id) }
+        guard let place = jobs.index(forKey: id) else { return }
+        let isCancelled = jobs.values[place].lease?.isCancelled == true
+        jobs.values[place].mayBePublished = true
+        endLease(id, at: place)
+        if isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
     }
 
     mutating func renew(_ worker: QueueWorker, until: Int64) -> [RenewedLease] {
@@ -246,8 +265,9 @@ struct MemoryQueueState {
             } else {
                 leaveLine(id)
                 delayed[id] = nil
-                end(id, .cancelled, now: now)
-                if let job = jobs[id] { cancellation.stopped.append(job.download) }
+                guard let place = jobs.index(forKey: id) else { continue }
+                end(at: place, .cancelled, now: now)
+                cancellation.stopped.append(jobs.values[place].download)
             }
         }
         return cancellation
@@ -264,8 +284,13 @@ struct MemoryQueueState {
     }
 
     mutating func forget(batch: String) {
-        for job in jobs.values where job.download.state.isFinal && job.batches.contains(batch) {
-            let id = job.download.id
+        let ended = jobs.compactMap { $1.download.state.isFinal && $1.batches.contains(batch) ? $0 : nil }
+        if ended.count == jobs.count, jobs.values.allSatisfy({ $0.batches.count == 1 }) {
+            // The usual case: the only list, and all of it.
+            (jobs, byTarget) = ([:], [:])
+            return
+        }
+        for id in ended {
             jobs[id]?.batches.remove(batch)
             if jobs[id]?.batches.isEmpty == true { forget(id) }
         }

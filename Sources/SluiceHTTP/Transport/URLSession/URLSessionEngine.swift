@@ -175,9 +175,16 @@ extension URLSessionEngine {
         func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
             guard let exchange = exchange(dataTask), !exchange.isOver else { return dataTask.cancel() }
             // URLSession cannot be asked to keep these bytes: they are taken, and the next ones held back.
-            if case .full = exchange.offered() { dataTask.suspend() }
+            if case .full = exchange.offered() { holdBack(dataTask) }
             exchange.receivedChunk(data)
             deliver(exchange, dataTask)
+        }
+
+        private func holdBack(_ task: URLSessionTask) {
+            // On Linux it holds nothing back, and traps if the task ends at the same time.
+            #if canImport(Darwin)
+            task.suspend()
+            #endif
         }
 
         func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
