@@ -34,6 +34,16 @@ import Testing
         #expect(FileName.safe(name) == safe)
     }
 
+    /// Names of ASCII are recognized by their bytes; with a letter that is none they go the long way.
+    @Test(arguments: [" a", "a ", ".a", "a.", "a/b", "a\\b", "a\u{7F}b", "a\nb", "a b", "~$%&", "..a", "a..", "-rf"])
+    func `a name of ASCII is as safe as one that is not`(name: String) {
+        #expect(FileName.isSafe(name) == FileName.isSafe("\(name.prefix(1))\u{E9}\(name.dropFirst())"))
+    }
+
+    @Test(arguments: [254, 255, 256]) func `a name has 255 bytes at most`(count: Int) {
+        #expect(FileName.isSafe(String(repeating: "a", count: count)) == (count <= 255))
+    }
+
     @Test func `a long name is cut before its extension and between characters`() throws {
         let name = String(repeating: "ü", count: 300) + ".mp3"
         let safe = try #require(FileName.safe(name))

@@ -302,6 +302,25 @@ import TestSupport
         }
     }
 
+    @Test(
+        arguments: [
+            "file:///tmp/x", "file:///tmp/x/", "file:///", "file:///tmp/a%20b/", "file:///tmp/%FF/", "file:///%25/é",
+        ],
+        ["song.mp3", "100% of it", "a%20b", "\u{E9}", "e\u{301}", "a?b#c", "日本語"])
+    func `the path of a target is that of its URL`(folder: String, name: String) throws {
+        let folder = try #require(URL(string: folder))
+        let request = DownloadRequest(URL(string: "http://a.example/x")!, to: folder, name: name)
+        let path = request.target.path(percentEncoded: true)
+        #expect(request.targetBytes == path.percentDecodedBytes)
+        #expect(request.folder == folder)
+    }
+
+    @Test func `the same name in other folders is another file`() {
+        let url = URL(string: "http://a.example/x")!
+        let folders = ["/tmp/a", "/tmp/b", "/tmp/a", "/tmp/b"].map { URL(filePath: $0, directoryHint: .isDirectory) }
+        #expect(DownloadRequest.conflicts(in: folders.map { DownloadRequest(url, to: $0) }) == [2: 0, 3: 1])
+    }
+
     @Test func `names that differ only in their bytes are different files`() {
         let folder = URL(filePath: "/tmp", directoryHint: .isDirectory)
         let url = URL(string: "http://a.example/x")!

@@ -49,9 +49,25 @@ struct Download {
             ["-c", "folder=$1; shift; \"$@\" && sync \"$folder\"/*", "sh", target.path, curl.path] + arguments)
     }
 
-    /// The same binary, doing nothing.
-    func idle() async throws -> Sample {
-        try await children.run(sluice, ["--help"]).sample(operations: 1, bytes: 0)
+    /// The same binary, doing nothing, as if for that many files.
+    func idle(operations: Int = 1) async throws -> Sample {
+        try await children.run(sluice, ["--help"]).sample(operations: operations, bytes: 0)
+    }
+
+    /// Makes what ``sluiceWithNothingToDo()`` finds.
+    func prepareTargets() async throws {
+        _ = try await children.run(
+            sluice, ["get", "-q", "--durability", "none", "-j", "8", "-d", target.path, "-i", list.path])
+        try await checkFiles()
+    }
+
+    /// All files are there.
+    func sluiceWithNothingToDo() async throws -> Sample {
+        let usage = try await children.run(
+            sluice,
+            ["get", "-q", "--durability", "none", "--no-clobber", "-j", "8", "-d", target.path, "-i", list.path])
+        try await checkFiles()
+        return usage.sample(operations: count, bytes: 0)
     }
 
     private func fetch(_ program: URL, _ arguments: [String]) async throws -> Sample {

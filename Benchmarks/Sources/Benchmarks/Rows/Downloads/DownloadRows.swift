@@ -2,7 +2,7 @@ import Foundation
 
 /// `sluice get` beside curl, 8 connections each, from an nginx on loopback.
 enum DownloadRows {
-    static var all: [Row] { [smallFiles, smallFilesDurable, largeFiles, memory] }
+    static var all: [Row] { [smallFiles, smallFilesDurable, presentFiles, largeFiles, memory] }
 
     private static let small = 16 << 10
     private static let curl = "curl --parallel"
@@ -25,6 +25,23 @@ enum DownloadRows {
             try await stage.withFolderOnDisk { folder in
                 try await Download.with(stage.count(2_000, quick: 250), of: small, in: folder, stage) { download in
                     try await rounds({ try await download.sluice() }, { try await download.curl(thenSync: true) })
+                }
+            }
+        }
+    }
+
+    /// What a file costs beside its bytes: the difference.
+    private static var presentFiles: Row {
+        Row(
+            "get/2,000 files that are there, --no-clobber", .microseconds, against: "sluice --help",
+            figure: .atMostMore(15)
+        ) { stage, rounds in
+            try await stage.withFolder { folder in
+                let count = stage.count(2_000, quick: 2_000)
+                try await Download.with(count, of: 1, in: folder, stage) { download in
+                    try await download.prepareTargets()
+                    try await rounds(
+                        { try await download.sluiceWithNothingToDo() }, { try await download.idle(operations: count) })
                 }
             }
         }
