@@ -266,7 +266,7 @@ func put(_ text: String, _ descriptor: CInt) {
             sigaddset(&signals, SIGPIPE)
             pthread_sigmask(isBlocked ? SIG_BLOCK : SIG_UNBLOCK, &signals, nil)
             let calls = ReadinessCalls()
-            let result = [UInt8](repeating: 1, count: 1).withUnsafeBytes { calls.write(pipe.writing, $0, .noWait) }
+            let result = [UInt8](repeating: 1, count: 1).withUnsafeBytes { calls.write(pipe.writing, $0, .plain) }
             pthread_sigmask(SIG_BLOCK, nil, &after)
             return (result, sigismember(&after, SIGPIPE))
         }
