@@ -30,7 +30,8 @@ cold_build() {
 
 # The last three beside a load on each processor.
 tests_ten_times() {
-    local round loads=()
+    loads=()
+    # Not local: they end with the process of this step, whichever way that ends.
     trap '((${#loads[@]} == 0)) || kill "${loads[@]}"' EXIT
     for round in {1..10}; do
         if ((round == 8)); then

@@ -48,7 +48,7 @@ package struct SluiceDatabase: Sendable {
             try await Data().asyncWrite(to: url, options: options, using: files)
         } catch let error as FileError where error.code == .exists {
             // Then it is opened as it is. Where a link leads nowhere, SQLite would make a file that everybody can read.
-            if let found = try? await files.statuses(of: [url]), case .success(nil) = found[0] {
+            if (try? await files.exists(url)) == false {
                 throw DatabaseFailure(
                     .cannotOpen, path: path, cause: "it is a symbolic link that leads nowhere",
                     remedy: "Remove the link, or choose another file.")

@@ -1,4 +1,4 @@
-// How many tests run at once, unless the caller of `swift test` says so.
+// How many tests run concurrently, unless the caller of `swift test` says so.
 //
 // Swift Testing starts all tests together. With 1,500 of them on two processors each turn of a task came after hundreds of others:
 // an origin's answer took up to 35 s, and clients under test gave up on a server that did nothing wrong. Eight keep both processors

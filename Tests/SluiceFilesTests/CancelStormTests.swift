@@ -28,7 +28,7 @@ import Testing
                             let work = Work.allCases.randomElement(using: &random)!
                             let delay = Int.random(in: 0...60, using: &random)
                             let task = Task { try await Self.perform(work, index, io, folder) }
-                            for _ in 0..<delay { await Task.yield() }
+                            await suspend(times: delay)
                             task.cancel()
                             switch await task.result {
                             case .success: return nil

@@ -147,7 +147,7 @@ import Testing
                                     )
                                 }
                             }
-                            for _ in 0..<(index % 7) { await Task.yield() }
+                            await suspend(times: index % 7)
                             task.cancel()
                             switch await task.result {
                             case .success: return true

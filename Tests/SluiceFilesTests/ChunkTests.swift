@@ -435,7 +435,7 @@ import Testing
                                 return same(all, pattern(50_000))
                             }
                             if index % 3 == 1 {
-                                for _ in 0..<(index % 50) { await Task.yield() }
+                                await suspend(times: index % 50)
                                 task.cancel()
                             }
                             switch await task.result {

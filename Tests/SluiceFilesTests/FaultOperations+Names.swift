@@ -41,7 +41,7 @@ extension FaultedOperation {
             }
         }.believing(.status, ENOENT, ENOTDIR),
         Self("statuses", old()) { io, folder in
-            for status in try await io.statuses(of: [folder.appending(path: "file"), folder]) {
+            for status in try await io.statuses(of: [(folder, "file"), (folder, ".")]) {
                 if try status.get() == nil { throw WrongResult("is not there") }
             }
         }.believing(.status, ENOENT, ENOTDIR),

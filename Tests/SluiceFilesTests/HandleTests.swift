@@ -377,7 +377,7 @@ func put(_ text: String, _ descriptor: CInt) {
                     while written < total {
                         let rest = pattern(total, seed: UInt8(round)).dropFirst(written)
                         let write = Task { try await io.write(Data(rest), toDescriptor: pipe.writing, name: "pipe") }
-                        for _ in 0..<(attempts % 7) { await Task.yield() }
+                        await suspend(times: attempts % 7)
                         attempts += 1
                         write.cancel()
                         switch await write.result {
@@ -394,7 +394,7 @@ func put(_ text: String, _ descriptor: CInt) {
                 var attempts = 0
                 while !isAtEnd {
                     let read = Task { try await io.read(upToCount: 7777, fromDescriptor: pipe.reading, name: "pipe") }
-                    for _ in 0..<(attempts % 5) { await Task.yield() }
+                    await suspend(times: attempts % 5)
                     attempts += 1
                     if attempts % 3 != 0 { read.cancel() }
                     switch await read.result {
@@ -434,7 +434,7 @@ func put(_ text: String, _ descriptor: CInt) {
                                         Data(bytes.dropFirst(start).prefix(size)), toDescriptor: pipe.writing,
                                         name: "pipe")
                                     start += size
-                                    for _ in 0..<(random.next() % 4) { await Task.yield() }
+                                    await suspend(times: Int(random.next() % 4))
                                 }
                                 pipe.closeWriting()
                             }

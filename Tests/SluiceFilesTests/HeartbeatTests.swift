@@ -12,7 +12,7 @@ import Testing
         try await pattern(100_000).asyncWrite(to: file, options: .init(durability: .none), using: io)
         async let beats = Task {
             // Each beat is a turn of a thread of the cooperative pool.
-            for _ in 0..<100 { await Task.yield() }
+            await suspend(times: 100)
             return 100
         }.value
         for _ in 0..<30 {

@@ -349,7 +349,7 @@ private func count(in counter: URL, under lock: URL, times: Int, using io: FileI
     for _ in 0..<times {
         try await lock.withFileLock(using: io) {
             let number = number(in: counter) ?? -1000
-            await Task.yield()
+            await suspendOnce()
             try Data("\(number + 1)".utf8).write(to: counter)
         }
     }

@@ -68,7 +68,7 @@ private struct SplitMix {
             let beats = await withTaskGroup(of: Int.self) { group in
                 for _ in 0..<64 {
                     group.addTask {
-                        for _ in 0..<100 { await Task.yield() }
+                        await suspend(times: 100)
                         return 100
                     }
                 }

@@ -144,7 +144,7 @@ private final class Ledger: Sendable {
                         group.addTask {
                             var random = SeededRandom(seed: UInt64(round * 24 + index))
                             var done = 0
-                            for _ in 0..<Int.random(in: 0..<4, using: &random) { await Task.yield() }
+                            await suspend(times: Int.random(in: 0..<4, using: &random))
                             if index % 8 == 0 {
                                 try await file.close()
                                 return 0

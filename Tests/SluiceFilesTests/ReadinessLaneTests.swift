@@ -213,7 +213,7 @@ final class TestPipe: Sendable {
                     group.addTask {
                         let pipe = pipes[index % 20]
                         let wait = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
-                        for _ in 0..<(index % 5) { await Task.yield() }
+                        await suspend(times: index % 5)
                         if index % 40 < 20 { pipe.write(Data([1])) } else { wait.cancel() }
                         switch await wait.result {
                         case .success: return true

@@ -11,3 +11,12 @@
 public nonisolated(nonsending) func suspendOnce() async {
     await Task.yield()
 }
+
+/// Suspends the task that many times: moves a cancellation or a write to other moments of what runs beside it.
+///
+///     let task = Task { try await file.read() }
+///     await suspend(times: attempt % 7)
+///     task.cancel()
+public nonisolated(nonsending) func suspend(times: Int) async {
+    for _ in 0..<times { await suspendOnce() }
+}

@@ -21,10 +21,10 @@ extension DownloadAttempt {
             for (index, one) in zip(unknown, seen ?? []) { found[index] = one }
         }
         var decided: [SettledJob?] = []
-        var made: (folder: URL, failure: FileError?)?
+        var made: (directory: TargetDirectory, failure: FileError?)?
         for (index, attempt) in attempts.enumerated() {
-            let folder = attempt.job.request.folder
-            if made?.folder != folder { made = (folder, await folders.make(folder)) }
+            let directory = attempt.job.request.directory
+            if made?.directory != directory { made = (directory, await folders.make(directory.url)) }
             if let failure = made?.failure {
                 decided.append(attempt.failed(attempt.error(.file(failure))))
             } else {

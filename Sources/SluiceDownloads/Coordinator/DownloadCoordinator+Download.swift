@@ -86,7 +86,7 @@ extension DownloadCoordinator {
         for request in requests {
             bytes += request.url.absoluteString.utf8
             bytes.append(0)
-            bytes += request.targetBytes
+            bytes += request.targetPath.bytes
             bytes.append(0)
             digest.update(bytes)
             bytes.removeAll(keepingCapacity: true)
@@ -107,7 +107,7 @@ extension DownloadCoordinator {
         }
         // That process may have had the same list, and have forgotten it when all was done.
         let vanished = gone.sorted { $0.value < $1.value }
-        let targets = vanished.map { requests[$0.value].target }
+        let targets = vanished.map { requests[$0.value].targetPlace }
         for ((job, index), status) in zip(vanished, try await files.statuses(of: targets, followingLinks: false)) {
             var outcome = DownloadOutcome.failed(requests[index].goneElsewhere)
             if case .success(let file?) = status { outcome = .done(bytes: Int64(file.size)) }
@@ -126,7 +126,7 @@ extension DownloadCoordinator {
         for (index, isUntidy) in zip(kept, untidy ?? []) where isUntidy {
             try? await Transfer.discardPartial(of: requests[index], files: files)
         }
-        let statuses = try? await files.statuses(of: kept.map { requests[$0].target }, followingLinks: false)
+        let statuses = try? await files.statuses(of: kept.map { requests[$0].targetPlace }, followingLinks: false)
         let gone = zip(kept, statuses ?? []).filter { _, status in
             if case .success(nil) = status { true } else { false }
         }.map(\.0)

@@ -45,22 +45,12 @@ final class Lookout: Sendable {
 
     /// Nil if the task is cancelled.
     static func look(at requests: [DownloadRequest], _ files: FileIO) async -> [Sighting]? {
-        var sightings: [Sighting] = []
-        var rest = requests[...]
-        while let folder = rest.first?.folder {
-            // Most lists have one folder, or one after the other.
-            let together = rest.prefix { $0.folder == folder }
-            rest = rest.dropFirst(together.count)
-            // A symbolic link that leads nowhere occupies its name, too.
-            let names = together.map(\.name) + together.map(\.checkpointName)
-            guard let found = try? await files.statuses(of: names, in: folder, followingLinks: false) else {
-                return nil
-            }
-            for index in 0..<together.count {
-                let isTidy = if case .success(nil) = found[together.count + index] { true } else { false }
-                sightings.append(Sighting(target: found[index], mayResume: !isTidy))
-            }
+        // A symbolic link that leads nowhere occupies its name, too.
+        let names = requests.map(\.targetPlace) + requests.map(\.checkpointPlace)
+        guard let found = try? await files.statuses(of: names, followingLinks: false) else { return nil }
+        return requests.indices.map { index in
+            let isTidy = if case .success(nil) = found[requests.count + index] { true } else { false }
+            return Sighting(target: found[index], mayResume: !isTidy)
         }
-        return sightings
     }
 }

@@ -15,10 +15,10 @@ public struct DownloadRequest: Sendable, Hashable {
     public var url: URL
     /// The folder that the file goes to. It is made if it is missing.
     public var folder: URL {
-        get { place.url }
-        set { place = Folder.of(newValue) }
+        get { directory.url }
+        set { directory = TargetDirectory.of(newValue) }
     }
-    private var place: Folder
+    private(set) var directory: TargetDirectory
     /// The file's name in the folder: one safe path component (`FileName.isSafe(_:)`). Setting another stops the program.
     public var name: String {
         didSet { Self.check(name) }
@@ -44,7 +44,7 @@ public struct DownloadRequest: Sendable, Hashable {
         if let name { Self.check(name) }
         precondition(folder.isFileURL, "DownloadRequest: the folder \(folder) is not a file URL")
         self.url = url
-        self.place = Folder.of(folder)
+        self.directory = TargetDirectory.of(folder)
         self.name = name ?? FileName.suggested(by: url)
         self.headerFields = headerFields
         self.user = user
@@ -68,13 +68,14 @@ public struct DownloadRequest: Sendable, Hashable {
         folder.appending(path: name, directoryHint: .notDirectory)
     }
 
-    /// The target's path by its bytes: String takes one spelling of é for the other, and Linux does not. Nor can String hold
-    /// names that are no UTF-8, which URLs can.
-    var targetBytes: [UInt8] {
-        var bytes = place.bytes
-        bytes += name.utf8
-        return bytes
-    }
+    /// The target's path by its bytes.
+    var targetPath: TargetPath { directory.path(of: name) }
+
+    /// The target, as `FileIO` is asked for many.
+    var targetPlace: (directory: URL, name: String) { (folder, name) }
+
+    /// The checkpoint, likewise.
+    var checkpointPlace: (directory: URL, name: String) { (folder, checkpointName) }
 
     /// The file while it is incomplete, beside the target: `name.sluice.part`, or a shortened name where that would be too
     /// long.
@@ -117,38 +118,14 @@ extension DownloadRequest {
     /// Which requests cannot be carried out beside an earlier one of the list: they have the same target, or the one's
     /// target is the other's partial file or checkpoint. By their places in the list, with the earlier one's.
     ///
-    /// O(n). Folders are compared by their URLs as they are: make them absolute and standardized first.
+    /// O(n). Paths are compared as they are: make folders absolute and standardized first.
     public static func conflicts(in requests: [DownloadRequest]) -> [Int: Int] {
-        // Names by their bytes: String takes one spelling of é for the other, and Linux does not.
-        struct Place: Hashable {
-            var folder: Int
-            var name: String
-
-            static func == (one: Self, other: Self) -> Bool {
-                one.folder == other.folder && one.name.utf8.elementsEqual(other.name.utf8)
-            }
-
-            func hash(into hasher: inout Hasher) {
-                var name = name
-                name.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-                hasher.combine(folder)
-            }
-        }
-        var folders: [Folder: Int] = [:]
-        var latest: (folder: Folder, number: Int)?
-        let numbers = requests.map { request in
-            if let latest, latest.folder === request.place { return latest.number }
-            let number = folders[request.place] ?? folders.count
-            folders[request.place] = number
-            latest = (request.place, number)
-            return number
-        }
-        var targets: [Place: Int] = [:]
+        var targets: [TargetPath: Int] = [:]
         targets.reserveCapacity(requests.count)
         var conflicts: [Int: Int] = [:]
         for (index, request) in requests.enumerated() {
-            let place = Place(folder: numbers[index], name: request.name)
-            if let earlier = targets[place] { conflicts[index] = earlier } else { targets[place] = index }
+            let path = request.targetPath
+            if let earlier = targets[path] { conflicts[index] = earlier } else { targets[path] = index }
         }
         // A target is another one's companion only if it is named like one.
         guard requests.contains(where: { request in companionEndings.contains(where: request.name.hasSuffix) }) else {
@@ -156,7 +133,7 @@ extension DownloadRequest {
         }
         for (index, request) in requests.enumerated() where conflicts[index] == nil {
             for name in request.companionNames {
-                guard let other = targets[Place(folder: numbers[index], name: name)], other != index else { continue }
+                guard let other = targets[request.directory.path(of: name)], other != index else { continue }
                 conflicts[max(index, other)] = min(index, other)
             }
         }

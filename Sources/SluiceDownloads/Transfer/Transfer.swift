@@ -102,7 +102,7 @@ struct Transfer {
     ///
     /// - Throws: `CancellationError`.
     static func mayResume(_ requests: some Sequence<DownloadRequest>, files: FileIO) async throws -> [Bool] {
-        try await files.statuses(of: requests.map(\.checkpointTarget), followingLinks: false).map { found in
+        try await files.statuses(of: requests.map(\.checkpointPlace), followingLinks: false).map { found in
             if case .success(nil) = found { false } else { true }
         }
     }

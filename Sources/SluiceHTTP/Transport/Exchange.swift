@@ -15,7 +15,7 @@ package protocol TransportEngine: AnyObject, Sendable {
     func resume(_ exchange: Exchange)
     /// The exchange is over for its reader.
     func stop(_ exchange: Exchange)
-    /// Nobody will start an exchange: the engine ends after those under way.
+    /// Lets the engine end when the exchanges under way have ended. No exchange is started afterwards.
     func retire()
     /// Ends all exchanges, and returns when nothing of the engine runs any more.
     func shutdown() async

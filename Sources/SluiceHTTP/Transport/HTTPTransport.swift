@@ -105,13 +105,7 @@ public final class HTTPTransport: Transport {
 
     private static func engine(_ configuration: Configuration) -> any TransportEngine {
         #if !canImport(Darwin) || os(macOS)
-        CurlLoop(
-            CurlLoop.Configuration(
-                connectTimeout: configuration.connectTimeout, stallTimeout: configuration.stallTimeout,
-                proxy: configuration.proxy,
-                caFile: configuration.certificateAuthorities?.path(percentEncoded: false),
-                certificate: configuration.clientCertificate?.path(percentEncoded: false),
-                key: configuration.clientKey?.path(percentEncoded: false)))
+        CurlLoop(configuration)
         #else
         URLSessionEngine(configuration)
         #endif

@@ -311,7 +311,7 @@ import TestSupport
         let folder = try #require(URL(string: folder))
         let request = DownloadRequest(URL(string: "http://a.example/x")!, to: folder, name: name)
         let path = request.target.path(percentEncoded: true)
-        #expect(request.targetBytes == path.percentDecodedBytes)
+        #expect(request.targetPath.bytes == path.percentDecodedBytes)
         #expect(request.folder == folder)
     }
 

@@ -8,24 +8,13 @@ import Testing
 
 /// What a transport hands on of a message, and what it sends by itself.
 @Suite(.timeLimit(.minutes(15))) struct `What a transport changes` {
-    private func exchange(
-        over tested: TestedTransport, _ handler: @escaping LoopbackOrigin.Handler,
-        _ test: @Sendable (HTTPTransport, LoopbackOrigin) async throws -> Void
-    ) async throws {
-        try await LoopbackOrigin.serve(handler) { origin in
-            let configuration = HTTPTransport.Configuration(
-                connectTimeout: .seconds(600), stallTimeout: .seconds(600), proxy: .none)
-            try await tested.withTransport(configuration) { try await test($0, origin) }
-        }
-    }
-
     @Test(arguments: TestedTransport.having(.codedBodies))
     func `a body that is coded without being asked for arrives as it is`(tested: TestedTransport) async throws {
         // "hello" by gzip(1).
         let coded: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
         ]
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             OriginResponse(headerFields: [.contentEncoding: "gzip"], body: coded)
         } _: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
@@ -36,7 +25,7 @@ import Testing
 
     @Test(arguments: TestedTransport.having(.separateFields))
     func `fields of the same name stay apart, in their order`(tested: TestedTransport) async throws {
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             var fields = HTTPFields()
             for value in ["a=1, b", "c=2"] { fields.append(HTTPField(name: .setCookie, value: value)) }
             return OriginResponse(headerFields: fields)
@@ -50,7 +39,7 @@ import Testing
     func `a reader that stops stops the server`(tested: TestedTransport) async throws {
         let megabyte = [UInt8](repeating: 7, count: 1 << 20)
         let sent = Recorder<Int>()
-        try await exchange(over: tested) { request in
+        try await tested.exchange { request in
             guard request.target == "/long" else { return OriginResponse(body: [1]) }
             return OriginResponse(
                 announcedLength: 64 << 20,
@@ -74,7 +63,7 @@ import Testing
     func `chunks that are none are told from a connection that was closed`(tested: TestedTransport, framing: String)
         async throws
     {
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(framing)")
         } _: { transport, origin in
             let error = await #expect(throws: TransportError.self) {
@@ -86,7 +75,7 @@ import Testing
 
     @Test(arguments: TestedTransport.having(.informationalHeads))
     func `heads that only inform are passed over`(tested: TestedTransport) async throws {
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             .verbatim(
                 "HTTP/1.1 103 Early Hints\r\nETag: \"early\"\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
         } _: { transport, origin in
@@ -98,7 +87,7 @@ import Testing
 
     @Test(arguments: TestedTransport.all)
     func `a connection serves one request after another`(tested: TestedTransport) async throws {
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             OriginResponse(body: [1])
         } _: { transport, origin in
             for _ in 0..<50 {
@@ -116,7 +105,7 @@ import Testing
         tested: TestedTransport, method: HTTPRequest.Method
     ) async throws {
         let isFirst = Guarded(true)
-        try await exchange(over: tested) { request in
+        try await tested.exchange { request in
             if request.target == "/first" { return OriginResponse(body: [1]) }
             let closes = isFirst.withLock { isFirst in
                 defer { isFirst = false }
@@ -135,6 +124,23 @@ import Testing
                 #expect(error?.code == .connectionClosed)
                 #expect(origin.metrics.requestsByTarget["/second"] == 1)
             }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.tlsFailed, "certificateAuthorities", .init(certificateAuthorities: URL(filePath: "/a.pem"))),
+            (.tlsFailed, "clientCertificate", .init(clientCertificate: URL(filePath: "/a.pem"))),
+            (.proxyFailed, "proxy", .init(proxy: ProxySettings("http://a.invalid"))),
+        ] as [(TransportError.Code, String, HTTPTransport.Configuration)])
+    func `a setting that URLSession has no means for is an error that names it`(
+        code: TransportError.Code, setting: String, configuration: HTTPTransport.Configuration
+    ) async throws {
+        try await TestedTransport.urlSession.withTransport(configuration) { transport in
+            let error = await #expect(throws: TransportError.self) {
+                try await transport.open(.init(URL(fetchable: "https://a.invalid/")))
+            }
+            #expect(error?.code == code && error?.description.contains(setting) == true)
         }
     }
 }

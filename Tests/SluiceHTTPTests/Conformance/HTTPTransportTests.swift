@@ -9,19 +9,6 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct `HTTP transport` {
     static let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-    /// A transport and an origin that answers as told, for one test. It waits for long: the machine may be busy with something else.
-    func exchange(
-        over tested: TestedTransport, stallTimeout: Duration = .seconds(600), bufferSize: Int = 256 * 1024,
-        _ handler: @escaping LoopbackOrigin.Handler,
-        _ test: @Sendable (HTTPTransport, LoopbackOrigin) async throws -> Void
-    ) async throws {
-        try await LoopbackOrigin.serve(handler) { origin in
-            let configuration = HTTPTransport.Configuration(
-                connectTimeout: .seconds(600), stallTimeout: stallTimeout, bufferSize: bufferSize, proxy: .none)
-            try await tested.withTransport(configuration) { try await test($0, origin) }
-        }
-    }
-
     func collect(_ response: TransportResponse) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await chunk in response.body { bytes += chunk }
@@ -31,7 +18,7 @@ import Testing
     @Test(arguments: TestedTransport.all) func `a body arrives whole, with its head`(tested: TestedTransport)
         async throws
     {
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             OriginResponse(headerFields: [.eTag: "\"x\""], body: Self.body)
         } _: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
@@ -45,7 +32,7 @@ import Testing
     @Test(arguments: TestedTransport.all) func `a buffer smaller than the body slows the server and loses nothing`(
         tested: TestedTransport
     ) async throws {
-        try await exchange(over: tested, bufferSize: 1) { _ in
+        try await tested.exchange(bufferSize: 1) { _ in
             OriginResponse(
                 announcedLength: nil, steps: (0..<100).map { .send(Array(Self.body[$0 * 1000..<$0 * 1000 + 1000])) })
         } _: { transport, origin in
@@ -58,7 +45,7 @@ import Testing
     @Test(arguments: TestedTransport.all) func `the request asks for the bytes as they are and carries its own fields`(
         tested: TestedTransport
     ) async throws {
-        try await exchange(over: tested) { request in
+        try await tested.exchange { request in
             OriginResponse(
                 body: Array(
                     "\(request.headerFields[.acceptEncoding] ?? "-")|\(request.headerFields[.authorization] ?? "-")"
@@ -79,7 +66,7 @@ import Testing
         try await LoopbackOrigin.serve { request in
             OriginResponse(body: Array((request.headerFields[.authorization] ?? "none").utf8))
         } during: { other in
-            try await self.exchange(over: tested) { request in
+            try await tested.exchange { request in
                 switch request.target {
                 case "/there": .redirect(to: other.url("/x"))
                 case "/304": .redirect(to: other.url("/x"), status: 304)
@@ -107,7 +94,7 @@ import Testing
     {
         // The server ends the connection when the client has the bytes: a reset discards what is on its way.
         let received = Gate()
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             OriginResponse(
                 announcedLength: 100, steps: [.send([1, 2, 3]), .perform { await received.pass() }, ending])
         } _: { transport, origin in
@@ -128,7 +115,7 @@ import Testing
     @Test(arguments: TestedTransport.all) func `a silent server stalls before the head and within the body`(
         tested: TestedTransport
     ) async throws {
-        try await exchange(over: tested, stallTimeout: .milliseconds(500)) { request in
+        try await tested.exchange(stallTimeout: .milliseconds(500)) { request in
             request.target == "/head"
                 ? OriginResponse(body: [], delay: .seconds(600))
                 : OriginResponse(announcedLength: 100, steps: [.send([1]), .stall])
@@ -170,7 +157,7 @@ import Testing
     @Test(arguments: TestedTransport.all) func `cancelling ends the wait for the head and for the body`(
         tested: TestedTransport
     ) async throws {
-        try await exchange(over: tested) { request in
+        try await tested.exchange { request in
             request.target == "/head"
                 ? OriginResponse(body: [], delay: .seconds(600))
                 : OriginResponse(announcedLength: 100, steps: [.send([1]), .stall])
@@ -190,7 +177,7 @@ import Testing
         tested: TestedTransport
     ) async throws {
         let megabyte = [UInt8](repeating: 1, count: 1_000_000)
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             OriginResponse(announcedLength: 100_000_000, steps: Array(repeating: .send(megabyte), count: 100))
         } _: { transport, origin in
             for _ in 0..<20 { _ = try await transport.open(.init(URL(fetchable: origin.url("/a")))) }
@@ -236,7 +223,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.all) func `collecting stops at its limit`(tested: TestedTransport) async throws {
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             OriginResponse(body: Self.body)
         } _: { transport, origin in
             let url = try URL(fetchable: origin.url("/a"))
@@ -250,7 +237,7 @@ import Testing
     @Test(arguments: TestedTransport.all) func `a port that is none is refused, in a request and in a redirect`(
         tested: TestedTransport
     ) async throws {
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             .redirect(to: "http://127.0.0.1:99999/x")
         } _: { transport, origin in
             let redirected = await #expect(throws: TransportError.self) {
@@ -268,7 +255,7 @@ import Testing
     func `a status that is none is an error and does not stop the program`(tested: TestedTransport, status: Int)
         async throws
     {
-        try await exchange(over: tested) { _ in
+        try await tested.exchange { _ in
             OriginResponse(status: status, body: [1, 2, 3])
         } _: { transport, origin in
             let error = await #expect(throws: TransportError.self) {
@@ -311,7 +298,7 @@ import Testing
                         return try await self.collect(response) == Self.body
                     }
                     group.addTask {
-                        for _ in 0..<number % 23 { await suspendOnce() }
+                        await suspend(times: number % 23)
                         if number % 3 != 0 { task.cancel() }
                         switch await task.result {
                         case .success(let isWhole): #expect(isWhole)
@@ -330,9 +317,10 @@ import Testing
         await transport.shutdown()
     }
 
-    @Test(arguments: TestedTransport.all) func `many exchanges at once all arrive`(tested: TestedTransport) async throws
+    @Test(arguments: TestedTransport.all) func `many concurrent exchanges all arrive`(tested: TestedTransport)
+        async throws
     {
-        try await exchange(over: tested) { request in
+        try await tested.exchange { request in
             OriginResponse(body: Array(request.target.utf8))
         } _: { transport, origin in
             try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -1,3 +1,4 @@
+import LoopbackOrigin
 import Testing
 import URLSessionOnLinux
 
@@ -48,5 +49,18 @@ struct TestedTransport: Sendable, CustomTestStringConvertible {
         _ configuration: HTTPTransport.Configuration, _ body: (HTTPTransport) async throws -> Result
     ) async throws -> Result {
         try await engine(configuration).whileOpen(body)
+    }
+
+    /// A transport of this kind and an origin that answers as told. It waits for long: the machine may be busy with something else.
+    func exchange(
+        stallTimeout: Duration = .seconds(600), bufferSize: Int = 256 * 1024,
+        _ handler: @escaping LoopbackOrigin.Handler,
+        _ test: @Sendable (HTTPTransport, LoopbackOrigin) async throws -> Void
+    ) async throws {
+        try await LoopbackOrigin.serve(handler) { origin in
+            let configuration = HTTPTransport.Configuration(
+                connectTimeout: .seconds(600), stallTimeout: stallTimeout, bufferSize: bufferSize, proxy: .none)
+            try await withTransport(configuration) { try await test($0, origin) }
+        }
     }
 }

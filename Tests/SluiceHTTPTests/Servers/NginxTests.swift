@@ -10,23 +10,23 @@ private struct Nginx {
     /// 1 MiB below `/file` and nothing else.
     static let file = Data((0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) })
 
-    var folder: URL
+    var directory: URL
     /// With a certificate that is right, one for another host, one that has expired; and one that asks the client for a certificate.
     var right: UInt16, otherHost: UInt16, expired: UInt16, asking: UInt16
 
-    var authority: URL { folder.appending(path: "ca.pem") }
+    var authority: URL { directory.appending(path: "ca.pem") }
     func url(_ port: UInt16, _ path: String = "/file") -> URL { URL(string: "https://127.0.0.1:\(port)\(path)")! }
 
     static func serve<Result>(_ body: (Nginx) async throws -> Result) async throws -> Result {
-        try await ServerPrograms.withFolder { folder in
-            try await makeCertificates(in: folder)
-            try Self.file.write(to: folder.appending(path: "file"))
+        try await ServerPrograms.withDirectory { directory in
+            try await makeCertificates(in: directory)
+            try Self.file.write(to: directory.appending(path: "file"))
             func prepare(_ ports: [UInt16]) throws -> [String] {
                 let certificates = ["right", "other", "expired", "right"]
                 let servers = zip(ports, certificates).enumerated().map { index, server in
                     """
                     server {
-                        listen 127.0.0.1:\(server.0) ssl; root \(folder.path);
+                        listen 127.0.0.1:\(server.0) ssl; root \(directory.path);
                         ssl_certificate \(server.1).pem; ssl_certificate_key \(server.1).key;
                         \(index == 3 ? "ssl_verify_client on; ssl_client_certificate ca.pem;" : "")
                     }
@@ -42,19 +42,21 @@ private struct Nginx {
                         \(servers.joined(separator: "\n"))
                     }
                     """
-                try Data(configuration.utf8).write(to: folder.appending(path: "nginx.conf"))
-                return ["-e", "error.log", "-p", folder.path, "-c", "nginx.conf"]
+                try Data(configuration.utf8).write(to: directory.appending(path: "nginx.conf"))
+                return ["-e", "error.log", "-p", directory.path, "-c", "nginx.conf"]
             }
-            return try await ServerPrograms.serve("nginx", ports: 4, in: folder, prepare) { ports in
+            return try await ServerPrograms.serve("nginx", ports: 4, in: directory, prepare) { ports in
                 try await body(
-                    Nginx(folder: folder, right: ports[0], otherHost: ports[1], expired: ports[2], asking: ports[3]))
+                    Nginx(
+                        directory: directory, right: ports[0], otherHost: ports[1], expired: ports[2], asking: ports[3])
+                )
             }
         }
     }
 
-    private static func makeCertificates(in folder: URL) async throws {
+    private static func makeCertificates(in directory: URL) async throws {
         func openssl(_ words: String) async throws {
-            try await ServerPrograms.run("openssl", words.split(separator: " ").map(String.init), in: folder)
+            try await ServerPrograms.run("openssl", words.split(separator: " ").map(String.init), in: directory)
         }
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
         try await openssl("req -x509 \(key) -keyout ca.key -out ca.pem -subj /CN=Authority -days 2")
@@ -63,7 +65,7 @@ private struct Nginx {
             ("client", "DNS:client.invalid", 2),
         ] {
             try await openssl("req \(key) -keyout \(name).key -out \(name).csr -subj /CN=\(name)")
-            try Data("subjectAltName=\(host)\n".utf8).write(to: folder.appending(path: "\(name).cnf"))
+            try Data("subjectAltName=\(host)\n".utf8).write(to: directory.appending(path: "\(name).cnf"))
             try await openssl(
                 "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -out \(name).pem -days \(days) "
                     + "-extfile \(name).cnf")
@@ -115,7 +117,7 @@ struct `Against nginx with TLS` {
             for (port, authority, word) in [
                 (nginx.right, nil, "certificate"), (nginx.otherHost, nginx.authority, "127.0.0.1"),
                 (nginx.expired, nginx.authority, "expired"),
-                (nginx.right, nginx.folder.appending(path: "none.pem"), "none.pem"),
+                (nginx.right, nginx.directory.appending(path: "none.pem"), "none.pem"),
             ] as [(UInt16, URL?, String)] {
                 let configuration = HTTPTransport.Configuration(
                     stallTimeout: .seconds(600), proxy: .none, certificateAuthorities: authority)
@@ -131,15 +133,15 @@ struct `Against nginx with TLS` {
     }
 
     @Test(arguments: TestedTransport.having(.configuredTrust))
-    func `a server that asks gets the certificate of the client, and refuses who has none`(tested: TestedTransport)
+    func `a server that asks gets the client's certificate, and refuses a client without one`(tested: TestedTransport)
         async throws
     {
         try await Nginx.serve { nginx in
             for hasCertificate in [true, false] {
                 let configuration = HTTPTransport.Configuration(
                     stallTimeout: .seconds(600), proxy: .none, certificateAuthorities: nginx.authority,
-                    clientCertificate: hasCertificate ? nginx.folder.appending(path: "client.pem") : nil,
-                    clientKey: hasCertificate ? nginx.folder.appending(path: "client.key") : nil)
+                    clientCertificate: hasCertificate ? nginx.directory.appending(path: "client.pem") : nil,
+                    clientKey: hasCertificate ? nginx.directory.appending(path: "client.key") : nil)
                 try await tested.withTransport(configuration) { transport in
                     let status = try await transport.open(.init(nginx.url(nginx.asking))).status
                     #expect(status == (hasCertificate ? .ok : .badRequest))
@@ -164,11 +166,11 @@ struct `Against nginx with TLS` {
                     BasicAuth ann secret
 
                     """
-                try Data(configuration.utf8).write(to: nginx.folder.appending(path: "proxy.conf"))
+                try Data(configuration.utf8).write(to: nginx.directory.appending(path: "proxy.conf"))
                 return ["-d", "-c", "proxy.conf"]
             }
             let program = scheme == "http" ? "tinyproxy" : "microsocks"
-            try await ServerPrograms.serve(program, ports: 1, in: nginx.folder, prepare) { ports in
+            try await ServerPrograms.serve(program, ports: 1, in: nginx.directory, prepare) { ports in
                 for (password, isRight) in [("secret", true), ("wrong", false)] {
                     let configuration = HTTPTransport.Configuration(
                         stallTimeout: .seconds(600),

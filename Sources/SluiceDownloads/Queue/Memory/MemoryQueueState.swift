@@ -15,14 +15,7 @@ struct MemoryQueueState {
         var ended: Int64?
 
         let lane: Lane
-        let target: Target
-    }
-
-    /// A path by its bytes. (Hashing `Data` would look at 80 of them only, and most paths of a list begin alike.)
-    struct Target: Hashable {
-        var bytes: [UInt8]
-
-        func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+        let target: TargetPath
     }
 
     struct Lease {
@@ -48,14 +41,14 @@ struct MemoryQueueState {
     private var leased: Set<JobID> = []
     private var running = RunningCounts()
     /// The jobs for a target, by their URLs; seldom more than one.
-    private var byTarget: [Target: [JobID]] = [:]
+    private var byTarget: [TargetPath: [JobID]] = [:]
     private var lastID: Int64 = 0
     private var lastToken: Int64 = 0
 
     // MARK: Taking in
 
     mutating func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions) -> EnqueuedJob {
-        let target = Target(bytes: request.targetBytes)
+        let target = request.targetPath
         let url = request.url.absoluteString
         let found = (byTarget[target] ?? []).compactMap { jobs[$0]?.download }
         if let other = found.first(where: { !$0.state.isFinal && $0.request.url.absoluteString != url }) {

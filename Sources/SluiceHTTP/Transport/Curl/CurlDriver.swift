@@ -11,8 +11,11 @@ import HTTPTypes
 final class CurlDriver {
     typealias Handle = UnsafeMutableRawPointer
 
+    /// How long connections are kept, and the thread, when there is nothing to do.
+    private static let idleTime = Duration.seconds(30)
+
     let multi: Handle
-    private let configuration: CurlLoop.Configuration
+    private let configuration: HTTPTransport.Configuration
     /// By the exchange, which the loop's commands name.
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// Transfers that something happened to since the last delivery.
@@ -22,7 +25,7 @@ final class CurlDriver {
     private var nextLook: ContinuousClock.Instant?
     private var lastBusy = ContinuousClock.now
 
-    init?(_ configuration: CurlLoop.Configuration) {
+    init?(_ configuration: HTTPTransport.Configuration) {
         guard csluice_curl_prepare() == 0, let multi = csluice_curl_multi(256) else { return nil }
         self.multi = multi
         self.configuration = configuration
@@ -73,12 +76,12 @@ final class CurlDriver {
     }
 
     private func makeHandle() -> Handle? {
-        func withOptional<R>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> R) -> R {
-            if let text { text.withCString(body) } else { body(nil) }
+        func withPath<R>(_ url: URL?, _ body: (UnsafePointer<CChar>?) -> R) -> R {
+            if let url { url.path(percentEncoded: false).withCString(body) } else { body(nil) }
         }
-        return withOptional(configuration.caFile) { caFile in
-            withOptional(configuration.certificate) { certificate in
-                withOptional(configuration.key) { key in
+        return withPath(configuration.certificateAuthorities) { caFile in
+            withPath(configuration.clientCertificate) { certificate in
+                withPath(configuration.clientKey) { key in
                     configuration.proxy.exceptions.withCString { noProxy in
                         var settings = csluice_curl_settings(
                             connect_milliseconds: configuration.connectTimeout.wholeMilliseconds,
@@ -162,7 +165,7 @@ final class CurlDriver {
     var timeToSleep: Duration? {
         let now = ContinuousClock.now
         if transfers.isEmpty {
-            let left = configuration.idleTime - (now - lastBusy)
+            let left = Self.idleTime - (now - lastBusy)
             return left > .zero ? left : nil
         }
         return max(.zero, min(.seconds(60), nextLook.map { $0 - now } ?? .seconds(60)))

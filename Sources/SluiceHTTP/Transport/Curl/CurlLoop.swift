@@ -17,17 +17,6 @@ final class CurlLoop: TransportEngine {
         case stop(Exchange)
     }
 
-    struct Configuration: Sendable {
-        var connectTimeout: Duration
-        var stallTimeout: Duration
-        var proxy: ProxySettings
-        var caFile: String?
-        var certificate: String?
-        var key: String?
-        /// How long connections are kept, and the thread, when there is nothing to do.
-        var idleTime = Duration.seconds(30)
-    }
-
     private struct State {
         var commands: [Command] = []
         /// What the thread sleeps in; nil while there is no thread.
@@ -48,10 +37,10 @@ final class CurlLoop: TransportEngine {
         func wake() { curl_multi_wakeup(multi) }
     }
 
-    let configuration: Configuration
+    private let configuration: HTTPTransport.Configuration
     private let state = Lock(State())
 
-    init(_ configuration: Configuration) { self.configuration = configuration }
+    init(_ configuration: HTTPTransport.Configuration) { self.configuration = configuration }
 
     // MARK: Any thread
 

@@ -14,7 +14,7 @@ package import SluiceHTTP
 package final class URLSessionEngine: TransportEngine {
     private let session: URLSession
     private let delegate: Delegate
-    private let unusable: String?
+    private let unusable: (code: TransportError.Code, setting: String)?
 
     /// An engine. What of the configuration URLSession has no means for fails each exchange.
     package init(_ configuration: HTTPTransport.Configuration) {
@@ -33,10 +33,12 @@ package final class URLSessionEngine: TransportEngine {
         session = URLSession(configuration: settings, delegate: delegate, delegateQueue: nil)
     }
 
-    private static func unusable(of configuration: HTTPTransport.Configuration) -> String? {
-        if configuration.certificateAuthorities != nil { return "certificate authorities of one's own" }
-        if configuration.clientCertificate != nil { return "client certificates" }
-        if ![.none, .environment].contains(configuration.proxy) { return "proxies but those of the system's settings" }
+    private static func unusable(
+        of configuration: HTTPTransport.Configuration
+    ) -> (code: TransportError.Code, setting: String)? {
+        if configuration.certificateAuthorities != nil { return (.tlsFailed, "certificateAuthorities") }
+        if configuration.clientCertificate != nil { return (.tlsFailed, "clientCertificate") }
+        if ![.none, .environment].contains(configuration.proxy) { return (.proxyFailed, "proxy") }
         return nil
     }
 
@@ -45,7 +47,9 @@ package final class URLSessionEngine: TransportEngine {
         if let unusable {
             return fail(
                 exchange,
-                TransportError(.connectionFailed, url: url, cause: "this platform's transport has no \(unusable)"))
+                TransportError(
+                    unusable.code, url: url, cause: "URLSession takes no \(unusable.setting)",
+                    remedy: "leave it out of the configuration: the system's settings hold on this platform"))
         }
         guard let address = URL(string: exchange.address) else {
             return fail(exchange, TransportError(.invalidURL, url: url))

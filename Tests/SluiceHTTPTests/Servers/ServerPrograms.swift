@@ -23,14 +23,14 @@ enum ServerPrograms {
         var description: String
     }
 
-    static func process(_ name: String, _ arguments: [String], in folder: URL) throws -> (Process, Pipe) {
+    static func process(_ name: String, _ arguments: [String], in directory: URL) throws -> (Process, Pipe) {
         guard let path = path(name) else {
             throw Failed(description: "\(name) is missing; run Scripts/install-system-packages.sh")
         }
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(filePath: path)
         process.arguments = arguments
-        process.currentDirectoryURL = folder
+        process.currentDirectoryURL = directory
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = output
@@ -38,10 +38,10 @@ enum ServerPrograms {
     }
 
     /// Runs a program to its end.
-    static func run(_ name: String, _ arguments: [String], in folder: URL) async throws {
+    static func run(_ name: String, _ arguments: [String], in directory: URL) async throws {
         let result = await offPool { () -> Result<(Int32, String), any Error> in
             Result {
-                let (process, output) = try process(name, arguments, in: folder)
+                let (process, output) = try process(name, arguments, in: directory)
                 try process.run()
                 let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
                 process.waitUntilExit()
@@ -59,33 +59,37 @@ enum ServerPrograms {
     /// - Parameter prepare: Writes what the server needs, and returns its arguments. It is called again with other ports if the server ends
     ///   before it listens: another process may have taken one of them.
     static func serve<Result>(
-        _ name: String, ports count: Int, in folder: URL, _ prepare: ([UInt16]) throws -> [String],
+        _ name: String, ports count: Int, in directory: URL, _ prepare: ([UInt16]) throws -> [String],
         during body: ([UInt16]) async throws -> Result
     ) async throws -> Result {
-        for attempt in 1... {
+        var attempts = 0
+        while true {
             // Free now, and all different since they are held together.
             let ports = try (0..<count).map { _ in try UnheardPort() }.map(\.number)
-            let (process, output) = try process(name, try prepare(ports), in: folder)
+            let (process, output) = try process(name, try prepare(ports), in: directory)
             try process.run()
             defer {
                 // The threads of the pool block SIGTERM, and what they start does so too.
                 if process.isRunning { kill(process.processIdentifier, SIGKILL) }
                 process.waitUntilExit()
             }
-            do {
-                while try await !listens(on: ports) {
-                    guard process.isRunning else { throw Failed(description: "\(name) ended") }
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-            } catch is Failed where attempt < 5 {
-                continue
-            } catch is Failed {
+            if try await isReady(process, ports) { return try await body(ports) }
+            attempts += 1
+            guard attempts < 5 else {
                 let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
                 throw Failed(description: "\(name) does not start: \(text)")
             }
-            return try await body(ports)
         }
-        fatalError("The loop ends with an error or a result.")
+    }
+
+    /// Waits until all ports take connections; false if the server ends before.
+    private static func isReady(_ process: Process, _ ports: [UInt16]) async throws -> Bool {
+        while try await !listens(on: ports) {
+            guard process.isRunning else { return false }
+            // These servers don't report when they listen: the port has to be tried.
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return true
     }
 
     private static func listens(on ports: [UInt16]) async throws -> Bool {
@@ -102,11 +106,11 @@ enum ServerPrograms {
         return true
     }
 
-    /// A temporary folder for one test.
-    static func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-servers-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        return try await body(folder)
+    /// A temporary directory for one test.
+    static func withDirectory<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "sluice-servers-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        return try await body(directory)
     }
 }
