@@ -98,6 +98,17 @@ struct csluice_curl_facts csluice_curl_get_facts(CURL *easy) {
     return facts;
 }
 
+struct csluice_curl_times csluice_curl_get_times(CURL *easy) {
+    struct csluice_curl_times times = {0};
+    curl_easy_getinfo(easy, CURLINFO_NAMELOOKUP_TIME_T, &times.lookup);
+    curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &times.connection);
+    curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME_T, &times.handshake);
+    curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &times.first_byte);
+    curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME_T, &times.now);
+    curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &times.connections);
+    return times;
+}
+
 int csluice_curl_resume(CURL *easy) { return curl_easy_pause(easy, CURLPAUSE_CONT); }
 
 // MARK: Many transfers on one thread

@@ -82,7 +82,7 @@ import Testing
     @Test func `the end comes after the bytes, and again when asked again`() {
         var machine = streaming()
         machine.receivedChunk(Data([1]))
-        machine.finished()
+        machine.finished(after: nil)
         same(described(machine.batchRequested(by: "r")), "[[1]], paused: false")
         for _ in 0..<2 { same(described(machine.batchRequested(by: "r")), "end") }
     }
@@ -90,7 +90,7 @@ import Testing
     @Test func `a reader that waits hears of the end and of a failure`() {
         var ended = streaming()
         _ = ended.batchRequested(by: "r")
-        ended.finished()
+        ended.finished(after: nil)
         same(described(ended.due()), "end to r")
 
         var broken = streaming()
@@ -152,7 +152,7 @@ import Testing
         _ = machine.headRequested(by: "head")
         machine.receivedHead(head)
         machine.receivedChunk(Data([1]))
-        machine.finished()
+        machine.finished(after: nil)
         same(described(machine.due()), "head to head")
         same(described(machine.batchRequested(by: "r")), "[[1]], paused: false")
         same(described(machine.batchRequested(by: "r")), "end")

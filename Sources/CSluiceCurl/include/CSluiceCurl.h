@@ -76,6 +76,18 @@ struct csluice_curl_facts {
 };
 struct csluice_curl_facts csluice_curl_get_facts(CURL *_Nonnull easy);
 
+/// When the steps of a transfer ended, in microseconds from its start; 0 for a step that has not ended, or that there was not.
+struct csluice_curl_times {
+    curl_off_t lookup;
+    curl_off_t connection;
+    curl_off_t handshake;
+    curl_off_t first_byte;
+    curl_off_t now;
+    /// How many connections were opened for it.
+    long connections;
+};
+struct csluice_curl_times csluice_curl_get_times(CURL *_Nonnull easy);
+
 /// Lets a paused transfer go on. May call the callbacks before it returns. 0, or a CURLcode.
 int csluice_curl_resume(CURL *_Nonnull easy);
 

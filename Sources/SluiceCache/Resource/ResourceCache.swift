@@ -54,8 +54,8 @@ public final class ResourceCache: Sendable {
     /// This machine's clock, in seconds.
     let now: @Sendable () -> HTTPDate
 
-    private let ownTransport: HTTPTransport?
     private let isShutDown = Atomic(false)
+    private let (ended, end) = Condition.makeCondition()
 
     /// Opens the cache in a folder, which is made, for this user only, if it is missing.
     ///
@@ -64,13 +64,13 @@ public final class ResourceCache: Sendable {
     /// - Parameters:
     ///   - directory: A folder on a local file system.
     ///   - configuration: Limits, policy, retries.
-    ///   - transport: Who carries requests; without one, the cache makes its own and shuts it down.
+    ///   - transport: What carries requests. The cache doesn't shut it down.
     ///   - files: The engine for files.
     /// - Throws: ``ResourceError`` with ``ResourceError/Reason/index(_:)`` if the index cannot be opened; `FileError` if the
     ///   folder cannot be made.
     public convenience init(
-        directory: URL, configuration: Configuration = .init(), transport: (any Transport)? = nil,
-        files: FileIO = .shared
+        directory: URL, configuration: Configuration = .init(),
+        transport: any Transport = HTTPTransport.shared, files: FileIO = .shared
     ) async throws {
         try await self.init(
             directory: directory, configuration: configuration, transport: transport, files: files,
@@ -79,7 +79,7 @@ public final class ResourceCache: Sendable {
 
     /// Opens it with clocks that a test holds.
     package init(
-        directory: URL, configuration: Configuration, transport: (any Transport)?, files: FileIO,
+        directory: URL, configuration: Configuration, transport: any Transport, files: FileIO,
         clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate
     ) async throws {
         self.configuration = configuration
@@ -90,19 +90,33 @@ public final class ResourceCache: Sendable {
         limiter = ConcurrencyLimiter(concurrency: configuration.concurrency)
         disk = try await DiskStore.open(
             in: directory, limit: configuration.diskLimit, entryLimit: configuration.diskEntryLimit, files: files)
-        // Last: it has to be shut down, and nothing can fail from here on.
-        ownTransport = transport == nil ? HTTPTransport() : nil
-        self.transport = transport ?? ownTransport!
+        self.transport = transport
     }
 
-    /// Ends the cache: exchanges of its own transport fail, what is being stored is stored, the index is closed.
+    /// Ends the cache: fetches under way fail, what is being stored is stored, the index is closed.
     ///
-    /// A transport that was passed in is left alone. Completes also when the task is cancelled; a second call does nothing.
+    /// The transport is left alone. Completes also when the task is cancelled; a second call does nothing.
     /// Later requests throw ``ResourceError/Reason/shutDown``.
     public func shutdown() async throws {
         guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        await ownTransport?.shutdown()
+        end.signal()
         try await disk.close()
+    }
+
+    /// Carries out `body`, which is about `url`, until the cache is shut down.
+    ///
+    /// - Throws: What `body` throws; ``ResourceError/Reason/shutDown`` after `body` has been cancelled and has returned.
+    func whileOpen<R: Sendable>(for url: URL, _ body: @escaping @Sendable () async throws -> R) async throws -> R {
+        try await withThrowingTaskGroup(of: R?.self) { group in
+            group.addTask { try await body() }
+            group.addTask { [ended] in
+                try await ended.waitUnlessCancelled()
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let result = try await group.next(), let result else { throw ResourceError(.shutDown, url: url) }
+            return result
+        }
     }
 
     /// What has happened since the cache was made.
@@ -125,8 +139,9 @@ public final class ResourceCache: Sendable {
 ///
 /// - Throws: What opening the cache, `body` or ``ResourceCache/shutdown()`` throws.
 public func withResourceCache<Result>(
-    directory: URL, configuration: ResourceCache.Configuration = .init(), transport: (any Transport)? = nil,
-    files: FileIO = .shared, _ body: (ResourceCache) async throws -> Result
+    directory: URL, configuration: ResourceCache.Configuration = .init(),
+    transport: any Transport = HTTPTransport.shared, files: FileIO = .shared,
+    _ body: (ResourceCache) async throws -> Result
 ) async throws -> Result {
     let cache = try await ResourceCache(
         directory: directory, configuration: configuration, transport: transport, files: files)

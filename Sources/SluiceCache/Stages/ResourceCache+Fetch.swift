@@ -36,6 +36,12 @@ extension ResourceCache {
     func fetch(
         _ url: URL, _ headerFields: HTTPFields, confirming kept: StoredResponse? = nil
     ) async throws -> FetchedResponse {
+        try await whileOpen(for: url) { try await self.fetchWithRetries(url, headerFields, confirming: kept) }
+    }
+
+    private func fetchWithRetries(
+        _ url: URL, _ headerFields: HTTPFields, confirming kept: StoredResponse?
+    ) async throws -> FetchedResponse {
         var random = SystemRandomNumberGenerator()
         var attempt = 1
         while true {

@@ -131,6 +131,14 @@ struct GetCommand: ConsoleCommand {
             """, valueName: "level"))
     var durability = DurabilityOption.data
 
+    @Option(
+        help: .init(
+            """
+            Write each request, the head of each response and how long the steps took to this file, which is replaced; - for \
+            standard error. Passwords, cookies and the queries of URLs are left out.
+            """, valueName: "file"))
+    var trace: String?
+
     func run(_ console: Console) async throws -> ExitStatus {
         try await GetRun(options: checked(), console: console).run()
     }
@@ -162,6 +170,10 @@ struct GetCommand: ConsoleCommand {
         }
         if let proxy, let problem = Self.problem(ofProxy: proxy) { throw refuse("--proxy \(problem)") }
         guard key == nil || cert != nil else { throw refuse("--key: give the certificate too, with --cert") }
+        guard trace != "" else { throw refuse("--trace: name a file, or - for standard error") }
+        guard trace != "-" || progress != .bar || isQuiet else {
+            throw refuse("--trace -: its lines would be drawn over; name a file, or add --progress lines")
+        }
         guard !(overwrite && noClobber) else {
             throw refuse("--overwrite and --no-clobber contradict each other: give one of them")
         }
@@ -172,10 +184,11 @@ struct GetCommand: ConsoleCommand {
             urls: urls, lists: lists, directory: directory, output: output,
             limits: DownloadLimits(total: jobs, perHost: perHost, perUser: perUser), database: db, retries: retries,
             existing: overwrite ? .replace : noClobber ? .skip : .fail,
-            progress: isQuiet ? .none : progress, connectTimeout: .seconds(connectTimeout), timeout: .seconds(timeout),
+            progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
+            connectTimeout: .seconds(connectTimeout), timeout: .seconds(timeout),
             durability: durability.level,
             proxy: proxy.map { $0 == "none" ? .none : ProxySettings($0) } ?? .environment,
-            tls: .init(caFile: caFile, certificate: cert, key: key))
+            tls: .init(caFile: caFile, certificate: cert, key: key), trace: trace)
     }
 
     /// What is wrong with a proxy, without its password.
@@ -211,6 +224,8 @@ package struct GetOptions: Sendable {
     var durability: Durability
     var proxy: ProxySettings
     var tls: TLSFiles
+    /// Where to write what goes over the wire; "-" for standard error.
+    var trace: String?
 
     /// The files of `--ca-file`, `--cert` and `--key`.
     struct TLSFiles: Sendable {

@@ -19,8 +19,10 @@ struct GetRun: Sendable {
         let plan = try await GetPlan(options)
         let names = plan.requests.map(\.name)
         let reporter = options.progress.makeReporter(console: console, names: names)
-        let outcome = await console.interruption.responding(reporter.responses) {
-            await download(plan.requests, reporter)
+        let outcome = try await Trace.recording(to: options.trace, on: console) { trace in
+            await console.interruption.responding(reporter.responses) {
+                await download(plan.requests, reporter, trace)
+            }
         }
         let summary = try outcome.get()
         if Task.isCancelled, summary.unfinished > 0 {
@@ -37,11 +39,11 @@ struct GetRun: Sendable {
 
     /// Downloads with progress shown; a failure is one of the whole run, such as a folder that cannot be made.
     private func download(
-        _ requests: [DownloadRequest], _ reporter: any ProgressReporter
+        _ requests: [DownloadRequest], _ reporter: any ProgressReporter, _ trace: Trace?
     ) async -> Result<DownloadSummary, CommandFailure> {
         do {
             let store = try await openStore()
-            let result = await Result { try await download(requests, store, reporter) }
+            let result = await Result { try await download(requests, store, reporter, trace) }
             try await store.close()
             return .success(try result.get())
         } catch let error as QueueStoreError {
@@ -67,14 +69,15 @@ struct GetRun: Sendable {
     }
 
     private func download(
-        _ requests: [DownloadRequest], _ store: any QueueStore, _ reporter: any ProgressReporter
+        _ requests: [DownloadRequest], _ store: any QueueStore, _ reporter: any ProgressReporter, _ trace: Trace?
     ) async throws -> DownloadSummary {
-        let configuration = HTTPTransport.Configuration(
+        var configuration = HTTPTransport.Configuration(
             connectTimeout: options.connectTimeout, stallTimeout: options.timeout,
             userAgent: "sluice/\(SluiceVersion.current)", proxy: options.proxy,
             certificateAuthorities: options.tls.caFile.map { URL(filePath: $0) },
             clientCertificate: options.tls.certificate.map { URL(filePath: $0) },
             clientKey: options.tls.key.map { URL(filePath: $0) })
+        configuration.trace = trace?.note
         return try await HTTPTransport.withTransport(configuration: configuration) { transport in
             let downloads = DownloadCoordinator(
                 store: store, transport: transport, limits: options.limits,

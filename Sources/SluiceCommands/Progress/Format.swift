@@ -38,6 +38,9 @@ enum Format {
         return seconds < 60 ? "\(oneDecimal(seconds)) s" : clock(duration)
     }
 
+    /// "0.3 ms", "1234.5 ms".
+    static func milliseconds(_ duration: Duration) -> String { "\(oneDecimal(duration / .milliseconds(1))) ms" }
+
     /// "1 file", "3 files".
     static func count(_ count: Int, _ singular: String) -> String {
         "\(count) \(singular)\(count == 1 ? "" : "s")"

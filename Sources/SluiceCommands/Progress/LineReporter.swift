@@ -1,6 +1,4 @@
-import SluiceConcurrency
 import SluiceDownloads
-import SluiceLock
 
 /// Turns events into text, a line at a time.
 protocol LineFormatter: Sendable {
@@ -22,9 +20,7 @@ protocol LineFormatter: Sendable {
 final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
     private let console: Console
     private let formatter: Formatter
-    private let backlog = Lock(LineBacklog())
-    /// Tells the writer that there are lines. One bell suffices for all that came until it is heard.
-    private let bell = AsyncQueue<Void>(capacity: 1, overflow: .dropNewest)
+    private let writer = LineWriter()
     private let start = ContinuousClock.now
 
     init(console: Console, formatter: Formatter) {
@@ -34,39 +30,20 @@ final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
 
     func report(_ index: Int, _ event: DownloadEvent) {
         guard let lines = formatter.lines(for: event, of: index) else { return }
-        add(lines, event.isResult ? .result : .news)
+        writer.add(lines, event.isResult ? .result : .news)
     }
 
     func announce(_ message: String) {
-        if let line = formatter.line(for: message) { add(line, .result) }
+        if let line = formatter.line(for: message) { writer.add(line, .result) }
     }
 
     func run() async {
-        for await _ in bell.elements { await write(backlog.withLock { $0.take() }) }
+        await writer.run(dropped: formatter.line(forDropped:)) { await console.write($0, to: formatter.stream) }
     }
 
     func finish(with summary: DownloadSummary?) {
-        if let summary, let lines = formatter.lines(for: summary, after: .now - start) { add(lines, .result) }
-        bell.finish()
-    }
-
-    private func add(_ lines: String, _ kind: LineBacklog.Kind) {
-        backlog.withLock { $0.add(lines, kind) }
-        bell.enqueue(())
-    }
-
-    /// About as much as a pipe holds (pipe(7)): one write for lines that came together.
-    private static var writeSize: Int { 64 << 10 }
-
-    private func write(_ batch: LineBacklog.Batch) async {
-        var text = batch.dropped > 0 ? formatter.line(forDropped: batch.dropped) ?? "" : ""
-        for line in batch.lines {
-            text += line
-            guard text.utf8.count >= Self.writeSize else { continue }
-            await console.write(text, to: formatter.stream)
-            text = ""
-        }
-        if !text.isEmpty { await console.write(text, to: formatter.stream) }
+        if let summary, let lines = formatter.lines(for: summary, after: .now - start) { writer.add(lines, .result) }
+        writer.finish()
     }
 }
 

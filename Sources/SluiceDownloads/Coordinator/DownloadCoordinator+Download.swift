@@ -11,9 +11,7 @@ import Foundation
 extension DownloadCoordinator {
     /// Downloads a list and says what became of it: for a program that has one list, and no queue to keep.
     ///
-    ///     let summary = try await HTTPTransport.withTransport { transport in
-    ///         try await DownloadCoordinator(transport: transport).download(urls.map { DownloadRequest($0, to: music) })
-    ///     }
+    ///     let summary = try await DownloadCoordinator().download(urls.map { DownloadRequest($0, to: music) })
     ///
     /// Enqueues the requests, runs until they have ended, and forgets them if all ended well. Otherwise they stay in the
     /// store: the same list, given to a coordinator of the same store, goes on where it was. What was done by then counts as

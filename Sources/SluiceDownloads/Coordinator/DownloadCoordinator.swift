@@ -7,8 +7,7 @@ import SluiceLock
 /// Downloads what a queue holds, under limits, and shows the queue to whoever looks.
 ///
 ///     let downloads = DownloadCoordinator(
-///         store: try await SQLiteQueueStore.open(at: url), transport: transport,
-///         limits: .init(total: 8, perHost: 4, perUser: 1))
+///         store: try await SQLiteQueueStore.open(at: url), limits: .init(total: 8, perHost: 4, perUser: 1))
 ///     try await downloads.enqueue(playlist.map { DownloadRequest($0.url, to: folder, user: me) }, batch: "playlist 7")
 ///     for try await snapshot in downloads.snapshots() { render(snapshot) }
 ///     try await downloads.cancel(.all)
@@ -72,12 +71,13 @@ public final class DownloadCoordinator: Sendable {
     /// The run that is under way in this process.
     let current = Lock<CoordinatorRun?>(nil)
 
-    /// A coordinator of the jobs in `store`, which downloads through `transport`.
+    /// A coordinator of the jobs in `store`, which downloads through `transport`: by default that of the process.
     ///
     /// Nothing happens until it is run. Several may share an `SQLiteQueueStore`'s file, in this process and in others; a
     /// `MemoryQueueStore` is for one. Neither store nor transport is closed by it.
     public convenience init(
-        store: any QueueStore = MemoryQueueStore(), transport: any Transport, limits: DownloadLimits = .init(),
+        store: any QueueStore = MemoryQueueStore(), transport: any Transport = HTTPTransport.shared,
+        limits: DownloadLimits = .init(),
         configuration: Configuration = .init(), files: FileIO = .shared
     ) {
         self.init(

@@ -76,6 +76,9 @@ package final class Exchange: Sendable {
         }
     }
 
+    /// The times so far; nil before the head, and from an engine that measures none.
+    var timings: TransportTimings? { machine.withLock { $0.timings } }
+
     /// Ends the exchange from the reader's side; what has not been read is dropped.
     func close(_ error: any Error) {
         let closed = machine.withLock { $0.closed(error) }
@@ -98,8 +101,8 @@ package final class Exchange: Sendable {
 
     package func receivedChunk(_ chunk: Data) { machine.withLock { $0.receivedChunk(chunk) } }
 
-    /// The body is complete.
-    package func finished() { machine.withLock { $0.finished() } }
+    /// The body is complete, so long after the exchange began.
+    package func finished(after total: Duration?) { machine.withLock { $0.finished(after: total) } }
 
     /// The exchange broke. False if it was over.
     @discardableResult
@@ -124,10 +127,32 @@ package final class Exchange: Sendable {
 /// Keeps an exchange open: when the last reference goes, the exchange ends.
 final class ExchangeBody: ResponseBodySource {
     private let exchange: Exchange
+    private let tracer: ExchangeTracer?
 
-    init(_ exchange: Exchange) { self.exchange = exchange }
+    init(_ exchange: Exchange, _ tracer: ExchangeTracer?) {
+        self.exchange = exchange
+        self.tracer = tracer
+    }
 
-    deinit { exchange.close(CancellationError()) }
+    deinit {
+        if let tracer {
+            // A small body may have arrived whole that is not read, such as a redirect's.
+            if timings?.total != nil { tracer.ended(timings) } else { tracer.failed(CancellationError()) }
+        }
+        exchange.close(CancellationError())
+    }
 
-    func nextBatch() async throws -> [Data]? { try await exchange.nextBatch() }
+    var timings: TransportTimings? { exchange.timings }
+
+    func nextBatch() async throws -> [Data]? {
+        guard let tracer else { return try await exchange.nextBatch() }
+        do {
+            let batch = try await exchange.nextBatch()
+            if batch == nil { tracer.ended(timings) }
+            return batch
+        } catch {
+            tracer.failed(error)
+            throw error
+        }
+    }
 }

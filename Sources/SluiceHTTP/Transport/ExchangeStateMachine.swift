@@ -9,10 +9,13 @@ package import HTTPTypes
 package struct ResponseHead: Sendable {
     package var status: HTTPResponse.Status
     package var headerFields: HTTPFields
+    /// The times until now; nil if the engine measures none.
+    package var timings: TransportTimings?
 
-    package init(status: HTTPResponse.Status, headerFields: HTTPFields) {
+    package init(status: HTTPResponse.Status, headerFields: HTTPFields, timings: TransportTimings? = nil) {
         self.status = status
         self.headerFields = headerFields
+        self.timings = timings
     }
 }
 
@@ -55,6 +58,8 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
     private var bufferedBytes = 0
     private var isPaused = false
     private let bufferSize: Int
+    /// What the connection's side measured so far.
+    private(set) var timings: TransportTimings?
 
     init(bufferSize: Int) {
         self.bufferSize = bufferSize
@@ -117,6 +122,7 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
     mutating func receivedHead(_ head: ResponseHead) {
         guard end == nil, case .opening(let waiter) = phase else { return }
         phase = .headArrived(head, waiter)
+        timings = head.timings
     }
 
     /// Whether the machine takes bytes that have arrived. If so, `receivedChunk` comes next.
@@ -136,9 +142,11 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
         bufferedBytes += chunk.count
     }
 
-    /// The body is complete.
-    mutating func finished() {
-        if end == nil { end = .complete }
+    /// The body is complete, so long after the exchange began.
+    mutating func finished(after total: Duration?) {
+        guard end == nil else { return }
+        end = .complete
+        timings?.total = total
     }
 
     /// The exchange broke: the reader gets the head and the bytes that had arrived, then the error. False if it was over.

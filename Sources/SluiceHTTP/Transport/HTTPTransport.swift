@@ -4,6 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 import HTTPTypes
+import Synchronization
 
 /// Talks to HTTP servers: over libcurl on Linux and macOS, over URLSession on iOS, tvOS, watchOS and visionOS.
 ///
@@ -33,6 +34,7 @@ import HTTPTypes
 /// | ``Configuration/certificateAuthorities``, ``Configuration/clientCertificate`` | yes | an error |
 /// | A body that is coded without being asked for | arrives as it is | arrives decoded |
 /// | Fields of the same name | stay apart | arrive as one, separated by commas |
+/// | ``TransportResponse/timings`` | all | to the first byte, and in total |
 ///
 /// Transfers that go on while an app is suspended (`URLSessionConfiguration.background`) are not what this is for: the system then
 /// writes files by itself, without limits, queues, checkpoints and digests of ours. Hand such a transfer to URLSession yourself.
@@ -58,6 +60,8 @@ public final class HTTPTransport: Transport {
         public var clientCertificate: URL?
         /// A file with the key of ``clientCertificate`` (PEM); nil if that file has it too.
         public var clientKey: URL?
+        /// Told of each step of each exchange, from several threads. Must be quick and must not block.
+        package var trace: (@Sendable (TransportTrace) -> Void)?
 
         /// A configuration; each default suits a download over the internet.
         public init(
@@ -89,6 +93,8 @@ public final class HTTPTransport: Transport {
     public let configuration: Configuration
     private let isShared: Bool
     private let engine: any TransportEngine
+    /// How many exchanges were traced.
+    private let tracedCount = Atomic(0)
 
     /// A transport with a thread and connections of its own. They end with ``shutdown()``, or when nothing refers to it any more and
     /// the responses that it opened have been read or dropped.
@@ -169,10 +175,21 @@ public final class HTTPTransport: Transport {
         var outgoing = request
         if outgoing.headerFields[.userAgent] == nil { outgoing.headerFields[.userAgent] = configuration.userAgent }
         if outgoing.headerFields[.acceptEncoding] == nil { outgoing.headerFields[.acceptEncoding] = "identity" }
+        let tracer = configuration.trace.map {
+            ExchangeTracer(exchange: tracedCount.add(1, ordering: .relaxed).newValue, $0)
+        }
         let exchange = Exchange(outgoing, address: address, on: engine, bufferSize: configuration.bufferSize)
         // When the last reference to the body goes, on a throw too, the exchange ends.
-        let body = ExchangeBody(exchange)
-        let head = try await exchange.head()
+        let body = ExchangeBody(exchange, tracer)
+        tracer?.sent(outgoing)
+        let head: ResponseHead
+        do {
+            head = try await exchange.head()
+        } catch {
+            tracer?.failed(error)
+            throw error
+        }
+        tracer?.answered(head)
         if let coding = head.headerFields.unsupportedTransferCoding {
             throw TransportError(
                 .protocolViolation, url: request.url, cause: "the transfer coding \"\(coding)\" is not supported")

@@ -41,6 +41,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
         return data
     }
 
+    /// The times of the exchange so far.
+    var timings: TransportTimings? { reader.timings }
+
     /// A body had more bytes than the reader wanted.
     public struct TooLong: Error, Sendable, CustomStringConvertible {
         /// How many were wanted at most.
@@ -74,6 +77,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
         init(_ source: any ResponseBodySource) { self.source = source }
 
+        var timings: TransportTimings? { source.timings }
+
         func nextChunk() async throws -> Data? {
             while true {
                 if let chunk = pending.withLock({ $0.popFirst() }) {
@@ -95,8 +100,15 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 }
 
-/// Where a ``ResponseBody`` comes from; for those who write a ``Transport``.
+/// Where a ``ResponseBody`` comes from; for writing a ``Transport``.
 public protocol ResponseBodySource: AnyObject, Sendable {
     /// All bytes that have arrived since the last call, waiting for at least one; nil at the end, also when asked again.
     func nextBatch() async throws -> [Data]?
+    /// How long the steps of the exchange took until now; nil if that isn't measured, which is the default.
+    var timings: TransportTimings? { get }
+}
+
+extension ResponseBodySource {
+    /// Nil.
+    public var timings: TransportTimings? { nil }
 }

@@ -71,6 +71,11 @@ public struct TransportResponse: Sendable {
         self.body = body
     }
 
+    /// How long the steps of the exchange took; nil from a transport that doesn't measure, such as ``ScriptedTransport``.
+    ///
+    /// Ask again after the body has ended for ``TransportTimings/total``.
+    public var timings: TransportTimings? { body.timings }
+
     /// The bytes that `Content-Length` announces (RFC 9110, section 8.6), or nil where it is absent or not a number.
     ///
     /// A field sent twice with equal values counts once, as the section allows; with different values it counts as absent.

@@ -21,6 +21,8 @@ struct TestedTransport: Sendable, CustomTestStringConvertible {
         case sendsOnce
         /// Authorities, client certificates and proxies of the configuration.
         case configuredTrust, configuredProxies
+        /// Timings tell of the connection.
+        case detailedTimings
     }
 
     var testDescription: String

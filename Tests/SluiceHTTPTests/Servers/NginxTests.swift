@@ -87,6 +87,7 @@ struct `Against nginx with TLS` {
                 #expect(whole.status == .ok && whole.contentLength == 1 << 20)
                 let tag = try #require(whole.headerFields[.eTag])
                 #expect(try await whole.body.collect(upTo: 1 << 20) == Nginx.file)
+                if tested.has(.detailedTimings) { #expect(try #require(whole.timings?.handshake) > .zero) }
                 for start in stride(from: 0, to: 1 << 20, by: 1 << 16) {
                     let part = try await transport.open(
                         .init(

@@ -80,9 +80,10 @@ final class CurlTransfer {
         let transfer = of(context)
         transfer.lastActivity = .now
         do throws(ResponseHeadParser.Malformed) {
-            guard let head = try transfer.head.take(UnsafeRawBufferPointer(start: bytes, count: count)) else {
+            guard var head = try transfer.head.take(UnsafeRawBufferPointer(start: bytes, count: count)) else {
                 return count
             }
+            head.timings = TransportTimings(csluice_curl_get_times(transfer.easy))
             transfer.exchange.receivedHead(head)
             transfer.driver.touch(transfer)
             return count
@@ -125,7 +126,9 @@ final class CurlTransfer {
     // MARK: Its end
 
     func ended(_ code: CURLcode) {
-        guard code != CURLE_OK else { return exchange.finished() }
+        guard code != CURLE_OK else {
+            return exchange.finished(after: .microseconds(csluice_curl_get_times(easy).now))
+        }
         let text = String(cString: errorText)
         exchange.failed(
             TransportError(
@@ -145,6 +148,19 @@ final class CurlTransfer {
     var activity: ContinuousClock.Instant? {
         let sent = csluice_curl_get_facts(easy).request_time
         return sent > 0 ? max(lastActivity, began + .microseconds(sent)) : nil
+    }
+}
+
+extension TransportTimings {
+    /// The times of a transfer whose head has arrived.
+    fileprivate init(_ times: csluice_curl_times) {
+        self.init(
+            firstByte: .microseconds(times.first_byte > 0 ? times.first_byte : times.now),
+            isConnectionReused: times.connections == 0)
+        guard times.connections > 0 else { return }
+        nameLookup = .microseconds(times.lookup)
+        connection = .microseconds(max(0, times.connection - times.lookup))
+        if times.handshake > 0 { handshake = .microseconds(max(0, times.handshake - times.connection)) }
     }
 }
 #endif

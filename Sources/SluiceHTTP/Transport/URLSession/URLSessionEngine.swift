@@ -87,8 +87,15 @@ package final class URLSessionEngine: TransportEngine {
 extension URLSessionEngine {
     /// Hears of all tasks, on the serial queue of its session.
     private final class Delegate: NSObject, URLSessionDataDelegate {
+        private struct Running {
+            var exchange: Exchange
+            let began = ContinuousClock.now
+
+            var elapsed: Duration { began.duration(to: .now) }
+        }
+
         private struct State {
-            var exchanges: [Int: Exchange] = [:]
+            var running: [Int: Running] = [:]
             var tasks: [ObjectIdentifier: URLSessionDataTask] = [:]
             var isShutDown = false
             var isOver = false
@@ -105,7 +112,7 @@ extension URLSessionEngine {
             state.withLock { state in
                 if state.isShutDown { return nil }
                 let task = make()
-                state.exchanges[task.taskIdentifier] = exchange
+                state.running[task.taskIdentifier] = Running(exchange: exchange)
                 state.tasks[ObjectIdentifier(exchange)] = task
                 return task
             }
@@ -133,8 +140,8 @@ extension URLSessionEngine {
             }
         }
 
-        private func exchange(_ task: URLSessionTask) -> Exchange? {
-            state.withLock { $0.exchanges[task.taskIdentifier] }
+        private func running(_ task: URLSessionTask) -> Running? {
+            state.withLock { $0.running[task.taskIdentifier] }
         }
 
         private func deliver(_ exchange: Exchange, _ task: URLSessionTask) {
@@ -155,9 +162,10 @@ extension URLSessionEngine {
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
-            guard let exchange = exchange(dataTask), let response = response as? HTTPURLResponse else {
+            guard let running = running(dataTask), let response = response as? HTTPURLResponse else {
                 return completionHandler(.cancel)
             }
+            let exchange = running.exchange
             guard (100...999).contains(response.statusCode) else {
                 exchange.failed(
                     TransportError(
@@ -171,13 +179,15 @@ extension URLSessionEngine {
                 fields.append(HTTPField(name: name, value: "\(value)"))
             }
             exchange.receivedHead(
-                ResponseHead(status: HTTPResponse.Status(code: response.statusCode), headerFields: fields))
+                ResponseHead(
+                    status: HTTPResponse.Status(code: response.statusCode), headerFields: fields,
+                    timings: TransportTimings(firstByte: running.elapsed)))
             deliver(exchange, dataTask)
             completionHandler(.allow)
         }
 
         func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-            guard let exchange = exchange(dataTask), !exchange.isOver else { return dataTask.cancel() }
+            guard let exchange = running(dataTask)?.exchange, !exchange.isOver else { return dataTask.cancel() }
             // URLSession cannot be asked to keep these bytes: they are taken, and the next ones held back.
             if case .full = exchange.offered() { holdBack(dataTask) }
             exchange.receivedChunk(data)
@@ -192,16 +202,17 @@ extension URLSessionEngine {
         }
 
         func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-            let exchange = state.withLock { state in
-                let exchange = state.exchanges.removeValue(forKey: task.taskIdentifier)
-                if let exchange { state.tasks[ObjectIdentifier(exchange)] = nil }
-                return exchange
+            let running = state.withLock { state in
+                let running = state.running.removeValue(forKey: task.taskIdentifier)
+                if let running { state.tasks[ObjectIdentifier(running.exchange)] = nil }
+                return running
             }
-            guard let exchange else { return }
+            guard let running else { return }
+            let exchange = running.exchange
             if let error {
                 exchange.failed(transportError(error, exchange.request.url, hasHead: task.response != nil))
             } else {
-                exchange.finished()
+                exchange.finished(after: running.elapsed)
             }
             _ = exchange.deliver()
         }

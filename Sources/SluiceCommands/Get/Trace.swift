@@ -1,0 +1,123 @@
+import HTTPTypes
+import NativeMark
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// `--trace`: each request, the head of each response, and how long they took, as lines.
+///
+///     0.001 #1 > GET http://127.0.0.1:8000/song.mp3
+///     0.001 #1 > User-Agent: sluice/0.1.0
+///     0.004 #1 < 200 OK
+///     0.004 #1 < Content-Length: 3400000
+///     0.096 #1 = whole after 95.2 ms: name 0.1 ms, connection 0.3 ms, first byte 2.6 ms
+///
+/// Seconds since the start, then the number of the exchange, since several go on concurrently.
+struct Trace: Sendable {
+    /// The lines that wait for a slow disk, at most: some for each of as many exchanges as may run concurrently.
+    private static let waitingLimit = 16_384
+
+    private let writer = LineWriter(limit: waitingLimit)
+    private let start = ContinuousClock.now
+
+    /// Calls `body` with a trace that goes to the file at `path`, or to standard error for "-"; with nil if there is no path.
+    ///
+    /// - Throws: A failure that names the option, if the file can't be written, or what `body` throws.
+    static func recording<R: Sendable>(
+        to path: String?, on console: Console, _ body: (Trace?) async throws -> R
+    ) async throws -> R {
+        guard let path else { return try await body(nil) }
+        let trace = Trace()
+        let (opened, opening) = Promise<Void, any Error>.makePromise()
+        // Cancelling the work must not stop the writing, which has the last word: it is no child task.
+        let writing = Task {
+            do {
+                try await trace.writeAll(into: path, on: console, opening)
+            } catch {
+                let failure = CommandFailure(.localFile, "--trace: \(error)")
+                opening.fail(failure)
+                throw failure
+            }
+        }
+        do {
+            try await opened.valueUnlessCancelled()
+        } catch {
+            // For the wait for a FIFO's reader.
+            writing.cancel()
+            throw error
+        }
+        let result = await Result { try await body(trace) }
+        trace.writer.finish()
+        try await writing.value
+        return try result.get()
+    }
+
+    /// Writes what is noted until the end. Tells when the file is open.
+    private func writeAll(
+        into path: String, on console: Console, _ opening: Promise<Void, any Error>.Resolver
+    ) async throws {
+        guard path != "-" else {
+            opening.succeed(())
+            return await write { await console.write($0, to: .error) }
+        }
+        try await URL(filePath: path, directoryHint: .notDirectory).withFileForWriting { stream in
+            opening.succeed(())
+            // The loop is not left early: what is noted would wait and not be taken.
+            var failure: (any Error)?
+            await write { text in
+                guard failure == nil else { return }
+                do { try await stream.write(Data(text.utf8)) } catch { failure = error }
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    private func write(_ write: (String) async -> Void) async {
+        await writer.run(
+            dropped: { "(\(Format.count($0, "step")) left out, since the writing was too slow)\n" }, write: write)
+    }
+
+    /// Notes a step. Quick, never blocks.
+    func note(_ event: TransportTrace) { writer.add(text(of: event), .news) }
+
+    /// The lines of a step, at the time of the call.
+    func text(of event: TransportTrace) -> String {
+        let time = start.duration(to: .now).components
+        let milliseconds = "\(1000 + time.attoseconds / 1_000_000_000_000_000)".dropFirst()
+        let front = "\(time.seconds).\(milliseconds) #\(event.exchange) "
+        return Self.lines(for: event.step).map { front + TerminalText.sanitized($0) + "\n" }.joined()
+    }
+
+    private static func lines(for step: TransportTrace.Step) -> [String] {
+        switch step {
+        case .sent(let request):
+            ["> \(request.method.rawValue) \(request.url.redactedForDisplay)"]
+                + request.headerFields.map { "> \($0.name.rawName): \($0.redactedForDisplay)" }
+        case .answered(let head):
+            ["< \(head.status.code) \(head.status.reasonPhrase)"]
+                + head.headerFields.map { "< \($0.name.rawName): \($0.redactedForDisplay)" }
+        case .ended(let timings): ["= whole" + (timings.map(times) ?? "")]
+        case .failed(let error as TransportError): ["! \(error)"]
+        case .failed(is CancellationError): ["! left before the end"]
+        case .failed(let error): ["! \(error)"]
+        }
+    }
+
+    /// " after 95.2 ms: connection reused, first byte 2.6 ms"
+    private static func times(_ timings: TransportTimings) -> String {
+        var parts: [String] = []
+        if timings.isConnectionReused == true { parts.append("connection reused") }
+        if let time = timings.nameLookup { parts.append("name \(Format.milliseconds(time))") }
+        if let time = timings.connection { parts.append("connection \(Format.milliseconds(time))") }
+        if let time = timings.handshake { parts.append("TLS \(Format.milliseconds(time))") }
+        parts.append("first byte \(Format.milliseconds(timings.firstByte))")
+        let total = timings.total.map { " after \(Format.milliseconds($0))" } ?? ""
+        return "\(total): \(parts.joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import TestSupport
+import Testing
+
+@testable import SluiceHTTP
+
+@Suite(.timeLimit(.minutes(15))) struct `The times of an exchange` {
+    @Test(arguments: TestedTransport.all)
+    func `include the server's delay before the head, and the whole once the body has ended`(tested: TestedTransport)
+        async throws
+    {
+        let delay = Duration.milliseconds(40)
+        let mayEnd = Gate()
+        try await tested.exchange { _ in
+            OriginResponse(
+                announcedLength: 2, steps: [.send([1]), .perform { await mayEnd.pass() }, .send([2])], delay: delay)
+        } _: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            let early = try #require(response.timings)
+            #expect(early.firstByte >= delay && early.total == nil)
+            await mayEnd.open()
+            #expect(try await response.body.collect(upTo: 2).count == 2)
+            let timings = try #require(response.timings)
+            #expect(timings.firstByte == early.firstByte)
+            #expect(try #require(timings.total) >= timings.firstByte)
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.detailedTimings))
+    func `tell a new connection from one that is used again`(tested: TestedTransport) async throws {
+        try await tested.exchange { _ in
+            OriginResponse(body: [1])
+        } _: { transport, origin in
+            let url = try URL(fetchable: origin.url("/a"))
+            for isReused in [false, true] {
+                let response = try await transport.open(.init(url))
+                _ = try await response.body.collect(upTo: 1)
+                let timings = try #require(response.timings)
+                #expect(timings.isConnectionReused == isReused)
+                #expect((timings.connection == nil) == isReused && (timings.nameLookup == nil) == isReused)
+                #expect(timings.handshake == nil)
+            }
+        }
+    }
+
+    @Test(arguments: TestedTransport.all)
+    func `are those of the last exchange after a redirect`(tested: TestedTransport) async throws {
+        let delay = Duration.milliseconds(40)
+        try await tested.exchange { request in
+            request.target == "/a" ? .redirect(to: "/b") : OriginResponse(body: [1], delay: delay)
+        } _: { transport, origin in
+            let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+            #expect(response.redirectCount == 1)
+            #expect(try #require(response.timings).firstByte >= delay)
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct `A trace of exchanges` {
+    /// What was told, without the times and without `Date`.
+    private final class Told: Sendable {
+        let steps = Recorder<String>()
+
+        func note(_ trace: TransportTrace) {
+            let step =
+                switch trace.step {
+                case .sent(let request): "sent \(request.method.rawValue) \(request.url.path)"
+                case .answered(let head): "answered \(head.status.code)"
+                case .ended(let timings): "ended \(timings?.total != nil)"
+                case .failed(let error as TransportError): "failed \(error.code)"
+                case .failed(let error): "failed \(error)"
+                }
+            steps.note("\(trace.exchange) \(step)")
+        }
+    }
+
+    private func traced(
+        _ handler: @escaping LoopbackOrigin.Handler, _ test: @Sendable (HTTPTransport, URL) async throws -> Void
+    ) async throws -> [String] {
+        let told = Told()
+        try await LoopbackOrigin.serve(handler) { origin in
+            var configuration = HTTPTransport.Configuration(
+                connectTimeout: .seconds(600), stallTimeout: .seconds(600), proxy: .none)
+            configuration.trace = told.note
+            try await HTTPTransport.withTransport(configuration: configuration) {
+                try await test($0, URL(fetchable: origin.url("/a")))
+            }
+        }
+        return told.steps.values
+    }
+
+    @Test func `tells of each redirect and of the end of the body, once`() async throws {
+        let steps = try await traced {
+            $0.target == "/a" ? .redirect(to: "/b") : OriginResponse(body: [1])
+        } _: {
+            let response = try await $0.open(.init($1))
+            var reader = response.body.makeAsyncIterator()
+            while try await reader.next() != nil {}
+            #expect(try await reader.next() == nil)
+        }
+        let ofRedirect = steps.filter { $0.hasPrefix("1 ") }
+        #expect(ofRedirect.prefix(2) == ["1 sent GET /a", "1 answered 302"])
+        // The body of a redirect is not read. It may have arrived whole.
+        #expect(["1 ended true", "1 failed CancellationError()"].contains(ofRedirect.last))
+        #expect(steps.filter { $0.hasPrefix("2 ") } == ["2 sent GET /b", "2 answered 200", "2 ended true"])
+        #expect(steps.count == 6)
+    }
+
+    @Test func `tells why an exchange failed, before its head and after it`() async throws {
+        let steps = try await traced { request in
+            var response = OriginResponse(announcedLength: 9, steps: [.send([1]), .hangUp])
+            if request.target == "/b" { response.verbatim = [] }
+            return response
+        } _: { transport, url in
+            let response = try await transport.open(.init(url))
+            await #expect(throws: TransportError.self) { try await response.body.collect(upTo: 9) }
+            let other = try #require(URL(string: "/b", relativeTo: url)).absoluteURL
+            await #expect(throws: TransportError.self) { try await transport.open(.init(other)) }
+        }
+        #expect(
+            steps == [
+                "1 sent GET /a", "1 answered 200", "1 failed connectionClosed", "2 sent GET /b",
+                "2 failed connectionClosed",
+            ])
+    }
+
+    @Test(arguments: [
+        ("Authorization", "Basic YTpi", "(left out)"), ("Set-Cookie", "id=1", "(left out)"),
+        ("X-Api-Key", "k", "(left out)"),
+        ("X-Amz-Security-Token", "t", "(left out)"), ("WWW-Authenticate", "Basic realm=\"a\"", "Basic realm=\"a\""),
+        ("Location", "https://u:p@a.example/b?sig=1#f", "https://a.example/b?…"), ("Location", "/b?sig=1", "/b?…"),
+        ("Link", "<https://a.example/b?sig=1>; rel=next", "<https://a.example/b?…"), ("ETag", "\"key?\"", "\"key?\""),
+        ("Keep-Alive", "timeout=5", "timeout=5"),
+    ])
+    func `shows no secrets of fields`(name: String, value: String, shown: String) throws {
+        let field = HTTPField(name: try #require(HTTPField.Name(name)), value: value)
+        #expect(field.redactedForDisplay == shown)
+    }
+}
