@@ -86,7 +86,8 @@ struct GetRun: Sendable {
                     durability: options.durability))
             try await downloads.prepareFolders(of: requests)
             return try await reporter.showing {
-                try await downloads.download(requests) { reporter.report($0, $1.namingOptions) }
+                // The plan has none.
+                try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
             }
         }
     }

@@ -15,8 +15,9 @@ extension DownloadCoordinator {
     ///
     /// Enqueues the requests, runs until they have ended, and forgets them if all ended well. Otherwise they stay in the
     /// store: the same list, given to a coordinator of the same store, goes on where it was. What was done by then counts as
-    /// skipped while its file is there, what failed or was cancelled is tried anew. A request that writes the same file as an
-    /// earlier one, or its partial file, fails; of such a request the event names no job (number 0).
+    /// skipped while its file is there, what failed or was cancelled is tried again. A request that writes the same file as an
+    /// earlier one, or its partial file, fails. With ``ExistingTarget/skip``, a request whose file is there doesn't become a job.
+    /// The events of both kinds name no job (number 0).
     ///
     /// `onEvent` is called at each step with the request's place in the list, from the task that takes it, of several at the
     /// same time; it must be quick and must not block. The coordinator must not be running otherwise: that stops the program.
@@ -27,11 +28,22 @@ extension DownloadCoordinator {
         _ requests: [DownloadRequest],
         onEvent: @escaping @Sendable (_ index: Int, _ event: DownloadEvent) -> Void = { _, _ in }
     ) async throws -> DownloadSummary {
+        try await download(requests, conflicts: DownloadRequest.conflicts(in: requests), onEvent: onEvent)
+    }
+
+    /// The same for a caller that knows the conflicts: see ``DownloadRequest/conflicts(in:)``.
+    @concurrent package func download(
+        _ requests: [DownloadRequest], conflicts: [Int: Int],
+        onEvent: @escaping @Sendable (_ index: Int, _ event: DownloadEvent) -> Void
+    ) async throws -> DownloadSummary {
         let batch = Self.batch(of: requests)
-        let conflicts = DownloadRequest.conflicts(in: requests)
-        let indices = requests.indices.filter { conflicts[$0] == nil }
+        var indices = requests.indices.filter { conflicts[$0] == nil }
+        var sightings = configuration.existing == .skip ? await lookFirst(at: indices, of: requests) : [:]
+        let there = indices.filter { sightings[$0]?.isThereAndTidy == true }
+        if !there.isEmpty { indices = indices.filter { sightings[$0]?.isThereAndTidy != true } }
         let jobs = try await enqueueList(indices.map { requests[$0] }, batch)
         var places: [JobID: Int] = [:]
+        places.reserveCapacity(indices.count)
         for (index, job) in zip(indices, jobs) { places[job.id] = index }
 
         var counted = DownloadSummary()
@@ -48,6 +60,7 @@ extension DownloadCoordinator {
                 index,
                 .finished(job: JobID(rawValue: 0), outcome: .failed(requests[index].conflict(requests[other].url))))
         }
+        for index in there { note(index, .finished(job: JobID(rawValue: 0), outcome: .skipped)) }
         for (index, job) in zip(indices, jobs) {
             switch job.outcome {
             case .kept: note(index, .finished(job: job.id, outcome: .skipped))
@@ -58,10 +71,18 @@ extension DownloadCoordinator {
             }
         }
         let known = places
-        let ahead = zip(indices, jobs).filter { $1.outcome == .added }.map { (id: $1.id, request: requests[$0]) }
+        var ahead: [(id: JobID, request: DownloadRequest)] = []
+        for (index, job) in zip(indices, jobs) where job.outcome == .added {
+            if let seen = sightings.removeValue(forKey: index) {
+                lookout.note(seen, of: job.id)
+            } else {
+                ahead.append((job.id, requests[index]))
+            }
+        }
+        let unseen = ahead
         defer { lookout.forgetAll() }
         try await withThrowingTaskGroup { group in
-            group.addTask { [self] in await lookout.look(ahead: ahead[...], files) }
+            group.addTask { [self] in await lookout.look(ahead: unseen[...], files) }
             try await run(until: .whenBatchIsEmpty(batch)) { event in
                 if let index = known[event.job] { note(index, event) }
             }
@@ -77,18 +98,36 @@ extension DownloadCoordinator {
         return result
     }
 
+    /// What is at the names of requests, before any becomes a job. Fewer if the task is cancelled meanwhile.
+    private func lookFirst(at indices: [Int], of requests: [DownloadRequest]) async -> [Int: Lookout.Sighting] {
+        var sightings: [Int: Lookout.Sighting] = [:]
+        sightings.reserveCapacity(indices.count)
+        var rest = indices[...]
+        while !rest.isEmpty {
+            let next = rest.prefix(Lookout.batch)
+            rest = rest.dropFirst(Lookout.batch)
+            guard let seen = await Lookout.look(at: next.map { requests[$0] }, files) else { break }
+            for (index, one) in zip(next, seen) { sightings[index] = one }
+        }
+        return sightings
+    }
+
     /// The same list is the same batch, in every process: it is forgotten as a whole.
     private static func batch(of requests: [DownloadRequest]) -> String {
         var digest = SHA256Digest()
         var bytes: [UInt8] = []
         for request in requests {
-            bytes += request.url.absoluteString.utf8
+            var url = request.url.absoluteString
+            url.withUTF8 { bytes += $0 }
             bytes.append(0)
-            bytes += request.targetPath.bytes
+            request.directory.append(pathOf: request.name, to: &bytes)
             bytes.append(0)
-            digest.update(bytes)
-            bytes.removeAll(keepingCapacity: true)
+            if bytes.count >= 64 << 10 {
+                digest.update(bytes)
+                bytes.removeAll(keepingCapacity: true)
+            }
         }
+        digest.update(bytes)
         return "list " + digest.finish().prefix(16).hexadecimal
     }
 

@@ -9,16 +9,26 @@ final class Lookout: Sendable {
         var target: Result<FileStatus?, FileError>
         /// Whether an earlier attempt may have left something.
         var mayResume: Bool
+
+        /// Whether the target is there and nothing else.
+        var isThereAndTidy: Bool {
+            if case .success(.some) = target { !mayResume } else { false }
+        }
     }
 
     private let sightings = Lock<[JobID: Sighting]>([:])
 
     /// How many are looked up at once.
-    private static let batch = 256
+    static let batch = 256
 
     /// What was seen ahead, for the job's first attempt.
     func take(_ job: JobID) -> Sighting? {
         sightings.withLock { $0.removeValue(forKey: job) }
+    }
+
+    /// Keeps what was seen for the job's first attempt.
+    func note(_ sighting: Sighting, of job: JobID) {
+        sightings.withLock { $0[job] = sighting }
     }
 
     /// Looks ahead for a list that is about to be claimed, in order. What appears after that is found when the file is to

@@ -53,6 +53,10 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// What ``DownloadLimits/perHost`` counts together: the URL's host, and its port where it is not the scheme's own.
     public var host: String {
+        if let plain = PlainURL(url) {
+            guard let port = plain.port, port != (plain.isSecure ? 443 : 80) else { return plain.host }
+            return "\(plain.host):\(port)"
+        }
         let host = url.host(percentEncoded: false)?.lowercased() ?? ""
         let usual = url.scheme?.lowercased() == "https" ? 443 : 80
         guard let port = url.port, port != usual else { return host }

@@ -32,9 +32,16 @@ final class TargetDirectory: Sendable {
     }
 
     func path(of name: String) -> TargetPath {
-        var bytes = path
-        bytes += name.utf8
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(path.count + name.utf8.count)
+        append(pathOf: name, to: &bytes)
         return TargetPath(bytes: bytes)
+    }
+
+    func append(pathOf name: String, to bytes: inout [UInt8]) {
+        var name = name
+        bytes += path
+        name.withUTF8 { bytes += $0 }
     }
 }
 

@@ -20,12 +20,16 @@ public enum FileName {
 
     /// The last component of the URL's path, decoded and made safe; ``fallback`` where there is none.
     public static func suggested(by url: URL) -> String {
-        let path = url.path(percentEncoded: true)
-        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let last = String(path[(slash.map { path.utf8.index(after: $0) } ?? path.startIndex)...])
+        let last = PlainURL(url)?.lastComponent ?? lastComponent(of: url)
         guard last.utf8.contains(UInt8(ascii: "%")) else { return safe(last) ?? fallback }
         let decoded = last.percentDecodedBytes.map { String(decoding: $0, as: UTF8.self) }
         return safe(decoded ?? last) ?? fallback
+    }
+
+    private static func lastComponent(of url: URL) -> String {
+        let path = url.path(percentEncoded: true)
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        return String(path[(slash.map { path.utf8.index(after: $0) } ?? path.startIndex)...])
     }
 
     /// `name` made safe, or nil if nothing of it is left.

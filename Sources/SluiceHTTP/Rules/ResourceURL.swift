@@ -14,6 +14,10 @@ extension URL {
     ///
     /// - Throws: ``URLRefusal``, which says what is wrong with the text and what to do.
     public init(fetchable text: String) throws(URLRefusal) {
+        if PlainURL(text) != nil, let url = URL(string: text) {
+            self = url
+            return
+        }
         let text = text.trimmingSpaces()
         guard !text.isEmpty else { throw URLRefusal(text: text, problem: .empty) }
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
@@ -60,12 +64,14 @@ extension URL {
         return scheme.lowercased()
     }
 
-    /// What is asked for: the URL without its fragment; nil if it is not an `http` or `https` URL with a host.
+    /// What is asked for: the URL without its fragment; nil if it is not an `http` or `https` URL with a host and a usable port.
     var addressForTransport: String? {
+        let text = absoluteString
+        if PlainURL(text) != nil { return text }
         guard let scheme = scheme?.lowercased(), scheme == "http" || scheme == "https",
-            host(percentEncoded: false)?.isEmpty == false
+            host(percentEncoded: false)?.isEmpty == false, hasUsablePort
         else { return nil }
-        return String(absoluteString.prefix { $0 != "#" })
+        return String(text.prefix { $0 != "#" })
     }
 
     /// The port that a connection to this URL uses.

@@ -169,7 +169,7 @@ public final class HTTPTransport: Transport {
 
     /// One request and the head of its response.
     private func exchange(_ request: TransportRequest) async throws -> (ResponseHead, ExchangeBody) {
-        guard request.url.hasUsablePort, let address = request.url.addressForTransport else {
+        guard let address = request.url.addressForTransport else {
             throw TransportError(.invalidURL, url: request.url)
         }
         var outgoing = request

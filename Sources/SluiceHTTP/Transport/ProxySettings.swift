@@ -46,6 +46,7 @@ public struct ProxySettings: Sendable, Hashable {
     ///
     /// libcurl looks at the exceptions too, and knows ranges of addresses among them (CURLOPT_NOPROXY(3)).
     func proxy(for url: URL) -> String? {
+        if http == nil, https == nil { return nil }
         guard let proxy = url.scheme?.lowercased() == "https" ? https : http, !proxy.isEmpty else { return nil }
         let host = url.host(percentEncoded: false)?.lowercased() ?? ""
         let isException = exceptions.lowercased().split { $0 == "," || $0 == " " }.contains { exception in

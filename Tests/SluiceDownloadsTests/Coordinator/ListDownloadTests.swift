@@ -137,6 +137,30 @@ import TestSupport
         }
     }
 
+    @Test func `files that are there are skipped without a job, and what is left beside them goes`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: .skip) {
+            downloader, origin, folder in
+            let all = try ["a", "b", "c", "d"].map {
+                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder)
+            }
+            for request in all.prefix(3) { try Data("old".utf8).write(to: request.target) }
+            // Given what an earlier attempt has left, beside one of them
+            for url in [all[1].partialTarget, all[1].checkpointTarget] { try Data().write(to: url) }
+            let store = MemoryQueueStore()
+            let skipped = Recorder<Int64>()
+            let summary = try await downloader.coordinator(store: store).download(all) { index, event in
+                if case .finished(let job, .skipped) = event { skipped.note(job.rawValue) }
+            }
+            #expect(summary.skipped == 3 && summary.done == 1 && summary.isComplete)
+            #expect(skipped.values.sorted() == [0, 0, 1])
+            #expect(try names(in: folder) == ["a", "b", "c", "d"])
+            #expect(origin.metrics.requestsByTarget == ["/d": 1])
+            // The same list again has nothing to do.
+            let again = try await downloader.coordinator(store: store).download(all)
+            #expect(again.skipped == 4 && again.isComplete && origin.metrics.requests == 1)
+        }
+    }
+
     @Test(arguments: [100, 600_000])
     func `a file that appears while its download runs is not replaced unless asked`(size: Int) async throws {
         let folderBox = Guarded<URL?>(nil)

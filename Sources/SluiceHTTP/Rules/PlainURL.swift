@@ -1,0 +1,113 @@
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
+
+/// The parts of a URL of the usual kind, by one look at its bytes: Foundation takes a microsecond to give out each part.
+///
+///     PlainURL("https://example.com:8443/music/a.mp3?x=1")      // host, port, last component
+///     PlainURL("https://user@example.com/")                     // nil: ask Foundation
+///
+/// Plain is `http` or `https`, a host of lowercase letters, digits, dots and hyphens, a port from 1 to 65535 or none, and a path and a
+/// query of the characters that RFC 3986 allows there. Nil says nothing about a URL. There is no fragment.
+package struct PlainURL {
+    package let isSecure: Bool
+    /// Nil if the URL names none.
+    package let port: Int?
+    private let text: String
+    // Offsets of bytes.
+    private let hostRange: Range<Int>
+    private let lastComponentRange: Range<Int>
+
+    package init?(_ text: String) {
+        var text = text
+        let parts = text.withUTF8 { Self.parts($0) }
+        guard let parts else { return nil }
+        self.text = text
+        (isSecure, hostRange, port, lastComponentRange) = parts
+    }
+
+    package init?(_ url: URL) { self.init(url.absoluteString) }
+
+    /// In lower case.
+    package var host: String { part(hostRange) }
+
+    /// What follows the last slash of the path, percent-encoded; empty if nothing does.
+    package var lastComponent: String { part(lastComponentRange) }
+
+    private func part(_ range: Range<Int>) -> String {
+        let bytes = text.utf8
+        let start = bytes.index(bytes.startIndex, offsetBy: range.lowerBound)
+        return String(text[start..<bytes.index(start, offsetBy: range.count)])
+    }
+
+    // MARK: The bytes
+
+    private enum Kind {
+        static let host: UInt8 = 1, pathAndQuery: UInt8 = 2, hexadecimal: UInt8 = 4
+    }
+
+    /// What each byte may be a part of.
+    private static let kinds: [UInt8] = (0...255).map { (byte: UInt8) in
+        let scalar = Character(Unicode.Scalar(byte))
+        var kind: UInt8 = 0
+        if "abcdefghijklmnopqrstuvwxyz0123456789.-".contains(scalar) { kind |= Kind.host }
+        if "0123456789abcdefABCDEF".contains(scalar) { kind |= Kind.hexadecimal }
+        // RFC 3986, sections 3.3 and 3.4.
+        if scalar.isASCII, scalar.isLetter || scalar.isNumber || "-._~!$&'()*+,;=:@/".contains(scalar) {
+            kind |= Kind.pathAndQuery
+        }
+        return kind
+    }
+
+    private static func parts(
+        _ bytes: UnsafeBufferPointer<UInt8>
+    ) -> (isSecure: Bool, host: Range<Int>, port: Int?, lastComponent: Range<Int>)? {
+        guard bytes.count >= 8, bytes.starts(with: "http".utf8) else { return nil }
+        let isSecure = bytes[4] == UInt8(ascii: "s")
+        var index = isSecure ? 5 : 4
+        guard bytes[index] == UInt8(ascii: ":"), bytes[index + 1] == UInt8(ascii: "/"),
+            bytes[index + 2] == UInt8(ascii: "/")
+        else { return nil }
+        index += 3
+        let hostStart = index
+        return kinds.withUnsafeBufferPointer { kinds in
+            while index < bytes.count, kinds[Int(bytes[index])] & Kind.host != 0 { index += 1 }
+            let host = hostStart..<index
+            guard !host.isEmpty else { return nil }
+            var port: Int?
+            if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
+                var number = 0
+                index += 1
+                let start = index
+                while index < bytes.count, index < start + 5, (0x30...0x39).contains(bytes[index]) {
+                    number = number * 10 + Int(bytes[index] - 0x30)
+                    index += 1
+                }
+                guard (1...65535).contains(number) else { return nil }
+                port = number
+            }
+            guard index == bytes.count || bytes[index] == UInt8(ascii: "/") || bytes[index] == UInt8(ascii: "?") else {
+                return nil
+            }
+            var last = index
+            var queryStart: Int?
+            while index < bytes.count {
+                let byte = bytes[index]
+                index += 1
+                if kinds[Int(byte)] & Kind.pathAndQuery != 0 {
+                    if byte == UInt8(ascii: "/"), queryStart == nil { last = index }
+                } else if byte == UInt8(ascii: "?") {
+                    if queryStart == nil { queryStart = index - 1 }
+                } else {
+                    guard byte == UInt8(ascii: "%"), index + 1 < bytes.count,
+                        kinds[Int(bytes[index])] & kinds[Int(bytes[index + 1])] & Kind.hexadecimal != 0
+                    else { return nil }
+                    index += 2
+                }
+            }
+            return (isSecure, host, port, last..<(queryStart ?? bytes.count))
+        }
+    }
+}
