@@ -18,6 +18,8 @@ checks=(
     "/usr/bin/tinyproxy tinyproxy-bin tinyproxy"
     "/usr/bin/microsocks microsocks -"
     "/usr/bin/curl curl curl"
+    "/usr/bin/wget2 wget2 wget2"
+    "/usr/bin/aria2c aria2 aria2"
     "/usr/bin/python3 python3 python3"
     "/usr/bin/strace strace strace"
     "/usr/bin/cmark cmark cmark"

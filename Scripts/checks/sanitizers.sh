@@ -99,8 +99,11 @@ address_SluiceFiles() {
     echo "no misused memory; two faults put in on purpose are reported"
 }
 
-# libcurl's handles and descriptors after 10,000 requests, alone in the process; and all suites of the transport.
+# libcurl's handles and descriptors after 10,000 requests, alone in the process; and all suites of the transport, but not with
+# URLSession: swift-corelibs-foundation frees a parsed URL without its parts, at each request (CFURLSessionCurlHostIsEqual). That can't
+# be suppressed, because Debian's libcurl has no frame pointers, and the slow way up the stack takes too long.
 address_SluiceHTTP() {
+    local -x SLUICE_TESTED_TRANSPORT=libcurl
     check "${suite[@]}" --skip LeftoverTests
     SLUICE_REQUESTS=10000 check "${suite[@]}" --filter LeftoverTests
 }

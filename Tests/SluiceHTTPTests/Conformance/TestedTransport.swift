@@ -1,3 +1,4 @@
+import Foundation
 import LoopbackOrigin
 import Testing
 import URLSessionOnLinux
@@ -37,7 +38,10 @@ struct TestedTransport: Sendable, CustomTestStringConvertible {
         HTTPTransport(configuration: $0, engine: URLSessionEngine($0))
     }
 
-    static let all = [libcurl, urlSession]
+    /// All of them, or the one that the variable `SLUICE_TESTED_TRANSPORT` names.
+    static let all = [libcurl, urlSession].filter { only == nil || only == $0.testDescription }
+
+    private static let only = ProcessInfo.processInfo.environment["SLUICE_TESTED_TRANSPORT"]
 
     /// Those that have these capabilities.
     static func having(_ needed: Capability...) -> [TestedTransport] {

@@ -1,7 +1,7 @@
 import Foundation
 import SluiceFiles
 
-/// Files behind an nginx, and the two programs that fetch them into one folder.
+/// Files behind an nginx, and the programs that fetch them into one directory.
 struct Download {
     private let count: Int
     private let size: Int
@@ -47,6 +47,20 @@ struct Download {
         return try await fetch(
             try Programs.found("sh"),
             ["-c", "folder=$1; shift; \"$@\" && sync \"$folder\"/*", "sh", target.path, curl.path] + arguments)
+    }
+
+    func wget2() async throws -> Sample {
+        try await fetch(
+            try Programs.found("wget2"),
+            ["-q", "--no-config", "--max-threads", "8", "-P", target.path, "-i", list.path])
+    }
+
+    func aria2c() async throws -> Sample {
+        try await fetch(
+            try Programs.found("aria2c"),
+            [
+                "-q", "--no-conf", "--file-allocation=none", "-j", "8", "-x", "1", "-d", target.path, "-i", list.path,
+            ])
     }
 
     /// The same binary, doing nothing, as if for that many files.

@@ -1,11 +1,20 @@
 import Foundation
 
-/// `sluice get` beside curl, 8 connections each, from an nginx on loopback.
+/// `sluice get` beside other downloaders, 8 connections each, from an nginx on loopback.
 enum DownloadRows {
-    static var all: [Row] { [smallFiles, smallFilesDurable, presentFiles, largeFiles, memory] }
+    static var all: [Row] {
+        [smallFiles, smallFilesDurable, presentFiles, largeFiles]
+            + otherPeers.map { largeFiles(against: $0.name, $0.fetch) } + [memory]
+    }
 
     private static let small = 16 << 10
     private static let curl = "curl --parallel"
+
+    private typealias Peer = (name: String, fetch: @Sendable (Download) async throws -> Sample)
+
+    private static let otherPeers: [Peer] = [
+        ("wget2", { try await $0.wget2() }), ("aria2c", { try await $0.aria2c() }),
+    ]
 
     private static var smallFiles: Row {
         Row("get/2,000 files of 16 KiB, --durability none", .perSecond("files"), against: curl, figure: .atLeast(0.6)) {
@@ -47,19 +56,23 @@ enum DownloadRows {
         }
     }
 
-    private static var largeFiles: Row {
-        Row("get/8 files of 64 MiB, --durability none", .megabytesPerSecond, against: curl, figure: .atLeast(1)) {
+    private static var largeFiles: Row { largeFiles(against: curl) { try await $0.curl() } }
+
+    private static func largeFiles(
+        against peer: String, _ fetch: @escaping @Sendable (Download) async throws -> Sample
+    ) -> Row {
+        Row("get/8 files of 64 MiB, --durability none", .megabytesPerSecond, against: peer, figure: .atLeast(1)) {
             stage, rounds in
             try await stage.withFolder { folder in
                 try await Download.with(8, of: stage.count(64, quick: 16) << 20, in: folder, stage) { download in
-                    try await rounds({ try await download.sluice(durability: "none") }, { try await download.curl() })
+                    try await rounds({ try await download.sluice(durability: "none") }, { try await fetch(download) })
                 }
             }
         }
     }
 
     private static var memory: Row {
-        Row("get/peak memory, 8 files of 64 MiB", .peakMebibytes, against: "sluice --help", figure: .atMostMore(40)) {
+        Row("get/peak memory, 8 files of 64 MiB", .peakMebibytes, against: "sluice --help", figure: .below(40)) {
             stage, rounds in
             try await stage.withFolder { folder in
                 try await Download.with(8, of: stage.count(64, quick: 16) << 20, in: folder, stage) { download in
