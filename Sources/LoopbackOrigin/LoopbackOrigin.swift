@@ -81,12 +81,11 @@ package final class LoopbackOrigin: Sendable {
     private func accept(from socket: OriginSocket) async {
         await withDiscardingTaskGroup { group in
             // Accepting ends when the task is cancelled. The client sees any other error.
-            while let connection = try? await socket.accepted() {
+            while let connection = try? await socket.accepted(onClose: {
+                self.state.withState { $0.openConnections -= 1 }
+            }) {
                 state.withState { ($0.connections, $0.openConnections) = ($0.connections + 1, $0.openConnections + 1) }
-                group.addTask {
-                    try? await self.serve(connection)
-                    self.state.withState { $0.openConnections -= 1 }
-                }
+                group.addTask { try? await self.serve(connection) }
             }
             group.cancelAll()
         }

@@ -22,9 +22,17 @@ final class OriginSocket: Sendable {
 
     let descriptor: CInt
 
-    private init(_ descriptor: CInt) { self.descriptor = descriptor }
+    private let onClose: @Sendable () -> Void
 
-    deinit { _ = close(descriptor) }
+    private init(_ descriptor: CInt, onClose: @escaping @Sendable () -> Void = {}) {
+        self.descriptor = descriptor
+        self.onClose = onClose
+    }
+
+    deinit {
+        _ = close(descriptor)
+        onClose()
+    }
 
     private static func failed(_ call: String) -> FileError {
         FileError(operation: call, path: "socket of the origin", systemError: errno)
@@ -54,12 +62,12 @@ final class OriginSocket: Sendable {
         return (made, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// The next connection.
-    func accepted() async throws -> OriginSocket {
+    /// The next connection. `onClose` is called when it is closed.
+    func accepted(onClose: @escaping @Sendable () -> Void) async throws -> OriginSocket {
         while true {
             let descriptor = csluice_accept(self.descriptor)
             if descriptor >= 0 {
-                let connection = OriginSocket(descriptor)
+                let connection = OriginSocket(descriptor, onClose: onClose)
                 connection.prepare()
                 // What is written goes out immediately: a test counts on it (tcp(7)).
                 connection.set(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
