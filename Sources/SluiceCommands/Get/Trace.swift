@@ -12,11 +12,13 @@ import Foundation
 
 /// `--trace`: each request, the head of each response, and how long they took, as lines.
 ///
-///     0.001 #1 > GET http://127.0.0.1:8000/song.mp3
-///     0.001 #1 > User-Agent: sluice/0.1.0
-///     0.004 #1 < 200 OK
-///     0.004 #1 < Content-Length: 3400000
-///     0.096 #1 = whole after 95.2 ms: name 0.1 ms, connection 0.3 ms, first byte 2.6 ms
+/// ```text
+/// 0.001 #1 > GET http://127.0.0.1:8000/song.mp3
+/// 0.001 #1 > User-Agent: sluice/0.1.0
+/// 0.004 #1 < 200 OK
+/// 0.004 #1 < Content-Length: 3400000
+/// 0.096 #1 = whole after 95.2 ms: name 0.1 ms, connection 0.3 ms, first byte 2.6 ms
+/// ```
 ///
 /// Seconds since the start, then the number of the exchange, since several go on concurrently.
 struct Trace: Sendable {
