@@ -38,7 +38,12 @@ extension DownloadCoordinator {
     ) async throws -> DownloadSummary {
         let batch = Self.batch(of: requests)
         var indices = requests.indices.filter { conflicts[$0] == nil }
-        var sightings = configuration.existing == .skip ? await lookFirst(at: indices, of: requests) : [:]
+        var sightings: [Int: Lookout.Sighting] = [:]
+        if configuration.existing == .skip {
+            sightings.reserveCapacity(indices.count)
+            await Lookout.look(at: indices.lazy.map { requests[$0] }, files) { [indices] in sightings[indices[$0]] = $1
+            }
+        }
         let there = indices.filter { sightings[$0]?.isThereAndTidy == true }
         if !there.isEmpty { indices = indices.filter { sightings[$0]?.isThereAndTidy != true } }
         let jobs = try await enqueueList(indices.map { requests[$0] }, batch)
@@ -82,7 +87,7 @@ extension DownloadCoordinator {
         let unseen = ahead
         defer { lookout.forgetAll() }
         try await withThrowingTaskGroup { group in
-            group.addTask { [self] in await lookout.look(ahead: unseen[...], files) }
+            group.addTask { [self] in await lookout.look(ahead: unseen, files) }
             try await run(until: .whenBatchIsEmpty(batch)) { event in
                 if let index = known[event.job] { note(index, event) }
             }
@@ -96,20 +101,6 @@ extension DownloadCoordinator {
         let result = summary.withLock { $0 }
         if result.isComplete { try await store.forget(batch: batch) }
         return result
-    }
-
-    /// What is at the names of requests, before any becomes a job. Fewer if the task is cancelled meanwhile.
-    private func lookFirst(at indices: [Int], of requests: [DownloadRequest]) async -> [Int: Lookout.Sighting] {
-        var sightings: [Int: Lookout.Sighting] = [:]
-        sightings.reserveCapacity(indices.count)
-        var rest = indices[...]
-        while !rest.isEmpty {
-            let next = rest.prefix(Lookout.batch)
-            rest = rest.dropFirst(Lookout.batch)
-            guard let seen = await Lookout.look(at: next.map { requests[$0] }, files) else { break }
-            for (index, one) in zip(next, seen) { sightings[index] = one }
-        }
-        return sightings
     }
 
     /// The same list is the same batch, in every process: it is forgotten as a whole.

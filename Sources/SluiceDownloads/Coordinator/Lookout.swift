@@ -19,7 +19,7 @@ final class Lookout: Sendable {
     private let sightings = Lock<[JobID: Sighting]>([:])
 
     /// How many are looked up at once.
-    static let batch = 256
+    private static let batch = 256
 
     /// What was seen ahead, for the job's first attempt.
     func take(_ job: JobID) -> Sighting? {
@@ -33,16 +33,8 @@ final class Lookout: Sendable {
 
     /// Looks ahead for a list that is about to be claimed, in order. What appears after that is found when the file is to
     /// get its name.
-    func look(ahead jobs: ArraySlice<(id: JobID, request: DownloadRequest)>, _ files: FileIO) async {
-        var rest = jobs
-        while !rest.isEmpty, !Task.isCancelled {
-            let batch = rest.prefix(Self.batch)
-            rest = rest.dropFirst(Self.batch)
-            guard let seen = await Self.look(at: batch.map(\.request), files) else { return }
-            sightings.withLock { sightings in
-                for (job, sighting) in zip(batch, seen) { sightings[job.id] = sighting }
-            }
-        }
+    func look(ahead jobs: [(id: JobID, request: DownloadRequest)], _ files: FileIO) async {
+        await Self.look(at: jobs.lazy.map(\.request), files) { note($1, of: jobs[$0].id) }
     }
 
     func forgetAll() {
@@ -51,6 +43,23 @@ final class Lookout: Sendable {
             return sightings
         }
         _ = forgotten
+    }
+
+    /// Looks at many requests, in order, and tells of each by its offset. Ends early if the task is cancelled.
+    static func look(
+        at requests: some RandomAccessCollection<DownloadRequest>, _ files: FileIO,
+        _ found: (_ offset: Int, Sighting) -> Void
+    ) async {
+        var rest = requests[...]
+        var offset = 0
+        while !rest.isEmpty, !Task.isCancelled {
+            guard let seen = await look(at: Array(rest.prefix(batch)), files) else { return }
+            rest = rest.dropFirst(batch)
+            for sighting in seen {
+                found(offset, sighting)
+                offset += 1
+            }
+        }
     }
 
     /// Nil if the task is cancelled.

@@ -182,19 +182,18 @@ public final class HTTPTransport: Transport {
         // When the last reference to the body goes, on a throw too, the exchange ends.
         let body = ExchangeBody(exchange, tracer)
         tracer?.sent(outgoing)
-        let head: ResponseHead
         do {
-            head = try await exchange.head()
+            let head = try await exchange.head()
+            tracer?.answered(head)
+            if let coding = head.headerFields.unsupportedTransferCoding {
+                throw TransportError(
+                    .protocolViolation, url: request.url, cause: "the transfer coding \"\(coding)\" is not supported")
+            }
+            return (head, body)
         } catch {
             tracer?.failed(error)
             throw error
         }
-        tracer?.answered(head)
-        if let coding = head.headerFields.unsupportedTransferCoding {
-            throw TransportError(
-                .protocolViolation, url: request.url, cause: "the transfer coding \"\(coding)\" is not supported")
-        }
-        return (head, body)
     }
 }
 
