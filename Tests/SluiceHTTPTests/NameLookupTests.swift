@@ -42,8 +42,10 @@ private final class HeldLookups: Sendable {
         try await LoopbackOrigin.serve { _ in
             OriginResponse(body: [1, 2, 3])
         } during: { origin in
-            try await HTTPTransport.withTransport(configuration: .init(connectTimeout: .seconds(600), proxy: .none)) {
-                transport in
+            let configuration = HTTPTransport.Configuration(connectTimeout: .seconds(600), proxy: .none)
+            // On one thread, which the lookup could hold up.
+            let engine = CurlEngine(configuration, loopCount: 1)
+            try await HTTPTransport(configuration: configuration, engine: engine).whileOpen { transport in
                 try await HeldLookups.shared.hold("cancelled") { url, lookup in
                     let request = Task { try await transport.open(.init(url)) }
                     await lookup.arrivals(1)

@@ -6,19 +6,25 @@ package import Foundation
 import SluiceLock
 
 /// Carries requests: what of ``HTTPTransport`` depends on the platform. libcurl does on Linux and macOS, URLSession elsewhere.
-///
-/// An engine knows nothing of redirects and policies. It tells an exchange what arrives, in order, on one thread or queue.
 package protocol TransportEngine: AnyObject, Sendable {
+    /// What carries the exchange that is made next.
+    var carrier: any ExchangeCarrier { get }
+    /// Lets the engine end when the exchanges under way have ended. No exchange is started afterwards.
+    func retire()
+    /// Ends all exchanges, and returns when nothing of the engine runs any more.
+    func shutdown() async
+}
+
+/// The part of an engine that an exchange talks to.
+///
+/// It knows nothing of redirects and policies. It tells an exchange what arrives, in order, on one thread or queue.
+package protocol ExchangeCarrier: AnyObject, Sendable {
     /// Sends the request. What comes of it goes to the exchange.
     func start(_ exchange: Exchange)
     /// Goes on where the exchange was full.
     func resume(_ exchange: Exchange)
     /// The exchange is over for its reader.
     func stop(_ exchange: Exchange)
-    /// Lets the engine end when the exchanges under way have ended. No exchange is started afterwards.
-    func retire()
-    /// Ends all exchanges, and returns when nothing of the engine runs any more.
-    func shutdown() async
 }
 
 /// One request on its way and the response that comes back: connects an engine to the task that reads.
@@ -31,13 +37,13 @@ package final class Exchange: Sendable {
     package let request: TransportRequest
     /// The URL of what is asked for, without its fragment.
     package let address: String
-    private let engine: any TransportEngine
+    private let carrier: any ExchangeCarrier
     private let machine: Lock<Machine>
 
-    init(_ request: TransportRequest, address: String, on engine: any TransportEngine, bufferSize: Int) {
+    init(_ request: TransportRequest, address: String, on carrier: any ExchangeCarrier, bufferSize: Int) {
         self.request = request
         self.address = address
-        self.engine = engine
+        self.carrier = carrier
         machine = Lock(Machine(bufferSize: bufferSize))
     }
 
@@ -50,7 +56,7 @@ package final class Exchange: Sendable {
                 switch machine.withLock({ $0.headRequested(by: continuation) }) {
                 case .resume(let head): continuation.resume(returning: head)
                 case .fail(let error): continuation.resume(throwing: error)
-                case .suspend: engine.start(self)
+                case .suspend: carrier.start(self)
                 }
             }
         } onCancel: {
@@ -65,7 +71,7 @@ package final class Exchange: Sendable {
                 switch machine.withLock({ $0.batchRequested(by: continuation) }) {
                 case .suspend: break
                 case .resume(let batch, let wasPaused):
-                    if wasPaused { engine.resume(self) }
+                    if wasPaused { carrier.resume(self) }
                     continuation.resume(returning: batch)
                 case .end: continuation.resume(returning: nil)
                 case .fail(let error): continuation.resume(throwing: error)
@@ -82,7 +88,7 @@ package final class Exchange: Sendable {
     /// Ends the exchange from the reader's side; what has not been read is dropped.
     func close(_ error: any Error) {
         let closed = machine.withLock { $0.closed(error) }
-        if closed.isFirst { engine.stop(self) }
+        if closed.isFirst { carrier.stop(self) }
         closed.headWaiter?.resume(throwing: error)
         closed.batchWaiter?.resume(throwing: error)
     }

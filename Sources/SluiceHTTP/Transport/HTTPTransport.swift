@@ -22,8 +22,8 @@ import Synchronization
 /// request once more, over a new connection, if its method is idempotent (RFC 9110, section 9.2.2): GET, HEAD, PUT, DELETE,
 /// OPTIONS and TRACE. Requests of other methods always get a new connection, and are sent once.
 ///
-/// One thread of its own drives all exchanges; no thread of the cooperative pool is blocked. The thread ends when there was
-/// nothing to do for half a minute.
+/// Two threads of its own drive all exchanges, or one as long as there is one exchange at a time; no thread of the cooperative pool is
+/// blocked. They end when there was nothing to do for half a minute.
 ///
 /// What depends on the engine:
 ///
@@ -50,7 +50,7 @@ public final class HTTPTransport: Transport {
         /// The `User-Agent` field.
         public var userAgent: String
         /// How many bytes of one body wait in memory for a slow reader before the server is slowed down. A piece of a body has up to
-        /// 256 KiB, so that as much may come on top.
+        /// 64 KiB, so that as much may come on top.
         public var bufferSize: Int
         /// Which proxies are asked.
         public var proxy: ProxySettings
@@ -96,7 +96,7 @@ public final class HTTPTransport: Transport {
     /// How many exchanges were traced.
     private let tracedCount = Atomic(0)
 
-    /// A transport with a thread and connections of its own. They end with ``shutdown()``, or when nothing refers to it any more and
+    /// A transport with threads and connections of its own. They end with ``shutdown()``, or when nothing refers to it any more and
     /// the responses that it opened have been read or dropped.
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(configuration: configuration, engine: Self.engine(configuration))
@@ -111,7 +111,7 @@ public final class HTTPTransport: Transport {
 
     private static func engine(_ configuration: Configuration) -> any TransportEngine {
         #if !canImport(Darwin) || os(macOS)
-        CurlLoop(configuration)
+        CurlEngine(configuration)
         #else
         URLSessionEngine(configuration)
         #endif
@@ -178,7 +178,7 @@ public final class HTTPTransport: Transport {
         let tracer = configuration.trace.map {
             ExchangeTracer(exchange: tracedCount.add(1, ordering: .relaxed).newValue, $0)
         }
-        let exchange = Exchange(outgoing, address: address, on: engine, bufferSize: configuration.bufferSize)
+        let exchange = Exchange(outgoing, address: address, on: engine.carrier, bufferSize: configuration.bufferSize)
         // When the last reference to the body goes, on a throw too, the exchange ends.
         let body = ExchangeBody(exchange, tracer)
         tracer?.sent(outgoing)

@@ -48,10 +48,12 @@ import Testing
                 })
         } _: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/long"))))
-            // Meanwhile the transport is not idle, so that it had every chance to receive more.
+            // Meanwhile no thread of the transport is idle, so that it had every chance to receive more.
+            let short = try TransportRequest(URL(fetchable: origin.url("/short")))
             for _ in 0..<300 {
-                let other = try await transport.open(.init(URL(fetchable: origin.url("/short"))))
-                _ = try await other.body.collect(upTo: 10)
+                async let first = transport.open(short).body.collect(upTo: 10)
+                async let second = transport.open(short).body.collect(upTo: 10)
+                _ = try await (first, second)
             }
             // The buffer, and those of both sockets: net.ipv4.tcp_rmem and tcp_wmem, 10 MiB on Linux (tcp(7)).
             #expect(sent.values.count < 32)

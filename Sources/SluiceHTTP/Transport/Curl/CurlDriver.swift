@@ -16,6 +16,9 @@ final class CurlDriver {
 
     let multi: Handle
     private let configuration: HTTPTransport.Configuration
+    private let blocks = ReceiveBlocks()
+    /// Told of the end of each exchange that was started, before its reader is.
+    private let onEnd: () -> Void
     /// By the exchange, which the loop's commands name.
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// Transfers that something happened to since the last delivery.
@@ -25,10 +28,11 @@ final class CurlDriver {
     private var nextLook: ContinuousClock.Instant?
     private var lastBusy = ContinuousClock.now
 
-    init?(_ configuration: HTTPTransport.Configuration) {
+    init?(_ configuration: HTTPTransport.Configuration, onEnd: @escaping () -> Void) {
         guard csluice_curl_prepare() == 0, let multi = csluice_curl_multi(256) else { return nil }
         self.multi = multi
         self.configuration = configuration
+        self.onEnd = onEnd
     }
 
     // MARK: Commands
@@ -47,11 +51,11 @@ final class CurlDriver {
 
     private func start(_ exchange: Exchange, _ proxy: String) {
         // The reader may have left before the loop came to this.
-        if exchange.isOver { return }
+        if exchange.isOver { return onEnd() }
         guard let easy = idleHandles.popLast() ?? makeHandle() else {
             return fail(exchange, CURLE_OUT_OF_MEMORY)
         }
-        let transfer = CurlTransfer(exchange, easy, proxy: proxy, driver: self)
+        let transfer = CurlTransfer(exchange, easy, proxy: proxy, blocks: blocks, driver: self)
         let result = transfer.prepare()
         guard result == CURLE_OK, curl_multi_add_handle(multi, easy) == CURLM_OK else {
             idleHandles.append(easy)
@@ -62,6 +66,7 @@ final class CurlDriver {
     }
 
     private func fail(_ exchange: Exchange, _ code: CURLcode) {
+        onEnd()
         exchange.failed(
             TransportError(code, text: nil, facts: csluice_curl_facts(), isProxied: false, url: exchange.request.url))
         _ = exchange.deliver()
@@ -100,6 +105,7 @@ final class CurlDriver {
         transfers[ObjectIdentifier(transfer.exchange)] = nil
         curl_multi_remove_handle(multi, transfer.easy)
         transfer.end()
+        onEnd()
         idleHandles.append(transfer.easy)
         if idleHandles.count > 64, let easy = idleHandles.popLast() { curl_easy_cleanup(easy) }
     }
@@ -135,6 +141,7 @@ final class CurlDriver {
             touched.removeAll(keepingCapacity: true)
             for transfer in transfers {
                 transfer.isTouched = false
+                transfer.handOver()
                 // May bring more, which is delivered in another round.
                 if transfer.exchange.deliver() { resume(transfer) }
             }

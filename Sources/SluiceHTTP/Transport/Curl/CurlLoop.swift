@@ -2,12 +2,13 @@
 import CSluiceCurl
 import SluiceFiles
 import SluiceLock
+import Synchronization
 
 /// A thread that drives transfers with libcurl's multi interface (libcurl-multi(3)).
 ///
 /// Commands arrive in an array behind a lock. The thread is woken for them only if it sleeps. It starts with the first command, and ends
 /// when the loop is closed, or when it had nothing to do for a while: idle connections are closed then.
-final class CurlLoop: TransportEngine {
+final class CurlLoop: ExchangeCarrier {
     enum Command: Sendable {
         /// With the URL of its proxy, or "".
         case start(Exchange, proxy: String)
@@ -39,12 +40,17 @@ final class CurlLoop: TransportEngine {
 
     private let configuration: HTTPTransport.Configuration
     private let state = Lock(State())
+    /// How many exchanges were started and have not ended.
+    private let open = Atomic(0)
+
+    var openCount: Int { open.load(ordering: .relaxed) }
 
     init(_ configuration: HTTPTransport.Configuration) { self.configuration = configuration }
 
     // MARK: Any thread
 
     func start(_ exchange: Exchange) {
+        open.add(1, ordering: .relaxed)
         send(.start(exchange, proxy: configuration.proxy.proxy(for: exchange.request.url) ?? ""))
     }
 
@@ -70,6 +76,7 @@ final class CurlLoop: TransportEngine {
 
     private func refuse(_ command: Command, _ error: TransportError) {
         guard case .start(let exchange, _) = command else { return }
+        open.subtract(1, ordering: .relaxed)
         exchange.failed(error)
         _ = exchange.deliver()
     }
@@ -118,7 +125,7 @@ final class CurlLoop: TransportEngine {
 
     private func run() {
         while true {
-            guard let driver = CurlDriver(configuration) else {
+            guard let driver = CurlDriver(configuration, onEnd: { self.open.subtract(1, ordering: .relaxed) }) else {
                 refuseAll(cause: "libcurl could not be started", remedy: "check that there is memory")
                 break
             }

@@ -9,8 +9,10 @@ import HTTPTypes
 
 /// An exchange in libcurl's hands: what its callbacks get. Only the loop's thread uses it, and keeps it while libcurl has it.
 final class CurlTransfer {
-    /// How many bytes one call of `body` brings at most.
-    static let receiveSize = 256 << 10
+    /// How many bytes libcurl receives at a time.
+    static let receiveSize = ReceiveBlocks.size
+    /// Fewer bytes than that are no reason to take a block.
+    private static let smallPiece = 8 << 10
 
     let exchange: Exchange
     let easy: CurlDriver.Handle
@@ -21,16 +23,21 @@ final class CurlTransfer {
     var isTouched = false
 
     private unowned let driver: CurlDriver
+    private let blocks: ReceiveBlocks
+    /// The block that is being filled, and how many of its bytes are.
+    private var block: (start: UnsafeMutableRawPointer, count: Int)?
+    private var arrived = 0
     private let began = ContinuousClock.now
     private var head = ResponseHeadParser()
     private var fields: UnsafeMutablePointer<curl_slist>?
     private var sent = 0
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    init(_ exchange: Exchange, _ easy: CurlDriver.Handle, proxy: String, driver: CurlDriver) {
+    init(_ exchange: Exchange, _ easy: CurlDriver.Handle, proxy: String, blocks: ReceiveBlocks, driver: CurlDriver) {
         self.exchange = exchange
         self.easy = easy
         self.proxy = proxy
+        self.blocks = blocks
         self.driver = driver
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -101,7 +108,7 @@ final class CurlTransfer {
         transfer.lastActivity = .now
         switch transfer.exchange.offered() {
         case .taken:
-            transfer.exchange.receivedChunk(Data(bytes: bytes!, count: count))
+            transfer.take(UnsafeRawBufferPointer(start: bytes, count: count))
             transfer.driver.touch(transfer)
             return count
         case .full:
@@ -111,6 +118,32 @@ final class CurlTransfer {
             // Ends the transfer; the command that removes it is on its way.
             return 0
         }
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) {
+        arrived += bytes.count
+        // Most bodies are small, and kept by their readers: a block would be too large for them.
+        if block == nil, arrived <= ReceiveBlocks.size || bytes.count < Self.smallPiece {
+            return exchange.receivedChunk(Data(bytes))
+        }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            var (start, count) = block ?? (blocks.take(), 0)
+            let next = rest.prefix(ReceiveBlocks.size - count)
+            UnsafeMutableRawBufferPointer(start: start + count, count: next.count)
+                .copyMemory(from: UnsafeRawBufferPointer(rebasing: next))
+            rest = rest.dropFirst(next.count)
+            count += next.count
+            block = (start, count)
+            if count == ReceiveBlocks.size { handOver() }
+        }
+    }
+
+    /// Gives the exchange what is in the block.
+    func handOver() {
+        guard let (start, count) = block else { return }
+        block = nil
+        exchange.receivedChunk(blocks.data(start, count: count))
     }
 
     static let upload: curl_read_callback = { into, size, count, context in
@@ -126,6 +159,7 @@ final class CurlTransfer {
     // MARK: Its end
 
     func ended(_ code: CURLcode) {
+        handOver()
         guard code != CURLE_OK else {
             return exchange.finished(after: .microseconds(csluice_curl_get_times(easy).now))
         }
@@ -138,6 +172,7 @@ final class CurlTransfer {
 
     /// libcurl has no part in it any more.
     func end() {
+        handOver()
         curl_slist_free_all(fields)
         fields = nil
     }

@@ -11,7 +11,7 @@ package import SluiceHTTP
 #endif
 
 /// Carries requests with URLSession, which keeps nothing: no cache, no cookies, no passwords.
-package final class URLSessionEngine: TransportEngine {
+package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
     private let session: URLSession
     private let delegate: Delegate
     private let unusable: (code: TransportError.Code, setting: String)?
@@ -41,6 +41,8 @@ package final class URLSessionEngine: TransportEngine {
         if ![.none, .environment].contains(configuration.proxy) { return (.proxyFailed, "proxy") }
         return nil
     }
+
+    package var carrier: any ExchangeCarrier { self }
 
     package func start(_ exchange: Exchange) {
         let url = exchange.request.url
