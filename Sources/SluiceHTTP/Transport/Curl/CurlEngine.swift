@@ -7,8 +7,8 @@ import Foundation
 
 /// Carries requests with libcurl, on one thread and its connections, or on two of them when more than one request is under way.
 ///
-/// A thread copies every byte out of the system and into the memory of its reader. Large bodies together arrive as fast as one
-/// processor does that, and faster with two (the rows of `get/` in Benchmarks).
+/// A thread copies every byte, out of the system and into the memory of its reader. One thread did that on one processor while another
+/// was idle (decision 0023).
 final class CurlEngine: TransportEngine {
     private let loops: [CurlLoop]
 

@@ -8,8 +8,8 @@ import SluiceLock
 
 /// The memory of long bodies: blocks of one size that are used again.
 ///
-/// A piece of a body is allocated on one thread and freed on another. The allocator of glibc then gives its pages back to the system
-/// again and again, and an eighth of the processor time of a long download went into getting them anew.
+/// A piece of a body is allocated on one thread and freed on another. glibc then gives its pages back to the system again and again, and
+/// an eighth of the processor time of a long download went into page faults.
 final class ReceiveBlocks: Sendable {
     /// The bytes of a block. Large enough to make a system call for each cheap, and small enough for the blocks of several transfers to
     /// stay in the cache of a processor.
@@ -17,9 +17,9 @@ final class ReceiveBlocks: Sendable {
     /// More blocks than that are not kept for later.
     private static let mostIdle = 32
 
-    /// The one owner of its bytes.
+    /// Memory that nothing refers to but the pool.
     private struct Block: @unchecked Sendable {
-        // Whoever took it out of the pool is the only one who has it.
+        // It is in the pool, or it was taken and is not: never both.
         var start: UnsafeMutableRawPointer
     }
 
