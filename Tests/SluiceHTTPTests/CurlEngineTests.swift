@@ -121,7 +121,11 @@ import Testing
         let third = blocks.take()
         #expect(third != start)
         withExtendedLifetime(copy) {}
+        _ = blocks.data(third, count: 1)
         _ = blocks.data(other, count: 1)
-        #expect(blocks.take() == other)
+        let fourth = blocks.take()
+        #expect(fourth == other)
+        // Back into the pool, which frees it.
+        _ = blocks.data(fourth, count: 1)
     }
 }
