@@ -58,7 +58,7 @@ part "packages"             15 Scripts/install-system-packages.sh
 part "cold build"           60 cold_build
 part "tests"               120 tests_ten_times
 part "explorers"           120 explore_everything
-part "file systems"         60 Scripts/checks/file-systems.sh --require --lacking vfat --with-faults
+part "file systems"         60 Scripts/checks/file-systems.sh --require --lacking vfat --all-tests
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
 part "address sanitizer"    60 Scripts/checks/sanitizers.sh address SluiceFiles SluiceHTTP
 part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads --explorers

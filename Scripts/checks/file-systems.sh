@@ -5,7 +5,7 @@
 #     swift build --build-tests
 #     Scripts/checks/file-systems.sh
 #     Scripts/checks/file-systems.sh --only denied            # one of: suite, whole, denied
-#     Scripts/checks/file-systems.sh --with-faults            # also what takes long and needs no certain file system
+#     Scripts/checks/file-systems.sh --all-tests              # also what takes long and needs no certain file system
 #     Scripts/checks/file-systems.sh --require                # what cannot be run here is an error
 #     Scripts/checks/file-systems.sh --require --lacking vfat # but for file systems that this kernel does not have
 #
@@ -14,14 +14,14 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 self=Scripts/checks/file-systems.sh build=${SLUICE_SCRATCH:-.build}/debug
-only='' required='' lacking='' with_faults=''
+only='' required='' lacking='' all_tests=''
 arguments=("$@")
 while (($#)); do
     case $1 in
     --only) only=$2; shift 2 ;;
     --require) required=yes; shift ;;
     --lacking) lacking=$2; shift 2 ;;
-    --with-faults) with_faults=yes; shift ;;
+    --all-tests) all_tests=yes; shift ;;
     *) sed -n '2,14p' "$self"; exit 2 ;;
     esac
 done
@@ -110,7 +110,7 @@ SLUICE_SMALL_FILE_SYSTEMS=$(IFS=:; echo "${small[*]}")
 
 # 'Faults of every call' works in memory, and very large trees are walked in any file system as in the first.
 left_out=(--skip 'Faults of every call|twenty thousand folders deep|fifty thousand entries')
-[[ -n $with_faults ]] && left_out=()
+[[ -n $all_tests ]] && left_out=()
 # So many tests at a time: more than that hold each other up, and hundreds of engines exist at the same time.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 

@@ -90,7 +90,7 @@ final class CurlDriver {
                     configuration.proxy.exceptions.withCString { noProxy in
                         var settings = csluice_curl_settings(
                             connect_milliseconds: configuration.connectTimeout.wholeMilliseconds,
-                            buffer_size: CurlTransfer.receiveSize, no_proxy: noProxy, ca_file: caFile,
+                            buffer_size: ReceiveBlocks.size, no_proxy: noProxy, ca_file: caFile,
                             certificate: certificate, key: key, line: CurlTransfer.line, body: CurlTransfer.body,
                             upload: CurlTransfer.upload)
                         return csluice_curl_easy(&settings)

@@ -9,8 +9,6 @@ import HTTPTypes
 
 /// An exchange in libcurl's hands: what its callbacks get. Only the loop's thread uses it, and keeps it while libcurl has it.
 final class CurlTransfer {
-    /// How many bytes libcurl receives at a time.
-    static let receiveSize = ReceiveBlocks.size
     /// Fewer bytes than that are no reason to take a block.
     private static let smallPiece = 8 << 10
 

@@ -11,8 +11,7 @@ import SluiceLock
 /// A piece of a body is allocated on one thread and freed on another. glibc then gives its pages back to the system again and again, and
 /// an eighth of the processor time of a long download went into page faults.
 final class ReceiveBlocks: Sendable {
-    /// The bytes of a block. Large enough to make a system call for each cheap, and small enough for the blocks of several transfers to
-    /// stay in the cache of a processor.
+    /// The bytes of a block: as many as libcurl receives at a time.
     static let size = 64 << 10
     /// More blocks than that are not kept for later.
     private static let mostIdle = 32
