@@ -1,18 +1,29 @@
-/// The error of ``withDeadline(_:clock:body:)-76ntw`` if the body failed after the deadline had cancelled it.
+/// The error of a wait that ends because its deadline comes first, and of ``withDeadline(_:clock:body:)-76ntw`` if the body fails
+/// after the deadline has cancelled it.
+///
+///     do {
+///         show(try await withDeadline(deadline, clock: clock) { try await load() })
+///     } catch let error as DeadlineExceeded {
+///         log("\(error)")
+///     }
 public struct DeadlineExceeded: Error, CustomStringConvertible {
     /// The deadline, an instant of the clock that was passed in.
     public let deadline: any InstantProtocol
-    /// What the body threw: mostly `CancellationError`, or what an operation that was cancelled makes of it.
-    public let underlyingError: any Error
+    /// What the body threw: mostly `CancellationError`, or what a cancelled operation makes of it. It's nil for a wait.
+    public let cause: (any Error)?
 
-    /// Says that the deadline came, and what the body threw thereupon.
-    public init(deadline: any InstantProtocol, underlyingError: any Error) {
+    /// Creates an error for a deadline that came first.
+    public init(deadline: any InstantProtocol, cause: (any Error)? = nil) {
         self.deadline = deadline
-        self.underlyingError = underlyingError
+        self.cause = cause
     }
 
     /// What happened, in a sentence.
     public var description: String {
-        "The deadline \(deadline) came before the work was done, which then ended with: \(underlyingError)"
+        if let cause {
+            "The deadline \(deadline) came before the work was done, which then ended with: \(cause)"
+        } else {
+            "The deadline \(deadline) came before the wait was over."
+        }
     }
 }

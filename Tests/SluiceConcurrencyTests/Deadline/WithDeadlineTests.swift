@@ -57,7 +57,7 @@ struct WithDeadlineTests {
         #expect(recorder.values == [false], "The calling task itself is not cancelled.")
         let error = await #expect(throws: DeadlineExceeded.self) { try await task.value }
         #expect(error?.deadline as? ManualClock.Instant == deadline)
-        #expect(error?.underlyingError is CancellationError)
+        #expect(error?.cause is CancellationError)
         #expect(error?.description.contains("came before the work was done") == true)
     }
 
@@ -122,7 +122,7 @@ struct WithDeadlineTests {
         executor.runUntilIdle()
 
         let error = await #expect(throws: DeadlineExceeded.self) { try await task.value }
-        #expect(error?.underlyingError is BodyFailed)
+        #expect(error?.cause is BodyFailed)
     }
 
     @Test
