@@ -3,7 +3,7 @@ import Foundation
 /// A clock that stands still until the test moves it.
 ///
 ///     let clock = ManualClock()
-///     let waiter = executor.spawn { await condition.wait(until: clock.now.advanced(by: .seconds(3)), clock: clock) }
+///     let waiter = executor.spawnThrowing { try await condition.wait(until: clock.now.advanced(by: .seconds(3)), clock: clock) }
 ///     executor.runUntilIdle()             // sleeps now, for certain
 ///     clock.advance(by: .seconds(3))
 ///     executor.runUntilIdle()

@@ -8,10 +8,10 @@ enum WaitEnd<Outcome> {
     case expired
 }
 
-/// Who waits for something that happens once, until it is known what it was: the heart of a ``Condition``, whose
+/// The tasks that wait for an event that happens once, and its outcome: the heart of a ``Condition``, whose
 /// outcome is signalled or abandoned, and of a ``Promise``, whose outcome is a result.
 ///
-/// Events in, actions out; it resumes nobody.
+/// Events in, actions out; it resumes no task.
 struct ConditionStateMachine<Outcome: Sendable, Waiter: Sendable>: Sendable {
     typealias Line = WaitingLine<Waiter, WaitEnd<Outcome>>
 
@@ -21,14 +21,14 @@ struct ConditionStateMachine<Outcome: Sendable, Waiter: Sendable>: Sendable {
         case suspend(Line.Ticket)
     }
 
-    /// Those to be resumed with the outcome, in order.
+    /// The waiting tasks to resume with the outcome, in order.
     struct Released: Sendable {
         let first: Waiter?
         let others: [Waiter]
     }
 
     private(set) var outcome: Outcome?
-    /// One who came before all in line, and cannot be cancelled. Most conditions have no other: no line is allocated.
+    /// A task that came before all in line, and cannot be cancelled. Most conditions have no other: no line is allocated.
     private(set) var first: Waiter?
     private(set) var line = Line()
 
@@ -54,7 +54,7 @@ struct ConditionStateMachine<Outcome: Sendable, Waiter: Sendable>: Sendable {
         line.settle(ticket, end)
     }
 
-    /// It happened; returns those who waited for it, or nil if it had happened before: only the first time counts.
+    /// The event happened; returns the tasks that waited for it, or nil if it had happened before: only the first time counts.
     mutating func complete(_ outcome: Outcome) -> Released? {
         guard self.outcome == nil else { return nil }
         self.outcome = outcome

@@ -1,7 +1,6 @@
 import SluiceLock
 
-/// What those share who wait for something that happens once and those who make it happen: a lock, the machine, and
-/// tasks that really suspend.
+/// What the tasks that wait for an event and the tasks that make it happen share: a lock, the machine, and real continuations.
 final class ConditionStorage<Outcome: Sendable>: Sendable {
     private typealias Waiter = UnsafeContinuation<WaitEnd<Outcome>, Never>
     private typealias Machine = ConditionStateMachine<Outcome, Waiter>
@@ -27,7 +26,7 @@ final class ConditionStorage<Outcome: Sendable>: Sendable {
 
     func wait<C: Clock>(until deadline: C.Instant, clock: C) async -> WaitEnd<Outcome> {
         if let outcome = machine.withLock(\.outcome) { return .completed(outcome) }
-        // There is nothing to wait for, so no task need be made to find that out.
+        // The wait is over already: no child task is needed to find that out.
         if Task.isCancelled { return .cancelled }
         if deadline <= clock.now { return .expired }
         switch machine.withLock({ $0.wait() }) {

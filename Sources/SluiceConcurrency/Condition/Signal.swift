@@ -3,9 +3,9 @@
 ///     let (condition, signal) = Condition.makeCondition()
 ///     signal.signal()
 ///
-/// It may be shared between tasks; when the last reference goes away unused, those who wait are resumed with
-/// ``Condition/Outcome/abandoned``. A variable that is still in scope is a reference: a producer that fails where others
-/// still hold the signal says so with ``abandon()``.
+/// Tasks may share it. When the last reference goes away unused, waiting tasks are resumed with
+/// ``Condition/Outcome/abandoned``. A variable that is still in scope is a reference: a producer that fails while other code still
+/// has the signal calls ``abandon()``.
 public final class Signal: Sendable {
     private let storage: ConditionStorage<Condition.Outcome>
 
@@ -17,19 +17,21 @@ public final class Signal: Sendable {
         storage.complete(.abandoned)
     }
 
-    /// Resumes all who wait for the condition; whoever waits later returns at once.
+    /// Resumes all tasks that wait for the condition; later waits return immediately.
     ///
-    /// It may be called from anywhere, synchronously, and more than once: only the first call does anything. O(number
+    ///     signal.signal()
+    ///
+    /// It may be called from anywhere, and more than once: only the first call does anything. O(number
     /// of waiting tasks); never suspends, and blocks for no longer than a few instructions.
     public func signal() {
         storage.complete(.signalled)
     }
 
-    /// Says that there will be no signal: resumes all who wait with ``Condition/Outcome/abandoned``.
+    /// Resumes all waiting tasks with ``Condition/Outcome/abandoned``, because there will be no signal.
     ///
     ///     do { try await openDatabase() } catch { signal.abandon(); throw error }
     ///
-    /// The first of this and ``signal()`` counts. O(number of waiting tasks); never suspends, and blocks for no longer than
+    /// Only the first of this and ``signal()`` does anything. O(number of waiting tasks); never suspends, and blocks for no longer than
     /// a few instructions.
     public func abandon() {
         storage.complete(.abandoned)

@@ -3,12 +3,11 @@ extension Monitor {
     ///
     ///     let connection = await pool.wait(claiming: { $0.popLast() })
     ///
-    /// The claim looks whether there is what it wants and takes it, in one critical section: of many waiters exactly
-    /// one gets each thing. It returns nil if there is nothing for it yet, and must then leave the state as it was, as
-    /// nobody is told of a change that a claim made in vain. It runs under the lock: see ``Monitor``.
+    /// The claim checks the state and takes something from it, in one critical section: of many waiting tasks exactly
+    /// one gets each thing. It returns nil if there is nothing for it yet. It must then leave the state as it was, because
+    /// no other task is told of such a change. It runs under the lock: see ``Monitor``.
     ///
-    /// If it succeeds at once, this returns at once. What it leaves of the state may serve others in line: they are
-    /// woken.
+    /// If it succeeds now, this returns immediately. Tasks in line that the changed state serves are resumed.
     ///
     /// - Returns: What the claim returns.
     /// - Throws: What the claim throws, which ends the wait; what it has changed until then stays changed.
@@ -24,8 +23,8 @@ extension Monitor {
     ///
     ///     let connection = try await pool.waitUnlessCancelled(claiming: { $0.popLast() })
     ///
-    /// See ``wait(claiming:)``. A cancelled task has claimed nothing; if cancellation and a change come at the same
-    /// time, either may win. If the claim succeeds at once, that is what is returned, even in a cancelled task.
+    /// See ``wait(claiming:)``. A call that throws has claimed nothing; if cancellation and a change come at the same
+    /// time, either may win. If the claim succeeds now, this returns, even in a cancelled task.
     ///
     /// - Returns: What the claim returns.
     /// - Throws: `CancellationError` if the task is cancelled first.
@@ -40,23 +39,41 @@ extension Monitor {
         }
     }
 
-    /// Waits until a claim succeeds, the deadline comes or the task is cancelled, and returns what was claimed.
+    /// Waits until a claim succeeds, but no longer than the timeout, and returns what was claimed.
+    ///
+    ///     let connection = try await pool.wait(claiming: { $0.popLast() }, timeout: .seconds(3))
+    ///
+    /// It does what ``wait(claiming:until:clock:)`` does with the continuous clock.
+    ///
+    /// - Returns: What the claim returns.
+    /// - Throws: ``DeadlineExceeded`` if the time is over first; `CancellationError` if the task is cancelled first. Nothing was
+    ///   claimed then.
+    /// - Complexity: One evaluation now and at least one at each change, and a child task while it waits, which has ended when this
+    ///   returns.
+    public func wait<Claimed: Sendable>(
+        claiming claim: @escaping @Sendable (inout State) -> Claimed?, timeout: Duration
+    ) async throws -> Claimed {
+        try await wait(claiming: claim, until: .now + timeout, clock: .continuous)
+    }
+
+    /// Waits until a claim succeeds, but no longer than until the deadline, and returns what was claimed.
     ///
     ///     let connection = try await pool.wait(claiming: { $0.popLast() }, until: deadline, clock: clock)
     ///
-    /// See ``wait(claiming:)``. If the claim succeeds at once, that is what is returned, even after the deadline and in
+    /// See ``wait(claiming:)``. If the claim succeeds now, this returns, even after the deadline and in
     /// a cancelled task.
     ///
-    /// - Returns: What the claim returns; nil if the deadline came first, and then nothing was claimed.
-    /// - Throws: `CancellationError` if the task is cancelled first.
-    /// - Complexity: One evaluation now and at least one at each change, and a child task, which has ended when this
-    ///   returns, if it must wait. Suspends unless the claim succeeds; never blocks a thread.
+    /// - Returns: What the claim returns.
+    /// - Throws: ``DeadlineExceeded`` if the deadline comes first; `CancellationError` if the task is cancelled first. Nothing was
+    ///   claimed then.
+    /// - Complexity: One evaluation now and at least one at each change, and a child task while it waits, which has ended when this
+    ///   returns. Suspends unless the claim succeeds; never blocks a thread.
     public func wait<Claimed: Sendable, C: Clock>(
         claiming claim: @escaping @Sendable (inout State) -> Claimed?, until deadline: C.Instant, clock: C
-    ) async throws(CancellationError) -> Claimed? {
+    ) async throws -> Claimed {
         switch await storage.wait(MonitorAttempt(claiming: claim), until: deadline, clock: clock) {
         case .completed(.success(let claimed)): return claimed
-        case .expired: return nil
+        case .expired: throw DeadlineExceeded(deadline: deadline)
         case .cancelled: throw CancellationError()
         }
     }

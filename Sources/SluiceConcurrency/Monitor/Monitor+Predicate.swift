@@ -3,8 +3,8 @@ extension Monitor {
     ///
     ///     await monitor.wait(where: { $0.isLoaded })
     ///
-    /// If it holds already, this returns at once. The predicate runs under the lock: see ``Monitor``. It may not hold
-    /// any more when the caller looks; to take something, use ``wait(claiming:)``.
+    /// If it holds already, this returns immediately. The predicate runs under the lock: see ``Monitor``. It may not hold
+    /// any more when the caller continues; to take something, use ``wait(claiming:)``.
     ///
     /// - Throws: What the predicate throws, which ends the wait.
     /// - Complexity: One evaluation now and one at each change. Suspends unless it holds; never blocks a thread.
@@ -18,7 +18,7 @@ extension Monitor {
     ///
     ///     try await monitor.waitUnlessCancelled(where: { $0.isLoaded })
     ///
-    /// If it holds already, this returns at once, even in a cancelled task. The predicate runs under the lock: see
+    /// If it holds already, this returns immediately, even in a cancelled task. The predicate runs under the lock: see
     /// ``Monitor``.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first.
@@ -31,23 +31,34 @@ extension Monitor {
         }
     }
 
-    /// Waits until a predicate of the state holds, the deadline comes or the task is cancelled.
+    /// Waits until a predicate of the state holds, but no longer than the timeout.
     ///
-    ///     guard try await monitor.wait(where: { $0.isLoaded }, until: deadline, clock: clock) else { throw TooLate() }
+    ///     try await monitor.wait(where: { $0.isLoaded }, timeout: .seconds(3))
     ///
-    /// If it holds already, this returns at once, even after the deadline and in a cancelled task. The predicate runs
+    /// It does what ``wait(where:until:clock:)`` does with the continuous clock.
+    ///
+    /// - Throws: ``DeadlineExceeded`` if the time is over first; `CancellationError` if the task is cancelled first.
+    /// - Complexity: One evaluation now and one at each change, and a child task while it waits, which has ended when this returns.
+    public func wait(where predicate: @escaping @Sendable (State) -> Bool, timeout: Duration) async throws {
+        try await wait(where: predicate, until: .now + timeout, clock: .continuous)
+    }
+
+    /// Waits until a predicate of the state holds, but no longer than until the deadline.
+    ///
+    ///     try await monitor.wait(where: { $0.isLoaded }, until: deadline, clock: clock)
+    ///
+    /// If it holds already, this returns immediately, even after the deadline and in a cancelled task. The predicate runs
     /// under the lock: see ``Monitor``.
     ///
-    /// - Returns: True as soon as the predicate holds; false if the deadline came first.
-    /// - Throws: `CancellationError` if the task is cancelled first.
-    /// - Complexity: One evaluation now and one at each change, and a child task, which has ended when this returns, if
-    ///   it must wait. Suspends unless the predicate holds; never blocks a thread.
+    /// - Throws: ``DeadlineExceeded`` if the deadline comes first; `CancellationError` if the task is cancelled first.
+    /// - Complexity: One evaluation now and one at each change, and a child task while it waits, which has ended when this returns.
+    ///   Suspends unless the predicate holds; never blocks a thread.
     public func wait<C: Clock>(
         where predicate: @escaping @Sendable (State) -> Bool, until deadline: C.Instant, clock: C
-    ) async throws(CancellationError) -> Bool {
+    ) async throws {
         switch await storage.wait(MonitorAttempt(where: predicate), until: deadline, clock: clock) {
-        case .completed: return true
-        case .expired: return false
+        case .completed: return
+        case .expired: throw DeadlineExceeded(deadline: deadline)
         case .cancelled: throw CancellationError()
         }
     }

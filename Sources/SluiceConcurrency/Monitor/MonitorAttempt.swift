@@ -1,9 +1,9 @@
-/// What one who waits for a monitor's state wants of it, and what it got.
+/// What a task that waits for a monitor's state wants of it, and what it got.
 ///
 /// One attempt is made when its owner comes, and one at each change until one succeeds.
 final class MonitorAttempt<State: Sendable, Claimed: Sendable, Failure: Error>: @unchecked Sendable {
-    // `result` is written under the monitor's lock, by the attempt that succeeds, and read by the owner after that was told
-    // to it; the others never change.
+    // The lock of `MonitorStorage` protects `result` until the attempt has succeeded; then only the owner reads it. The others never
+    // change.
 
     /// Whether success changes the state, which then may serve others.
     let changesState: Bool

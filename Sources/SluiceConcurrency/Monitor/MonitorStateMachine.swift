@@ -1,18 +1,18 @@
-/// A state, and those who wait for it to become as they need it.
+/// A state, and the tasks that wait for it to satisfy a condition.
 ///
-/// After each event nobody is in line whose attempt would succeed. Events in, actions out; it resumes nobody, and what
+/// After each event no task is in line whose attempt would succeed. Events in, actions out; it resumes no task, and what
 /// it takes out of the line is returned, so that no attempt (a user's closure) is destroyed under the lock.
 struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     typealias Line = WaitingLine<Waiter, WaitEnd<Void>>
 
-    /// A task's wish, which is tried until it is granted.
+    /// What a task waits for, tried until it succeeds.
     struct Attempt: Sendable {
         /// Whether a success changes the state, which then may serve others.
         let changesState: Bool
         let succeeds: @Sendable (inout State) -> Bool
     }
 
-    /// One who was taken out of the line, to be resumed unless it has not suspended yet.
+    /// A task that was taken out of the line, to be resumed unless it has not suspended yet.
     struct Departure: Sendable {
         let waiter: Waiter?
         let attempt: Attempt
@@ -21,7 +21,7 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     struct Entry: Sendable {
         /// The caller is in line, and suspends with this ticket; nil if its attempt succeeded.
         let ticket: Line.Ticket?
-        /// Those who are served by what the caller's attempt has left.
+        /// The tasks that are served by what the caller's attempt has left.
         let served: [Departure]
     }
 
@@ -34,13 +34,13 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
         self.state = state
     }
 
-    /// The state may be changed by `body`; returns those who are served by that, in order.
+    /// The state may be changed by `body`; returns the tasks that this serves, in order.
     mutating func change(_ body: (inout State) -> Void) -> [Departure] {
         body(&state)
         return serve()
     }
 
-    /// A task comes that waits if its attempt does not succeed at once.
+    /// A task comes that waits if its attempt doesn't succeed now.
     mutating func enter(_ attempt: Attempt) -> Entry {
         if attempt.succeeds(&state) { return Entry(ticket: nil, served: attempt.changesState ? serve() : []) }
         let ticket = line.join()
@@ -59,16 +59,16 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
         line.contains(ticket) ? depart(ticket, end) : nil
     }
 
-    /// Takes the first out of the line whose attempt succeeds, again and again.
+    /// Takes the first task out of the line whose attempt succeeds, again and again.
     ///
     /// A claim that succeeds may make succeed what was tried in vain before it, so that the search starts again. It
-    /// ends, as each time one has left the line.
+    /// ends, because each time a task has left the line.
     private mutating func serve() -> [Departure] {
         var served: [Departure] = []
         var next = line.firstTicket
         while let ticket = next {
             next = line.ticket(after: ticket)
-            guard let attempt = attempts[ticket.slot] else { preconditionFailure("One waits for nothing.") }
+            guard let attempt = attempts[ticket.slot] else { preconditionFailure("A task in line waits for nothing.") }
             guard attempt.succeeds(&state) else { continue }
             served.append(depart(ticket, .completed(())))
             if attempt.changesState { next = line.firstTicket }
@@ -77,7 +77,7 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     }
 
     private mutating func depart(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Departure {
-        guard let attempt = attempts[ticket.slot] else { preconditionFailure("One waits for nothing.") }
+        guard let attempt = attempts[ticket.slot] else { preconditionFailure("A task in line waits for nothing.") }
         let waiter = line.settle(ticket, end)
         attempts[ticket.slot] = nil
         if line.isEmpty { attempts.removeAll(keepingCapacity: attempts.count <= Line.slotsKept) }
@@ -86,10 +86,10 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
 }
 
 extension WaitingLine {
-    /// The one who has waited longest.
+    /// The task that has waited longest.
     var firstTicket: Ticket? { ticket(at: first) }
 
-    /// Who came next after one who is in line.
+    /// The task behind one that is in line.
     func ticket(after ticket: Ticket) -> Ticket? { self.ticket(at: slots[ticket.slot].next) }
 
     private func ticket(at index: Int) -> Ticket? {

@@ -1,6 +1,6 @@
 import SluiceLock
 
-/// What those share who use a monitor: a lock, the machine, and tasks that really suspend.
+/// What the users of a monitor share: a lock, the machine, and real continuations.
 final class MonitorStorage<State: Sendable>: Sendable {
     private typealias Waiter = UnsafeContinuation<WaitEnd<Void>, Never>
     private typealias Machine = MonitorStateMachine<State, Waiter>

@@ -4,8 +4,8 @@ extension Promise {
     ///     let (promise, resolver) = Promise<Picture, any Error>.makePromise()
     ///     resolver.succeed(picture)
     ///
-    /// It may be shared between tasks, and used from anywhere, synchronously. Only the first completion counts; each call
-    /// tells whether it was that. When the last reference goes away unused, the promise is completed as abandoned;
+    /// Tasks may share it, and use it from anywhere, synchronously. Only the first completion counts; each call
+    /// returns whether it was the first. When the last reference goes away unused, the promise is completed as abandoned;
     /// a variable that is still in scope is a reference.
     public final class Resolver: Sendable {
         private let storage: ConditionStorage<Result<Value, Failure>>
@@ -20,7 +20,7 @@ extension Promise {
             storage.complete(abandoned)
         }
 
-        /// Gives all who wait, and all who will, the value.
+        /// Completes the promise with a value, for all tasks that wait now or later.
         ///
         ///     if !resolver.succeed(picture) { log("another task was faster") }
         ///
@@ -31,7 +31,7 @@ extension Promise {
             storage.complete(.success(value))
         }
 
-        /// Throws the error in all who wait, and in all who will.
+        /// Completes the promise with an error, which all tasks that wait now or later throw.
         ///
         ///     resolver.fail(LoadError.notFound)
         ///
@@ -42,7 +42,7 @@ extension Promise {
             storage.complete(.failure(error))
         }
 
-        /// Gives all who wait, and all who will, the value or the error.
+        /// Completes the promise with a value or an error, for all tasks that wait now or later.
         ///
         ///     resolver.complete(with: result)
         ///
@@ -53,7 +53,9 @@ extension Promise {
             storage.complete(result)
         }
 
-        /// Says that there will be no value: completes the promise as if the last reference had gone away unused.
+        /// Completes the promise as abandoned, as if the last reference had gone away unused.
+        ///
+        ///     resolver.abandon()
         ///
         /// - Returns: Whether this was the first completion.
         /// - Complexity: O(number of waiting tasks). Never suspends, and blocks for no longer than a few instructions.

@@ -1,35 +1,34 @@
-/// A value that comes once, or an error in its place, and that any number of tasks can wait for.
+/// A value that comes once, or an error in its place, for any number of waiting tasks.
 ///
 ///     let (promise, resolver) = Promise<Picture, any Error>.makePromise()
 ///     let picture = try await promise.value       // in any number of tasks
 ///     resolver.succeed(picture)                   // from anywhere
 ///
-/// Waiting is for those who hold the `Promise`, completing it for those who hold its ``Resolver``. The first completion
-/// counts; from then on waiting returns at once. All who wait get the same value or error, in the order in which they
-/// came.
+/// Tasks that have the `Promise` wait, and tasks that have its ``Resolver`` complete it. Only the first completion
+/// counts; later waits return immediately. All waiting tasks get the same value or error, in the order in which they
+/// started to wait.
 ///
 /// **Abandoned.** If the last reference to the resolver goes away before it was used, the promise is completed with an
-/// error, so that no one waits for ever and no one takes it for success: with ``PromiseAbandoned`` where any error may
-/// be thrown. Where the type of errors is fixed, whoever makes the promise says what stands for that:
+/// error, so that no task waits forever or takes it for success: with ``PromiseAbandoned`` where any error may
+/// be thrown. Where the type of errors is fixed, the code that makes the promise chooses the outcome:
 ///
 ///     let (promise, resolver) = Promise<Picture, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
 ///
-/// A promise that cannot fail needs a value for it, for example `Promise<Picture?, Never>` and `.success(nil)`. So
-/// there is no hidden way to end that the types do not show.
+/// A promise that cannot fail needs a value for it, for example `Promise<Picture?, Never>` and `.success(nil)`.
 ///
-/// **Cancellation.** `value` waits even in a cancelled task; ``valueUnlessCancelled()`` does not. Cancelling one who
-/// waits affects neither the promise nor the others.
+/// **Cancellation.** `value` waits even in a cancelled task; ``valueUnlessCancelled()`` and the forms with a timeout or a deadline
+/// don't. Cancelling a waiting task affects neither the promise nor other tasks.
 ///
-/// **Cost.** O(1) for each who waits. No thread is ever blocked for longer than a few instructions. The promise keeps
+/// **Cost.** O(1) for each wait. No thread is blocked for longer than a few instructions. The promise keeps
 /// the value as long as there are references to it or its resolver.
 public struct Promise<Value: Sendable, Failure: Error>: Sendable {
     let storage: ConditionStorage<Result<Value, Failure>>
 
-    /// Makes a promise, the resolver that completes it, and says what it is completed with if the resolver is dropped.
+    /// Creates a promise, its resolver, and the outcome for the case that the resolver is dropped.
     ///
     ///     let (promise, resolver) = Promise<Picture, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
     ///
-    /// The promise does not keep the resolver alive.
+    /// The promise doesn't keep the resolver alive.
     public static func makePromise(
         ifAbandoned outcome: Result<Value, Failure>
     ) -> (promise: Promise, resolver: Resolver) {
@@ -37,12 +36,11 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
         return (Promise(storage: storage), Resolver(storage: storage, ifAbandoned: outcome))
     }
 
-    /// Makes a promise, and the resolver that completes it; it fails with ``PromiseAbandoned`` if the resolver is
-    /// dropped.
+    /// Creates a promise and its resolver; the promise fails with ``PromiseAbandoned`` if the resolver is dropped.
     ///
     ///     let (promise, resolver) = Promise<Picture, any Error>.makePromise()
     ///
-    /// The promise does not keep the resolver alive.
+    /// The promise doesn't keep the resolver alive.
     public static func makePromise() -> (promise: Promise, resolver: Resolver) where Failure == any Error {
         makePromise(ifAbandoned: .failure(PromiseAbandoned()))
     }
@@ -70,8 +68,8 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
     ///
     ///     let picture = try await promise.valueUnlessCancelled()
     ///
-    /// If the promise is completed already, that is what is returned or thrown, even in a cancelled task. If completion
-    /// and cancellation come at the same time, either may win; no other waiter is affected.
+    /// If the promise is completed already, its outcome is returned or thrown, even in a cancelled task. If completion
+    /// and cancellation come at the same time, either may win; no other waiting task is affected.
     ///
     /// - Throws: The error that the promise was completed with; `CancellationError` if the task is cancelled first.
     /// - Complexity: O(1). Suspends unless completed already; never blocks a thread.
@@ -80,21 +78,36 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
         return try result.get()
     }
 
-    /// Waits for the value until the deadline comes or the task is cancelled.
+    /// Waits for the value, but no longer than the timeout.
     ///
-    ///     let picture = try await promise.value(until: deadline, clock: clock) ?? placeholder
+    ///     let picture = try await promise.value(timeout: .seconds(3))
     ///
-    /// If the promise is completed already, that is what is returned or thrown, even after the deadline and in a
+    /// It does what ``value(until:clock:)`` does with the continuous clock.
+    ///
+    /// - Returns: The value that the promise was completed with.
+    /// - Throws: The error that the promise was completed with; ``DeadlineExceeded`` if the time is over first; `CancellationError` if
+    ///   the task is cancelled first.
+    /// - Complexity: O(1), and a child task while it waits, which has ended when this returns.
+    public func value(timeout: Duration) async throws -> Value {
+        try await value(until: .now + timeout, clock: .continuous)
+    }
+
+    /// Waits for the value, but no longer than until the deadline.
+    ///
+    ///     let picture = try await promise.value(until: deadline, clock: clock)
+    ///
+    /// If the promise is completed already, its outcome is returned or thrown, even after the deadline and in a
     /// cancelled task.
     ///
-    /// - Returns: The value; nil if the deadline came first.
-    /// - Throws: The error that the promise was completed with; `CancellationError` if the task is cancelled first.
-    /// - Complexity: O(1), and a child task, which has ended when this returns, if there is something to wait for.
+    /// - Returns: The value that the promise was completed with.
+    /// - Throws: The error that the promise was completed with; ``DeadlineExceeded`` if the deadline comes first;
+    ///   `CancellationError` if the task is cancelled first.
+    /// - Complexity: O(1), and a child task while it waits, which has ended when this returns.
     ///   Suspends unless completed already; never blocks a thread.
-    public func value<C: Clock>(until deadline: C.Instant, clock: C) async throws -> Value? {
+    public func value<C: Clock>(until deadline: C.Instant, clock: C) async throws -> Value {
         switch await storage.wait(until: deadline, clock: clock) {
         case .completed(let result): return try result.get()
-        case .expired: return nil
+        case .expired: throw DeadlineExceeded(deadline: deadline)
         case .cancelled: throw CancellationError()
         }
     }

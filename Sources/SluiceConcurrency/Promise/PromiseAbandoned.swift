@@ -1,9 +1,8 @@
-/// The error of a ``Promise`` that nobody can complete any more, as the last reference to its resolver went away
-/// unused.
+/// The error of a ``Promise`` whose last reference to the resolver went away unused, so that nothing can complete it any more.
 ///
-/// To avoid it, complete the promise on every path of the code that has the resolver, also where that fails.
+/// To avoid it, complete the promise on every path of the code that has the resolver, also where that code fails.
 public struct PromiseAbandoned: Error, Hashable, CustomStringConvertible {
-    /// Says that a promise was abandoned.
+    /// Creates an error for a promise that was abandoned.
     public init() {}
 
     /// What happened, in a sentence.

@@ -8,7 +8,7 @@
 ///
 /// The clock sleeps in a child task, which has ended when this returns: nothing is left behind. `expire` may come at the
 /// same time as what is waited for: it must do nothing for a waiter that is gone. It is not called once `wait` has
-/// returned, nor if the clock's sleep fails, as it does in a cancelled task: to watch for that is up to `wait`.
+/// returned, nor if the clock's sleep fails, as it does in a cancelled task: `wait` must watch for that.
 ///
 /// Costs a task; call it only when there is something to wait for.
 func ending<C: Clock, Outcome>(

@@ -6,10 +6,10 @@
 ///         leave(ticket, .cancelled)                               // takes the waiter out of its line and resumes it
 ///     }
 ///
-/// The task is in line before this is called. `suspend` stores the waiter, or returns what it is to be resumed with at
-/// once. `onCancel` may come before, while and after that: it must do nothing for a waiter that is gone.
+/// The task is in line before this is called. `suspend` stores the waiter, or returns what to resume it with immediately.
+/// `onCancel` may come before, while and after that: it must do nothing for a waiter that is gone.
 ///
-/// Always inlined: a function more between the caller and its continuation takes memory of each task that waits.
+/// Always inlined: one more function between the caller and its continuation takes memory in each waiting task.
 @inlinable @inline(__always)
 func suspending<Outcome: Sendable>(
     _ suspend: (UnsafeContinuation<Outcome, Never>) -> Outcome?, onCancel: @Sendable () -> Void

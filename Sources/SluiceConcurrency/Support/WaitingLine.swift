@@ -1,7 +1,7 @@
 /// Waiters in the order in which they came: O(1) to join, to leave at the front, and to leave from the middle.
 ///
 /// A doubly linked list whose nodes lie in one array and are linked by index. So it costs no allocation for each waiter,
-/// it is a value (which lets tests copy and compare it), and whoever leaves leaves no trace.
+/// it is a value (which lets tests copy and compare it), and a waiter that leaves leaves no trace.
 ///
 /// A waiter joins before it suspends: between the two it is in line without a continuation, and what happens to it then
 /// is kept for it until it asks.
@@ -13,12 +13,12 @@
 ///                      outcome kept, returned by suspend             waiter returned, to be resumed
 /// ```
 ///
-/// Whoever takes a waiter out of the line under the lock owns it and alone resumes it.
+/// The code that takes a waiter out of the line under the lock owns it and alone resumes it.
 @usableFromInline
 struct WaitingLine<Waiter, Outcome> {
     /// One wait of one waiter.
     ///
-    /// Slots are used again, serial numbers are not: an old ticket matches nobody.
+    /// Slots are used again, serial numbers are not: an old ticket matches no waiter.
     @usableFromInline
     struct Ticket: Hashable, Sendable {
         @usableFromInline let slot: Int
@@ -60,7 +60,7 @@ struct WaitingLine<Waiter, Outcome> {
         }
     }
 
-    /// A line with more slots than this gives its memory back when nobody is left.
+    /// A line with more slots than this gives its memory back when no waiter is left.
     @inlinable static var slotsKept: Int { 64 }
     @inlinable static var none: Int { -1 }
 
@@ -71,7 +71,7 @@ struct WaitingLine<Waiter, Outcome> {
     @usableFromInline var occupied = 0
     @usableFromInline var serials: UInt64 = 0
 
-    /// How many are in line.
+    /// How many waiters are in line.
     @usableFromInline var count = 0
 
     @inlinable
@@ -124,11 +124,11 @@ struct WaitingLine<Waiter, Outcome> {
     /// Takes the first out of the line; returns the waiter to resume, or nil if it has not suspended yet.
     @inlinable
     mutating func settleFirst(_ outcome: consuming Outcome) -> Waiter? {
-        precondition(first != Self.none, "Nobody is in line.")
+        precondition(first != Self.none, "The line is empty.")
         return settle(at: first, outcome)
     }
 
-    /// Takes all out of the line, in order; returns those to resume.
+    /// Takes all waiters out of the line, in order; returns those to resume.
     @inlinable
     mutating func settleAll(_ outcome: Outcome) -> [Waiter] {
         var waiters: [Waiter] = []
@@ -139,7 +139,7 @@ struct WaitingLine<Waiter, Outcome> {
         return waiters
     }
 
-    /// Takes out of the line who satisfies a predicate, in order; returns those to resume. O(n).
+    /// Takes the waiters that satisfy a predicate out of the line, in order; returns those to resume. O(n).
     mutating func settle(
         _ outcome: Outcome, where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
     ) -> [Waiter] {
@@ -155,7 +155,7 @@ struct WaitingLine<Waiter, Outcome> {
         return waiters
     }
 
-    /// How many in line satisfy a predicate. O(n).
+    /// How many waiters in line satisfy a predicate. O(n).
     func count(where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool) -> Int {
         var found = 0
         var index = first
@@ -166,7 +166,7 @@ struct WaitingLine<Waiter, Outcome> {
         return found
     }
 
-    /// What the first in line asks for; nil if nobody is in line.
+    /// What the first in line asks for; nil if the line is empty.
     var firstWeight: UInt64? { first == Self.none ? nil : slots[first].weight }
 
     /// Whether the ticket's waiter is still in line, suspended or not.

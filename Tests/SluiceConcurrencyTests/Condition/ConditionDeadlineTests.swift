@@ -8,11 +8,15 @@ struct ConditionDeadlineTests {
     let clock = ManualClock()
 
     @Test
-    func `wait until a deadline returns nil when the deadline comes, not before`() async throws {
+    func `wait until a deadline throws when the deadline comes, not before`() async throws {
         let (condition, signal) = Condition.makeCondition()
-        let recorder = Recorder<Condition.Outcome?>()
-        let task = executor.spawnThrowing { [clock] in
-            recorder.note(try await condition.wait(until: .init(offset: .seconds(3)), clock: clock))
+        let recorder = Recorder<ManualClock.Instant?>()
+        let task = executor.spawn { [clock] in
+            do {
+                try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
+            } catch let error as DeadlineExceeded {
+                recorder.note(error.deadline as? ManualClock.Instant)
+            } catch {}
         }
         executor.runUntilIdle()
         clock.advance(by: .seconds(2))
@@ -22,9 +26,19 @@ struct ConditionDeadlineTests {
         clock.advance(by: .seconds(1))
         executor.runUntilIdle()
 
-        #expect(recorder.values == [nil])
-        _ = await task.result
+        #expect(recorder.values == [ManualClock.Instant(offset: .seconds(3))])
+        await task.value
         signal.signal()
+    }
+
+    @Test
+    func `a timeout of zero throws unless the condition is signalled already`() async throws {
+        let (condition, signal) = Condition.makeCondition()
+        await #expect(throws: DeadlineExceeded.self) { try await condition.wait(timeout: .zero) }
+
+        signal.signal()
+
+        #expect(try await condition.wait(timeout: .zero) == .signalled)
     }
 
     @Test
@@ -59,21 +73,21 @@ struct ConditionDeadlineTests {
     }
 
     @Test
-    func `a deadline that has passed ends the wait at once, and makes no task`() async throws {
+    func `a deadline that has passed ends the wait immediately, and makes no task`() async throws {
         let (condition, signal) = Condition.makeCondition()
         let task = executor.spawnThrowing { [clock] in try await condition.wait(until: clock.now, clock: clock) }
 
         #expect(executor.runOne())
         #expect(!executor.runOne(), "There is no second job.")
 
-        #expect(try await task.value == nil)
+        await #expect(throws: DeadlineExceeded.self) { try await task.value }
         signal.signal()
     }
 
     @Test
     func `a cancelled task stops waiting, whether it was cancelled before or meanwhile`() async {
         let (condition, signal) = Condition.makeCondition()
-        let wait: @Sendable () async throws -> Condition.Outcome? = { [clock] in
+        let wait: @Sendable () async throws -> Condition.Outcome = { [clock] in
             try await condition.wait(until: .init(offset: .seconds(3)), clock: clock)
         }
         let early = executor.spawnThrowing { try await wait() }
@@ -110,8 +124,8 @@ struct ConditionDeadlineTests {
         #expect(clock.sleeperCount == 0, "seed \(seed)")
         #expect(await steady.value == .signalled, "seed \(seed)")
         switch await bounded.result {
-        case .success(let outcome): #expect(outcome == .signalled || outcome == nil)
-        case .failure(let error): #expect(error is CancellationError && seed % 2 == 0)
+        case .success(let outcome): #expect(outcome == .signalled)
+        case .failure(let error): #expect(error is DeadlineExceeded || error is CancellationError && seed % 2 == 0)
         }
         switch await cancelled.result {
         case .success(let outcome): #expect(outcome == .signalled)
@@ -119,10 +133,10 @@ struct ConditionDeadlineTests {
         }
     }
 
-    /// Trap: notify-all wakes those who came after it, or not all who waited before. Here nobody stays behind, whenever
+    /// Trap: notify-all resumes tasks that came after it, or not all that waited before. Here no task stays behind, whenever
     /// it came.
     @Test
-    func `on real threads signal, cancellation and deadline at once leave nobody waiting`() async {
+    func `on real threads signal, cancellation and deadline together leave no task waiting`() async {
         for _ in 0..<500 {
             let clock = ManualClock()
             let (condition, signal) = Condition.makeCondition()
@@ -140,14 +154,9 @@ struct ConditionDeadlineTests {
     }
 
     @Test @MainActor
-    func `on the main actor one waits with a deadline without leaving it, and errors are typed`() async {
+    func `a wait with a deadline on the main actor doesn't leave it`() async {
         let (condition, signal) = Condition.makeCondition()
-        do throws(CancellationError) {
-            let outcome: Condition.Outcome? = try await condition.wait(until: clock.now, clock: clock)
-            #expect(outcome == nil)
-        } catch {
-            let _: CancellationError = error
-        }
+        await #expect(throws: DeadlineExceeded.self) { try await condition.wait(until: clock.now, clock: clock) }
         MainActor.assertIsolated()
         signal.signal()
     }

@@ -61,7 +61,9 @@ struct MonitorTests {
     func `a predicate that holds already needs no waiting`() async throws {
         await monitor.wait(where: { $0 == 0 })
         try await monitor.waitUnlessCancelled(where: { $0 == 0 })
-        #expect(try await monitor.wait(where: { $0 == 0 }, until: clock.now, clock: clock))
+        try await monitor.wait(where: { $0 == 0 }, until: clock.now, clock: clock)
+        try await monitor.wait(where: { $0 == 0 }, timeout: .zero)
+        #expect(try await monitor.wait(claiming: { $0 }, timeout: .zero) == 0)
         #expect(clock.sleeperCount == 0)
     }
 
@@ -159,11 +161,21 @@ struct MonitorTests {
         monitor.withState { $0 = 1 }
         executor.runUntilIdle()
 
-        #expect(try await claim.value == nil)
-        #expect(try await wait.value == false)
+        await #expect(throws: DeadlineExceeded.self) { try await claim.value }
+        await #expect(throws: DeadlineExceeded.self) { try await wait.value }
         #expect(try await late.value == 1)
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `a timeout of zero ends a wait for what does not hold`() async {
+        await #expect(throws: DeadlineExceeded.self) {
+            try await monitor.wait(where: { $0 > 0 }, timeout: .zero)
+        }
+        await #expect(throws: DeadlineExceeded.self) {
+            try await monitor.wait(claiming: Self.takeOne, timeout: .zero)
+        }
     }
 
     @Test
@@ -229,7 +241,7 @@ struct MonitorTests {
                     default:
                         let deadline = ManualClock.Instant(offset: .seconds(1))
                         let claimed = try await pool.wait(claiming: { $0.popLast() }, until: deadline, clock: clock)
-                        if let claimed { claims.note(claimed) }
+                        claims.note(claimed)
                     }
                 })
         }

@@ -150,7 +150,7 @@ struct PromiseTests {
         let (promise, resolver) = Promise<Int, any Error>.makePromise()
         resolver.succeed(5)
         let task = executor.spawnThrowing { [clock] in
-            try await promise.valueUnlessCancelled() + (promise.value(until: clock.now, clock: clock) ?? 0)
+            try await promise.valueUnlessCancelled() + promise.value(until: clock.now, clock: clock)
         }
         task.cancel()
         executor.runUntilIdle()
@@ -159,7 +159,17 @@ struct PromiseTests {
     }
 
     @Test
-    func `value until a deadline returns nil when it comes, the value or error before, and leaves no sleep`()
+    func `a timeout of zero throws unless the promise is completed already`() async throws {
+        let (promise, resolver) = Promise<Int, any Error>.makePromise()
+        await #expect(throws: DeadlineExceeded.self) { try await promise.value(timeout: .zero) }
+
+        resolver.succeed(5)
+
+        #expect(try await promise.value(timeout: .zero) == 5)
+    }
+
+    @Test
+    func `value until a deadline throws when it comes, gives the value or error before, and leaves no sleep`()
         async throws
     {
         let (promise, resolver) = Promise<Int, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
@@ -176,7 +186,7 @@ struct PromiseTests {
         cancelled.cancel()
         clock.advance(by: .seconds(1))
         executor.runUntilIdle()
-        #expect(try await late.value == nil)
+        await #expect(throws: DeadlineExceeded.self) { try await late.value }
         await #expect(throws: CancellationError.self) { try await cancelled.value }
 
         resolver.fail(.notFound)

@@ -35,8 +35,13 @@ enum PromiseScenarios {
             let clock = ManualClock()
             return Contest(
                 wait: {
-                    let outcome = try await condition.wait(until: .init(offset: .seconds(1)), clock: clock)
-                    return outcome == .signalled ? .served : .cancelled
+                    do {
+                        let outcome = try await condition.wait(until: .init(offset: .seconds(1)), clock: clock)
+                        guard outcome == .signalled else { throw Broken("the condition was abandoned") }
+                        return .served
+                    } catch is DeadlineExceeded {
+                        return .cancelled
+                    }
                 },
                 serve: { signal.signal() }, cancel: { clock.advance(by: .seconds(2)) },
                 check: { _ in if await condition.wait() != .signalled { throw Broken("the signal was lost") } })
