@@ -7,7 +7,7 @@ import SluiceLock
 final class LineWriter: Sendable {
     private let backlog: Lock<LineBacklog>
     /// Tells the writing task that there are lines. One bell suffices for all that came until it is heard.
-    private let bell = AsyncQueue<Void>(capacity: 1, overflow: .dropNewest)
+    private let bell = AsyncBoundedQueue<Void>(capacity: 1, overflow: .dropNewest)
 
     /// A writer for which at most `limit` pieces of news wait.
     init(limit: Int = LineBacklog.newsLimit) { backlog = Lock(LineBacklog(limit: limit)) }
@@ -15,7 +15,8 @@ final class LineWriter: Sendable {
     /// Notes one or several whole lines. Quick, never blocks.
     func add(_ lines: String, _ kind: LineBacklog.Kind) {
         backlog.withLock { $0.add(lines, kind) }
-        bell.enqueue(())
+        // A bell that rings already suffices.
+        _ = bell.trySend(())
     }
 
     /// Ends ``run(dropped:write:)`` after all that was noted.

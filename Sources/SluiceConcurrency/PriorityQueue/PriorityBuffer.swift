@@ -53,13 +53,6 @@ struct PriorityBuffer<Element: Sendable, Priority: Comparable & Sendable>: Queue
     @inlinable
     mutating func popFirst() -> Item? { heap.popMax() }
 
-    /// The lowest makes room, and of several the latest; but only for what is higher.
-    @inlinable
-    mutating func evict(for item: Item) -> Item? {
-        guard let lowest = heap.min, lowest.priority < item.priority else { return nil }
-        return heap.popMin()
-    }
-
     @inlinable
     mutating func removeAll<Failure: Error>(
         where shouldBeRemoved: (Element) throws(Failure) -> Bool

@@ -1,17 +1,19 @@
 extension AsyncQueue {
     /// The elements of a queue as they come; see ``AsyncQueue/elements``.
+    ///
+    ///     for await id in queue.elements { await download(id) }
     public struct Elements: AsyncSequence, Sendable {
         /// Iterating cannot fail.
         public typealias Failure = Never
 
-        @usableFromInline let storage: QueueStorage<FIFOBuffer<Element>>
+        @usableFromInline let storage: Storage
 
         @inlinable
-        init(storage: QueueStorage<FIFOBuffer<Element>>) {
+        init(storage: Storage) {
             self.storage = storage
         }
 
-        /// Makes an iterator; several may be in use at once, each in a task of its own.
+        /// Makes an iterator; several may be in use concurrently, each in a task of its own.
         @inlinable
         public func makeAsyncIterator() -> Iterator {
             Iterator(storage: storage)
@@ -19,27 +21,27 @@ extension AsyncQueue {
 
         /// Takes elements for one consumer.
         public struct Iterator: AsyncIteratorProtocol {
-            @usableFromInline let storage: QueueStorage<FIFOBuffer<Element>>
+            @usableFromInline let storage: Storage
 
             @inlinable
-            init(storage: QueueStorage<FIFOBuffer<Element>>) {
+            init(storage: Storage) {
                 self.storage = storage
             }
 
             /// Takes the next element; nil if the queue is finished and empty, or the task is cancelled.
             ///
-            /// A cancelled task gets nil even while there are elements: they are left to others.
+            /// A cancelled task gets nil even while there are elements: they are left to the other consumers.
             @inlinable
-            public mutating func next() async -> Element? {
-                await storage.next().element
+            public mutating func next() async -> sending Element? {
+                await storage.next().item?.release()
             }
 
             /// Takes the next element; nil if the queue is finished and empty, or the task is cancelled.
             ///
-            /// A cancelled task gets nil even while there are elements: they are left to others.
+            /// A cancelled task gets nil even while there are elements: they are left to the other consumers.
             @inlinable
-            public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-                await storage.next().element
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> sending Element? {
+                await storage.next().item?.release()
             }
         }
     }

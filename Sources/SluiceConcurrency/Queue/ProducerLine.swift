@@ -8,6 +8,17 @@ enum SendOutcome: Hashable, Sendable {
     case finished
     case cancelled
     case expired
+
+    /// What `send` returns or throws.
+    @inlinable
+    func result<Item>() throws -> SendResult<Item> {
+        switch self {
+        case .enqueued: return .enqueued
+        case .alreadyPending: return .alreadyPending
+        case .finished: throw QueueFinished()
+        case .cancelled, .expired: throw CancellationError()
+        }
+    }
 }
 
 /// The producers that wait for a place, each with what it offers.

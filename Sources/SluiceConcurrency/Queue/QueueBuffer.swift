@@ -1,6 +1,6 @@
 public import DequeModule
 
-/// Where a queue keeps the elements that nobody has taken: what makes it a queue or a priority queue.
+/// Where a queue keeps its pending elements: what makes it a queue or a priority queue.
 ///
 /// An item is an element with what the buffer must know of it. Items that leave are returned, never destroyed: the caller
 /// holds the lock.
@@ -20,9 +20,6 @@ protocol QueueBuffer: Sendable {
 
     /// Takes the item whose turn it is.
     mutating func popFirst() -> Item?
-
-    /// Takes the item that must make room for a new one; nil if it is the new one that has to go.
-    mutating func evict(for item: Item) -> Item?
 
     /// Takes what satisfies the predicate, or nothing if that throws; also returns the old buffer, whose memory is freed
     /// after the unlock.
@@ -52,10 +49,6 @@ struct FIFOBuffer<Element: Sendable>: QueueBuffer {
 
     @inlinable
     mutating func popFirst() -> Element? { deque.popFirst() }
-
-    /// The oldest makes room.
-    @inlinable
-    mutating func evict(for item: Element) -> Element? { deque.popFirst() }
 
     @inlinable
     mutating func removeAll<Failure: Error>(

@@ -9,30 +9,32 @@ protocol ObservableQueue<Element>: Sendable {
     func change(after seen: UInt64?) async -> (elements: [Element], version: UInt64)?
 }
 
-/// What is pending in a queue, each time that it changes; see ``AsyncQueue/changes``.
+/// The elements that are pending in a queue, each time that they change; see ``AsyncQueue/changes``.
+///
+///     for await pending in queue.changes { list.show(pending) }
 public struct QueueChanges<Pending: Sendable>: AsyncSequence, Sendable {
     /// The pending elements at one moment, in order.
     public typealias Element = [Pending]
     /// Iterating cannot fail.
     public typealias Failure = Never
 
-    private let queue: any ObservableQueue<Pending>
+    private let queue: any ObservableQueue<Transferred<Pending>>
 
-    init(of queue: any ObservableQueue<Pending>) {
+    init(of queue: any ObservableQueue<Transferred<Pending>>) {
         self.queue = queue
     }
 
-    /// Makes an iterator; several may be in use at once, each in a task of its own, and each sees everything.
+    /// Makes an iterator; several may be in use concurrently, each in a task of its own, and each sees everything.
     public func makeAsyncIterator() -> Iterator {
         Iterator(queue: queue)
     }
 
     /// Looks at a queue for one observer.
     public struct Iterator: AsyncIteratorProtocol {
-        private let queue: any ObservableQueue<Pending>
+        private let queue: any ObservableQueue<Transferred<Pending>>
         private var seen: UInt64?
 
-        init(queue: any ObservableQueue<Pending>) {
+        init(queue: any ObservableQueue<Transferred<Pending>>) {
             self.queue = queue
         }
 
@@ -40,14 +42,14 @@ public struct QueueChanges<Pending: Sendable>: AsyncSequence, Sendable {
         public mutating func next() async -> [Pending]? {
             guard let change = await queue.change(after: seen) else { return nil }
             seen = change.version
-            return change.elements
+            return change.elements.map(\.element)
         }
 
         /// The newest snapshot that this iterator has not returned; nil at the end, or if the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> [Pending]? {
             guard let change = await queue.change(after: seen) else { return nil }
             seen = change.version
-            return change.elements
+            return change.elements.map(\.element)
         }
     }
 }

@@ -1,6 +1,6 @@
-// What concerns the queue as a whole: its end, its elements at large, and those who look at it.
+// What concerns the queue as a whole: its end, all its elements, and its observers.
 extension QueueStateMachine {
-    /// No more elements come; those who wait are let go.
+    /// No more elements come; all waiting tasks are resumed.
     @inlinable
     mutating func finish() {
         if isFinished { return }
@@ -14,7 +14,7 @@ extension QueueStateMachine {
         wakeObservers()
     }
 
-    /// The queue is gone: no more elements come, and nobody will observe it for ever.
+    /// The queue is gone: no more elements come, and observers get the end.
     @inlinable
     mutating func abandon() {
         isAbandoned = true
@@ -103,7 +103,7 @@ extension QueueStateMachine {
 
     // MARK: Outbox
 
-    /// Takes what others are to be told, and what is to be destroyed, after the unlock.
+    /// Takes the messages for other tasks, and the values to destroy, for after the unlock.
     @inlinable
     mutating func takeOutbox() -> Outbox {
         if isUnique { outbox.retiredKeys = unique?.takeRetired() }

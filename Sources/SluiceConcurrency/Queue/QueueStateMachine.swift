@@ -6,17 +6,24 @@ enum QueueDelivery<Item> {
     case cancelled
     case expired
 
-    @inlinable var element: Item? {
-        if case .element(let element) = self { element } else { nil }
+    @inlinable var item: Item? {
+        if case .element(let item) = self { item } else { nil }
     }
 
-    func get() throws -> Item? {
+    /// What `dequeue()` returns or throws.
+    @inlinable
+    func dequeued() throws(CancellationError) -> Item? {
         switch self {
-        case .element(let element): return element
+        case .element(let item): return item
         case .finished: return nil
-        case .cancelled: throw CancellationError()
-        case .expired: throw QueueError(code: .deadlineExceeded)
+        case .cancelled, .expired: throw CancellationError()
         }
+    }
+
+    /// What a `dequeue` with a deadline returns or throws.
+    func dequeued(before deadline: any InstantProtocol) throws -> Item? {
+        if case .expired = self { throw DeadlineExceeded(deadline: deadline) }
+        return try dequeued()
     }
 }
 
@@ -25,23 +32,21 @@ enum QueueDelivery<Item> {
 enum OverflowPolicy: Hashable, Sendable {
     /// It waits with its producer if that can wait, and is refused if not.
     case suspend
-    /// Another one goes, as the buffer says.
-    case evict
-    case dropNew
-    case reject
+    case dropOldest
+    case dropNewest
 }
 
-/// The elements that nobody has taken, the consumers that wait for some, and the producers that wait for a place.
+/// The pending elements, the consumers that wait for some, and the producers that wait for a place.
 ///
 /// ```text
 /// pending elements    none              some                         as many as the capacity
 /// waiting tasks       consumers                                      producers
 /// ```
 ///
-/// A place that becomes free is given to the first producer at once, and an element that comes to the first consumer: so
-/// nobody overtakes those who wait. What a suspended producer offers is not pending.
+/// A place that becomes free goes to the first producer immediately, and an element that comes goes to the first consumer. So no task
+/// overtakes those that wait. What a suspended producer offers is not pending.
 ///
-/// Events in, actions out; it resumes nobody. What an event means for others than the caller, and values that have to be
+/// Events in, actions out; it resumes no task. What an event means for other tasks than the caller, and values that must be
 /// destroyed after the unlock, are collected in `outbox`.
 @usableFromInline
 struct QueueStateMachine<
@@ -55,7 +60,7 @@ struct QueueStateMachine<
 
     @usableFromInline
     enum OfferAction: Sendable {
-        case done(EnqueueResult<Item>)
+        case done(SendResult<Item>)
         /// It goes to this consumer.
         case resume(Consumer)
         /// The caller is in line, and suspends with this ticket.
@@ -83,7 +88,7 @@ struct QueueStateMachine<
     /// Whether there is anything in `outbox`, which is too large to be handed out each time: that costs as much as the rest.
     @usableFromInline var hasMail = false
     @usableFromInline var isFinished = false
-    /// Whether the queue itself is gone: those who observe it see what it was, and then the end.
+    /// Whether the queue itself is gone: observers see what it was, and then the end.
     @usableFromInline var isAbandoned = false
     /// How often `buffer` has changed. An observer knows which version it saw, and so leaves nothing here while it is busy.
     @usableFromInline var version: UInt64 = 0
@@ -102,7 +107,7 @@ struct QueueStateMachine<
     /// An element comes; its producer waits for a place if need be, if it can.
     @inlinable
     mutating func offer(_ item: Item, canSuspend: Bool) -> OfferAction {
-        if isFinished { return .done(.finished) }
+        if isFinished { return .done(.finished(item)) }
         if !consumers.isEmpty {
             return consumers.settleFirst(.element(item)).map { .resume($0) } ?? .done(.enqueued)
         }
@@ -117,14 +122,13 @@ struct QueueStateMachine<
     @inlinable
     mutating func overflow(_ item: Item, canSuspend: Bool) -> OfferAction {
         switch policy {
-        case .suspend: return canSuspend ? .suspend(producers.join(item)) : .done(.rejected)
-        case .reject: return .done(.rejected)
-        case .dropNew: return .done(.dropped)
-        case .evict:
-            guard let evicted = buffer.evict(for: item) else { return .done(.dropped) }
-            if isUnique { forget(evicted) }
+        case .suspend: return canSuspend ? .suspend(producers.join(item)) : .done(.full(item))
+        case .dropNewest: return .done(.dropped(item))
+        case .dropOldest:
+            guard let oldest = buffer.popFirst() else { return .done(.dropped(item)) }
+            if isUnique { forget(oldest) }
             store(item)
-            return .done(.enqueuedDropping(evicted))
+            return .done(.enqueuedDropping(oldest))
         }
     }
 

@@ -1,6 +1,6 @@
 public import SluiceLock
 
-/// What a queue and those who wait for it share: a lock, the machine, and tasks that really suspend.
+/// What a queue and the tasks that wait for it share: a lock, the machine, and real continuations.
 @usableFromInline
 final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     @usableFromInline typealias Item = Buffer.Item
@@ -18,8 +18,19 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
 
     // MARK: Producers
 
+    /// Adds an element to a queue without a bound.
     @inlinable
-    func enqueue(_ item: Item) -> EnqueueResult<Item> {
+    func enqueue(_ item: Item) -> EnqueueResult {
+        switch trySend(item) {
+        case .enqueued: .enqueued
+        case .alreadyPending: .alreadyPending
+        case .finished: .finished
+        case .enqueuedDropping, .dropped, .full: preconditionFailure("A queue without a bound was full.")
+        }
+    }
+
+    @inlinable
+    func trySend(_ item: Item) -> SendResult<Item> {
         switch offer(item, canSuspend: false) {
         case .done(let result): return result
         case .resume, .suspend: preconditionFailure("A producer that cannot suspend was told to.")
@@ -37,25 +48,26 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     }
 
     @inlinable
-    func send(_ item: Item) async throws -> EnqueueResult<Item> {
+    func send(_ item: Item) async throws -> SendResult<Item> {
         if Task.isCancelled { throw CancellationError() }
         switch offer(item, canSuspend: true) {
-        case .suspend(let ticket): return try result(await place(ticket))
+        case .suspend(let ticket): return try await place(ticket).result()
         case .done(let result): return try sent(result)
         case .resume: preconditionFailure("A consumer was not resumed.")
         }
     }
 
-    func send<C: Clock>(_ item: Item, until deadline: C.Instant, clock: C) async throws -> EnqueueResult<Item> {
+    func send<C: Clock>(_ item: Item, until deadline: C.Instant, clock: C) async throws -> SendResult<Item> {
         if Task.isCancelled { throw CancellationError() }
         switch offer(item, canSuspend: true) {
         case .suspend(let ticket):
-            return try result(
-                await ending(at: deadline, clock: clock) {
-                    self.withdraw(producer: ticket, .expired)
-                } wait: {
-                    await place(ticket)
-                })
+            let outcome = await ending(at: deadline, clock: clock) {
+                self.withdraw(producer: ticket, .expired)
+            } wait: {
+                await place(ticket)
+            }
+            if outcome == .expired { throw DeadlineExceeded(deadline: deadline) }
+            return try outcome.result()
         case .done(let result): return try sent(result)
         case .resume: preconditionFailure("A consumer was not resumed.")
         }
@@ -77,27 +89,13 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         deliverMail()
     }
 
-    @usableFromInline
-    func sent(_ result: EnqueueResult<Item>) throws -> EnqueueResult<Item> {
-        switch result {
-        case .enqueued, .enqueuedDropping, .dropped, .alreadyPending: return result
-        case .rejected: throw QueueError(code: .full)
-        case .finished: throw QueueError(code: .finished)
-        }
+    @inlinable
+    func sent(_ result: SendResult<Item>) throws(QueueFinished) -> SendResult<Item> {
+        if case .finished = result { throw QueueFinished() }
+        return result
     }
 
-    @usableFromInline
-    func result(_ outcome: SendOutcome) throws -> EnqueueResult<Item> {
-        switch outcome {
-        case .enqueued: return .enqueued
-        case .alreadyPending: return .alreadyPending
-        case .finished: throw QueueError(code: .finished)
-        case .cancelled: throw CancellationError()
-        case .expired: throw QueueError(code: .deadlineExceeded)
-        }
-    }
-
-    /// Tells others what a critical section has left to be done; somebody else may have done so by now.
+    /// Tells others what a critical section has left to be done; another task may have done so by now.
     @inlinable @inline(never)
     func deliverMail() {
         machine.withLock { $0.takeOutbox() }.deliver()
@@ -193,6 +191,8 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
 
     @inlinable var count: Int { machine.withLock { $0.buffer.count } }
 
+    @inlinable var waitingCount: Int { machine.withLock { $0.consumers.count + $0.producers.count } }
+
     @usableFromInline var snapshot: [Buffer.Element] {
         Buffer.elements(of: machine.withLock { $0.buffer }.items)
     }
@@ -203,7 +203,7 @@ where
     Consumer == UnsafeContinuation<QueueDelivery<Item>, Never>, Producer == UnsafeContinuation<SendOutcome, Never>,
     Observer == UnsafeContinuation<Bool, Never>
 {
-    /// Resumes those to be resumed; what is to be destroyed goes with the outbox.
+    /// Resumes the tasks in the outbox; the values in it are destroyed with it.
     @inlinable
     func deliver() {
         for consumer in consumers { consumer.resume(returning: .finished) }

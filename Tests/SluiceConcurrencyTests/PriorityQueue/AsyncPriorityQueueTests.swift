@@ -89,53 +89,12 @@ struct AsyncPriorityQueueTests {
     }
 
     @Test
-    func `dropLowest drops the lowest, of several the latest, and the new one if that is no higher`() {
-        let queue = AsyncPriorityQueue(capacity: 3, overflow: .dropLowest, priority: \Request.rank)
-        for (name, rank) in [("a", 1), ("b", 1), ("c", 5)] { queue.enqueue(Request(name, rank)) }
-
-        #expect(queue.enqueue(Request("d", 1)) == .dropped)
-        #expect(queue.enqueue(Request("e", 3)) == .enqueuedDropping(Request("b", 1)))
-        #expect(names(queue.snapshot) == "cea")
-    }
-
-    @Test
-    func `producers get places in the order in which they came, whatever their priority`() async throws {
-        let queue = AsyncPriorityQueue(capacity: 1, overflow: .suspend, priority: \Request.rank)
-        queue.enqueue(Request("a", 1))
-        let producers = [Request("b", 1), Request("c", 9)].map { request in
-            defer { executor.runUntilIdle() }
-            return executor.spawnThrowing { try await queue.send(request) }
-        }
-        let cancelled = executor.spawnThrowing { try await queue.send(Request("d", 9)) }
-        executor.runUntilIdle()
-        cancelled.cancel()
-        executor.runUntilIdle()
-
-        #expect(queue.tryDequeue()?.name == "a")
-        executor.runUntilIdle()
-        #expect(names(queue.snapshot) == "b")
-        #expect(queue.tryDequeue()?.name == "b")
-        #expect(queue.tryDequeue()?.name == "c")
-        executor.runUntilIdle()
-
-        #expect(try await producers[0].value == .enqueued)
-        #expect(try await producers[1].value == .enqueued)
-        await #expect(throws: CancellationError.self) { try await cancelled.value }
-        #expect(queue.tryDequeue() == nil)
-    }
-
-    @Test
     func `a pending element stays, also if an equal one is more important`() {
         let queue = AsyncPriorityQueue(unique: \Request.name, priority: \.rank)
         #expect(queue.enqueue(Request("a", 1)) == .enqueued)
         #expect(queue.enqueue(Request("a", 9)) == .alreadyPending)
         #expect(queue.tryDequeue() == Request("a", 1))
         #expect(queue.enqueue(Request("a", 9)) == .enqueued)
-
-        let bounded = AsyncPriorityQueue(capacity: 1, overflow: .reject, unique: \Request.name, priority: \.rank)
-        bounded.enqueue(Request("a", 1))
-        #expect(bounded.enqueue(Request("a", 1)) == .alreadyPending)
-        #expect(bounded.enqueue(Request("b", 9)) == .rejected)
     }
 
     @Test
@@ -157,25 +116,20 @@ struct AsyncPriorityQueueTests {
     }
 
     @Test
-    func `deadlines end waits`() async throws {
-        let queue = AsyncPriorityQueue(capacity: 1, overflow: .suspend, priority: \Request.rank)
-        let consumer = executor.spawnThrowing { [clock] in
+    func `a deadline ends the wait of a consumer`() async throws {
+        let consumer = executor.spawnThrowing { [queue, clock] in
             try await queue.dequeue(until: clock.now.advanced(by: .seconds(1)), clock: clock)
         }
         executor.runUntilIdle()
+        #expect(queue.waitingCount == 1)
         clock.advance(by: .seconds(1))
         executor.runUntilIdle()
-        await #expect(throws: QueueError(code: .deadlineExceeded)) { try await consumer.value }
 
+        await #expect(throws: DeadlineExceeded.self) { try await consumer.value }
+        await #expect(throws: DeadlineExceeded.self) { try await queue.dequeue(timeout: .zero) }
         queue.enqueue(Request("a", 1))
-        let producer = executor.spawnThrowing { [clock] in
-            try await queue.send(Request("b", 1), until: clock.now.advanced(by: .seconds(1)), clock: clock)
-        }
-        executor.runUntilIdle()
-        clock.advance(by: .seconds(1))
-        executor.runUntilIdle()
-        await #expect(throws: QueueError(code: .deadlineExceeded)) { try await producer.value }
-        #expect(names(queue.snapshot) == "a")
+        #expect(queue.waitingCount == 0)
+        #expect(try await queue.dequeue(timeout: .zero)?.name == "a")
     }
 
     @Test
@@ -210,7 +164,7 @@ struct AsyncPriorityQueueTests {
     @Test
     func `priorities are not destroyed under the lock`() {
         let holder = Holder()
-        let queue = AsyncPriorityQueue<Int, Rank>(capacity: 3, overflow: .dropLowest) { Rank($0, holder.queue!) }
+        let queue = AsyncPriorityQueue<Int, Rank> { Rank($0, holder.queue!) }
         holder.queue = queue
 
         for number in [1, 2, 3, 4, 0] { queue.enqueue(number) }

@@ -44,8 +44,8 @@ struct NaiveQueue {
     }
 
     /// Returns nil if the producer waits.
-    mutating func offer(_ number: Int, producer: Int?, evictsOldest: Bool) -> EnqueueResult<Int>? {
-        if isFinished { return .finished }
+    mutating func offer(_ number: Int, producer: Int?) -> SendResult<Int>? {
+        if isFinished { return .finished(number) }
         if !consumers.isEmpty {
             delivered[consumers.removeFirst()] = .element(number)
             return .enqueued
@@ -56,17 +56,16 @@ struct NaiveQueue {
             return .enqueued
         }
         switch policy {
-        case .reject: return .rejected
-        case .dropNew: return .dropped
+        case .dropNewest: return .dropped(number)
         case .suspend:
-            guard let producer else { return .rejected }
+            guard let producer else { return .full(number) }
             offers.append(Offer(producer: producer, number: number))
             return nil
-        case .evict:
-            guard let last = pending.last, evictsOldest || rank(last) < rank(number) else { return .dropped }
-            let evicted = evictsOldest ? pending.removeFirst() : pending.removeLast()
+        case .dropOldest:
+            guard !pending.isEmpty else { return .dropped(number) }
+            let oldest = pending.removeFirst()
             insert(number)
-            return .enqueuedDropping(evicted)
+            return .enqueuedDropping(oldest)
         }
     }
 

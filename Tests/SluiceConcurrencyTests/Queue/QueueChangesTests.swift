@@ -109,7 +109,7 @@ struct QueueChangesTests {
     }
 
     @Test
-    func `dropping the queue ends it, also with elements that nobody takes`() {
+    func `dropping the queue ends it, also with elements that no task takes`() {
         var dropped: AsyncQueue<Int>? = AsyncQueue()
         observe(dropped!.changes)
         dropped!.enqueue(1)
@@ -129,7 +129,7 @@ struct QueueChangesTests {
 
         cancelled.cancel()
         executor.runUntilIdle()
-        #expect(recorder.values == [[], [-1]], "It ends at once, and not with the next change.")
+        #expect(recorder.values == [[], [-1]], "It ends immediately, and not with the next change.")
         queue.enqueue(1)
         executor.runUntilIdle()
 
@@ -149,7 +149,7 @@ struct QueueChangesTests {
 
     @Test
     func `what producers offer is not shown until they are let in`() {
-        let bounded = AsyncQueue<Int>(capacity: 1, overflow: .suspend)
+        let bounded = AsyncBoundedQueue<Int>(capacity: 1)
         observe(bounded.changes)
         for number in 1...2 {
             _ = executor.spawnThrowing { try await bounded.send(number) }
@@ -179,7 +179,7 @@ struct QueueChangesTests {
     func `in any order of jobs an observer sees the last state, and time goes forward`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
-        let queue = AsyncQueue<Int>(capacity: 3, overflow: .suspend)
+        let queue = AsyncBoundedQueue<Int>(capacity: 3)
         let seen = Recorder<[Int]>()
         _ = executor.spawn { [changes = queue.changes] in for await pending in changes { seen.note(pending) } }
         for number in 0..<20 {

@@ -15,7 +15,7 @@ struct QueueIsolationTests {
     actor Worker {
         let log = Log()
 
-        func exchange(_ queue: AsyncQueue<Int>) async throws -> [String] {
+        func exchange(_ queue: AsyncBoundedQueue<Int>) async throws -> [String] {
             for number in 1...2 {
                 try await queue.send(number)
                 assertIsolated()
@@ -36,13 +36,13 @@ struct QueueIsolationTests {
 
     @Test
     func `an actor sends, takes and observes without leaving itself`() async throws {
-        let entries = try await Worker().exchange(AsyncQueue(capacity: 2, overflow: .suspend))
+        let entries = try await Worker().exchange(AsyncBoundedQueue(capacity: 2))
         #expect(entries == ["sent 1", "sent 2", "took 1", "took 2", "pending []"])
     }
 
     @Test @MainActor
     func `a producer that waited comes back to the main actor`() async throws {
-        let queue = AsyncQueue<Int>(capacity: 0, overflow: .suspend)
+        let queue = AsyncBoundedQueue<Int>(capacity: 0)
         let log = Log()
         let consumer = Task { @concurrent in try await queue.dequeue() }
 
@@ -69,7 +69,7 @@ struct QueueIsolationTests {
     @Test
     func `ten thousand waits of each kind that were cancelled leave no trace`() {
         let executor = ManualExecutor()
-        let full = AsyncQueue<Int>(capacity: 0, overflow: .suspend)
+        let full = AsyncBoundedQueue<Int>(capacity: 0)
         let empty = AsyncQueue<Int>()
         for _ in 0..<100 {
             let tasks = (0..<100).map { number in

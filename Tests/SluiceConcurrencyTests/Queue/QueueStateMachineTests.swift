@@ -57,7 +57,7 @@ struct QueueStateMachineTests {
         #expect(!machine.hasMail)
 
         #expect(machine.suspend(consumer: second, "second") == .finished)
-        guard case .done(.finished) = machine.offer(1, canSuspend: true) else {
+        guard case .done(.finished(1)) = machine.offer(1, canSuspend: true) else {
             Issue.record("A finished queue took an element.")
             return
         }

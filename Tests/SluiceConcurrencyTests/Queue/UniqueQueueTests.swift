@@ -2,7 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue: unique")
+@Suite("AsyncQueue and AsyncBoundedQueue: unique")
 struct UniqueQueueTests {
     struct Song: Hashable, Sendable {
         var id: Int
@@ -11,8 +11,8 @@ struct UniqueQueueTests {
 
     let executor = ManualExecutor()
 
-    /// Lets go those who wait, so that a test of a queue that forgot them fails and does not hang.
-    private func finish<Element>(_ queue: AsyncQueue<Element>) {
+    /// Resumes the waiting tasks, so that a test of a queue that forgot them fails and does not hang.
+    private func finish<Element>(_ queue: AsyncBoundedQueue<Element>) {
         queue.finish()
         executor.runUntilIdle()
     }
@@ -58,39 +58,39 @@ struct UniqueQueueTests {
 
     @Test
     func `an equal element drops nothing, and what was dropped may come again`() {
-        let queue = AsyncQueue<Int>(capacity: 2, overflow: .dropOldest, unique: \.self)
-        for number in 1...2 { queue.enqueue(number) }
+        let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .dropOldest, unique: \.self)
+        for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
 
-        #expect(queue.enqueue(2) == .alreadyPending)
-        #expect(queue.enqueue(3) == .enqueuedDropping(1))
-        #expect(queue.enqueue(1) == .enqueuedDropping(2))
+        #expect(queue.trySend(2) == .alreadyPending)
+        #expect(queue.trySend(3) == .enqueuedDropping(1))
+        #expect(queue.trySend(1) == .enqueuedDropping(2))
         #expect(queue.snapshot == [3, 1])
 
-        let keeping = AsyncQueue<Int>(capacity: 1, overflow: .dropNewest, unique: \.self)
-        keeping.enqueue(1)
-        #expect(keeping.enqueue(2) == .dropped)
+        let keeping = AsyncBoundedQueue<Int>(capacity: 1, overflow: .dropNewest, unique: \.self)
+        #expect(keeping.trySend(1) == .enqueued)
+        #expect(keeping.trySend(2) == .dropped(2))
         #expect(keeping.tryDequeue() == 1)
-        #expect(keeping.enqueue(2) == .enqueued, "what was dropped is not pending")
+        #expect(keeping.trySend(2) == .enqueued, "what was dropped is not pending")
     }
 
     @Test
     func `a producer does not wait while its element is pending`() async throws {
-        let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend, unique: \.self)
-        queue.enqueue(1)
+        let queue = AsyncBoundedQueue<Int>(capacity: 1, overflow: .suspend, unique: \.self)
+        #expect(queue.trySend(1) == .enqueued)
 
         #expect(try await queue.send(1) == .alreadyPending)
     }
 
     @Test
     func `whether an element is pending is looked at when its producer's turn comes`() async throws {
-        let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend, unique: \.self)
-        queue.enqueue(1)
+        let queue = AsyncBoundedQueue<Int>(capacity: 1, overflow: .suspend, unique: \.self)
+        #expect(queue.trySend(1) == .enqueued)
         let producers = [2, 2, 2, 3].map { number in
             defer { executor.runUntilIdle() }
             return executor.spawnThrowing { try await queue.send(number) }
         }
 
-        // If the first were told that its element is pending, and the second were cancelled, nobody would get a 2.
+        // If the first were told that its element is pending, and the second were cancelled, no consumer would get a 2.
         producers[0].cancel()
         executor.runUntilIdle()
         #expect(queue.tryDequeue() == 1)
@@ -110,8 +110,8 @@ struct UniqueQueueTests {
 
     @Test
     func `a producer whose element is pending when its turn comes makes room for the next`() async throws {
-        let queue = AsyncQueue<Int>(capacity: 2, overflow: .suspend, unique: \.self)
-        for number in 1...2 { queue.enqueue(number) }
+        let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .suspend, unique: \.self)
+        for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
         let producers = [3, 3, 4].map { number in
             defer { executor.runUntilIdle() }
             return executor.spawnThrowing { try await queue.send(number) }
@@ -130,8 +130,8 @@ struct UniqueQueueTests {
     /// A key whose end uses the queue: it deadlocks or traps if that is under the lock.
     final class Key: Hashable, Sendable {
         let number: Int
-        let queue: AsyncQueue<Int>
-        init(_ number: Int, _ queue: AsyncQueue<Int>) { (self.number, self.queue) = (number, queue) }
+        let queue: AsyncBoundedQueue<Int>
+        init(_ number: Int, _ queue: AsyncBoundedQueue<Int>) { (self.number, self.queue) = (number, queue) }
         deinit { _ = queue.count }
         static func == (first: Key, second: Key) -> Bool { first.number == second.number }
         func hash(into hasher: inout Hasher) { hasher.combine(number) }
@@ -139,13 +139,13 @@ struct UniqueQueueTests {
 
     @Test
     func `keys are not destroyed under the lock`() {
-        let other = AsyncQueue<Int>()
+        let other = AsyncBoundedQueue<Int>(capacity: 1)
         let holder = Holder()
-        let queue = AsyncQueue<Int>(capacity: 3, overflow: .dropOldest) { Key($0, holder.queue ?? other) }
+        let queue = AsyncBoundedQueue<Int>(capacity: 3, overflow: .dropOldest) { Key($0, holder.queue ?? other) }
         holder.queue = queue
 
-        for number in 0..<5 { queue.enqueue(number) }
-        #expect(queue.enqueue(4) == .alreadyPending)
+        for number in 0..<5 { _ = queue.trySend(number) }
+        #expect(queue.trySend(4) == .alreadyPending)
         _ = queue.tryDequeue()
         queue.removeAll { $0 == 3 }
         queue.removeAll()
@@ -156,6 +156,6 @@ struct UniqueQueueTests {
 
     final class Holder: @unchecked Sendable {
         // Used by one thread.
-        var queue: AsyncQueue<Int>?
+        var queue: AsyncBoundedQueue<Int>?
     }
 }

@@ -18,12 +18,12 @@ enum BoundedQueueScenarios {
     }
 
     private static func sending(
-        _ name: String, _ serve: @escaping @Sendable (AsyncQueue<Int>) throws -> Void
+        _ name: String, _ serve: @escaping @Sendable (AsyncBoundedQueue<Int>) throws -> Void
     ) -> [Scenario] {
         Contest.scenarios(name, claim: claimOfElement, sides: ("sent", "cancelled")) {
             let queue = full()
             return Contest(
-                wait: { try await send(to: queue) { _ = try await queue.send(2) } },
+                wait: { try await send { _ = try await queue.send(2) } },
                 serve: { try? serve(queue) },
                 check: { ending in try check(queue, after: ending) })
         }
@@ -36,7 +36,7 @@ enum BoundedQueueScenarios {
             let (queue, clock) = (full(), ManualClock())
             return Contest(
                 wait: {
-                    try await send(to: queue, givingUp: .deadlineExceeded) {
+                    try await send {
                         _ = try await queue.send(2, until: .init(offset: .seconds(1)), clock: clock)
                     }
                 },
@@ -58,8 +58,7 @@ enum BoundedQueueScenarios {
                     do {
                         _ = try await queue.send(2)
                         throw Broken("it was sent to a queue that is full")
-                    } catch let error as QueueError {
-                        try claim(error.code == .finished, "\(error)")
+                    } catch is QueueFinished {
                         return .served
                     } catch is CancellationError {
                         return .cancelled
@@ -76,7 +75,7 @@ enum BoundedQueueScenarios {
             "queue/finish against send", claim: "the element is in the queue if send returned, and not if it threw",
             sides: ("sent", "refused")
         ) { heat in
-            let queues = (0..<heat.rounds).map { _ in AsyncQueue<Int>(capacity: 1, overflow: .suspend) }
+            let queues = (0..<heat.rounds).map { _ in AsyncBoundedQueue<Int>(capacity: 1) }
             let sent = Slot<[Bool]>([])
             await heat.race(
                 { round in
@@ -123,7 +122,7 @@ enum BoundedQueueScenarios {
             "queue/send under load, producers cancelled", claim: "what was sent arrives once; never over capacity",
             sides: ("sent", "cancelled"), heatSize: 4_096
         ) { heat in
-            let queue = AsyncQueue<Int>(capacity: 2, overflow: .suspend)
+            let queue = AsyncBoundedQueue<Int>(capacity: 2)
             let (given, taken, most) = (Counter(), Counter(), Counter())
             await withDiscardingTaskGroup { group in
                 for _ in 0..<2 {
@@ -152,7 +151,7 @@ enum BoundedQueueScenarios {
     }
 
     private static func produce(
-        _ queue: AsyncQueue<Int>, _ producer: Int, _ count: Int, _ heat: Heat, _ given: Counter
+        _ queue: AsyncBoundedQueue<Int>, _ producer: Int, _ count: Int, _ heat: Heat, _ given: Counter
     ) async {
         for number in 0..<count {
             let element = producer * count + number + 1
@@ -170,26 +169,24 @@ enum BoundedQueueScenarios {
 
     // MARK: Machinery
 
-    private static func full() -> AsyncQueue<Int> {
-        let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend)
-        queue.enqueue(1)
+    private static func full() -> AsyncBoundedQueue<Int> {
+        let queue = AsyncBoundedQueue<Int>(capacity: 1)
+        _ = queue.trySend(1)
         return queue
     }
 
-    private static func send(
-        to queue: AsyncQueue<Int>, givingUp code: QueueError.Code? = nil, _ body: () async throws -> Void
-    ) async throws -> Ending {
+    private static func send(_ body: () async throws -> Void) async throws -> Ending {
         do {
             try await body()
             return .served
         } catch is CancellationError {
             return .cancelled
-        } catch let error as QueueError where error.code == code {
+        } catch is DeadlineExceeded {
             return .cancelled
         }
     }
 
-    private static func check(_ queue: AsyncQueue<Int>, after ending: Ending) throws {
+    private static func check(_ queue: AsyncBoundedQueue<Int>, after ending: Ending) throws {
         let left = queue.removeAll()
         try claim(left == (ending == .served ? [2] : []), "\(ending), and \(left) is in the queue")
     }

@@ -14,7 +14,7 @@ extension QueueRows {
             let count = stage.count(100_000, quick: 20_000) / each
             try await rounds(
                 {
-                    let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend)
+                    let queue = AsyncBoundedQueue<Int>(capacity: 1)
                     return try await exchange(each, count, consumers: each) {
                         _ = try? await queue.send($0)
                     } finish: {

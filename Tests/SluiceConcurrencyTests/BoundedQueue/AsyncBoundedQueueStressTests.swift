@@ -2,11 +2,11 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue: many producers", .timeLimit(.minutes(5)))
-struct BoundedQueueStressTests {
+@Suite("AsyncBoundedQueue: many tasks", .timeLimit(.minutes(5)))
+struct AsyncBoundedQueueStressTests {
     @Test(arguments: [0, 1, 5])
     func `each element is delivered exactly once, and those of one producer in order`(capacity: Int) async throws {
-        let queue = AsyncQueue<Int>(capacity: capacity, overflow: .suspend)
+        let queue = AsyncBoundedQueue<Int>(capacity: capacity)
         let (producers, consumers, each) = (4, 4, 1_000)
 
         let received = try await withThrowingTaskGroup(of: [Int].self) { group in
@@ -38,11 +38,11 @@ struct BoundedQueueStressTests {
 
     @Test
     func `cancel racing a free place delivers or throws, never both and never neither`() async throws {
-        let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend)
+        let queue = AsyncBoundedQueue<Int>(capacity: 1)
         var ends = (sent: 0, cancelled: 0)
 
         for round in 1...2_000 {
-            queue.enqueue(-round)
+            #expect(queue.trySend(-round) == .enqueued)
             let (start, signal) = Condition.makeCondition()
             let producer = Task { try await queue.send(round) }
             let canceller = Task {
@@ -73,10 +73,10 @@ struct BoundedQueueStressTests {
     }
 
     @Test
-    func `finish racing producers and cancel leaves nobody waiting`() async {
+    func `finish racing producers and cancel leaves no task waiting`() async {
         for round in 0..<500 {
-            let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend)
-            queue.enqueue(-1)
+            let queue = AsyncBoundedQueue<Int>(capacity: 1)
+            _ = queue.trySend(-1)
             let sent = await withTaskGroup(of: Int?.self) { group in
                 for number in 0..<4 {
                     group.addTask { (try? await queue.send(number)) == nil ? nil : number }
@@ -96,7 +96,7 @@ struct BoundedQueueStressTests {
     func `any order of jobs delivers an element or makes its send throw`(seed: UInt64) async {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
-        let queue = AsyncQueue<Int>(capacity: Int.random(in: 0...2, using: &random), overflow: .suspend)
+        let queue = AsyncBoundedQueue<Int>(capacity: Int.random(in: 0...2, using: &random))
         let taken = Recorder<Int>()
         let producers = (0..<30).map { number in
             executor.spawnThrowing { _ = try await queue.send(number) }
@@ -117,7 +117,7 @@ struct BoundedQueueStressTests {
         for (number, producer) in producers.enumerated() {
             switch await producer.result {
             case .success: sent.insert(number)
-            case .failure(let error): #expect(error is CancellationError || (error as? QueueError)?.code == .finished)
+            case .failure(let error): #expect(error is CancellationError || error is QueueFinished)
             }
         }
         #expect(Set(taken.values) == sent)
@@ -127,7 +127,7 @@ struct BoundedQueueStressTests {
 
     @Test
     func `observers, producers and consumers on threads end together`() async throws {
-        let queue = AsyncQueue<Int>(capacity: 4, overflow: .suspend)
+        let queue = AsyncBoundedQueue<Int>(capacity: 4)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<2 {
                 group.addTask {

@@ -2,11 +2,11 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue: deadlines")
-struct QueueDeadlineTests {
+@Suite("AsyncBoundedQueue: deadlines")
+struct BoundedQueueDeadlineTests {
     let executor = ManualExecutor()
     let clock = ManualClock()
-    let queue = AsyncQueue<Int>(capacity: 1, overflow: .suspend)
+    let queue = AsyncBoundedQueue<Int>(capacity: 1)
 
     private func dequeue() -> Task<Int?, any Error> {
         defer { executor.runUntilIdle() }
@@ -15,7 +15,7 @@ struct QueueDeadlineTests {
         }
     }
 
-    private func send(_ number: Int) -> Task<EnqueueResult<Int>, any Error> {
+    private func send(_ number: Int) -> Task<SendResult<Int>, any Error> {
         defer { executor.runUntilIdle() }
         return executor.spawnThrowing { [queue, clock] in
             try await queue.send(number, until: clock.now.advanced(by: .seconds(3)), clock: clock)
@@ -34,15 +34,17 @@ struct QueueDeadlineTests {
         #expect(clock.sleeperCount == 1)
         pass(1)
 
-        await #expect(throws: QueueError(code: .deadlineExceeded)) { try await consumer.value }
-        queue.enqueue(1)
+        let error = await #expect(throws: DeadlineExceeded.self) { try await consumer.value }
+        #expect(error?.deadline as? ManualClock.Instant == ManualClock.Instant(offset: .seconds(3)))
+        #expect(error?.cause == nil)
+        #expect(queue.trySend(1) == .enqueued)
         #expect(queue.snapshot == [1])
     }
 
     @Test
     func `a consumer that gets its element in time leaves no sleeper behind`() async throws {
         let consumer = dequeue()
-        queue.enqueue(1)
+        #expect(queue.trySend(1) == .enqueued)
         executor.runUntilIdle()
 
         #expect(try await consumer.value == 1)
@@ -63,13 +65,13 @@ struct QueueDeadlineTests {
 
     @Test
     func `a producer waits until the deadline and no longer, and its element is not delivered`() async throws {
-        queue.enqueue(1)
+        #expect(queue.trySend(1) == .enqueued)
         let producer = send(2)
         let patient = executor.spawnThrowing { [queue] in try await queue.send(3) }
         executor.runUntilIdle()
         pass(3)
 
-        await #expect(throws: QueueError(code: .deadlineExceeded)) { try await producer.value }
+        await #expect(throws: DeadlineExceeded.self) { try await producer.value }
         #expect(queue.tryDequeue() == 1)
         executor.runUntilIdle()
         #expect(try await patient.value == .enqueued)
@@ -78,7 +80,7 @@ struct QueueDeadlineTests {
 
     @Test
     func `a producer that gets its place in time leaves no sleeper behind`() async throws {
-        queue.enqueue(1)
+        #expect(queue.trySend(1) == .enqueued)
         let producer = send(2)
         #expect(clock.sleeperCount == 1)
 
@@ -91,7 +93,7 @@ struct QueueDeadlineTests {
 
     @Test
     func `cancellation and the end come before a deadline`() async throws {
-        queue.enqueue(0)
+        #expect(queue.trySend(0) == .enqueued)
         let cancelled = send(1)
         let ended = send(2)
         cancelled.cancel()
@@ -100,7 +102,7 @@ struct QueueDeadlineTests {
         executor.runUntilIdle()
 
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        await #expect(throws: QueueError(code: .finished)) { try await ended.value }
+        await #expect(throws: QueueFinished()) { try await ended.value }
         #expect(queue.tryDequeue() == 0)
         #expect(clock.sleeperCount == 0)
     }
@@ -115,12 +117,38 @@ struct QueueDeadlineTests {
         #expect(clock.sleeperCount == 0)
     }
 
+    @Test
+    func `a timeout of zero takes and sends what it can immediately, and then throws`() async throws {
+        #expect(try await queue.send(1, timeout: .zero) == .enqueued)
+        await #expect(throws: DeadlineExceeded.self) { try await queue.send(2, timeout: .zero) }
+        #expect(try await queue.dequeue(timeout: .zero) == 1)
+        await #expect(throws: DeadlineExceeded.self) { try await queue.dequeue(timeout: .zero) }
+        #expect((queue.count, queue.waitingCount) == (0, 0))
+    }
+
+    @Test
+    func `an unbounded queue has the same deadlines`() async throws {
+        let queue = AsyncQueue<Int>()
+        let consumer = executor.spawnThrowing { [clock] in
+            try await queue.dequeue(until: clock.now.advanced(by: .seconds(3)), clock: clock)
+        }
+        executor.runUntilIdle()
+        #expect(queue.waitingCount == 1)
+        pass(3)
+
+        await #expect(throws: DeadlineExceeded.self) { try await consumer.value }
+        await #expect(throws: DeadlineExceeded.self) { try await queue.dequeue(timeout: .zero) }
+        queue.enqueue(1)
+        #expect(try await queue.dequeue(timeout: .zero) == 1)
+        #expect(queue.waitingCount == 0)
+    }
+
     @Test(arguments: 1...50)
     func `in any order of jobs an element is delivered or its send throws, when deadline and place come together`(
         seed: UInt64
     ) async throws {
         let executor = ManualExecutor(seed: seed)
-        queue.enqueue(0)
+        #expect(queue.trySend(0) == .enqueued)
         let producer = executor.spawnThrowing { [queue, clock] in
             try await queue.send(1, until: clock.now.advanced(by: .seconds(3)), clock: clock)
         }

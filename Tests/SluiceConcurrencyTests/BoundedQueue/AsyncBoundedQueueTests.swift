@@ -2,10 +2,10 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue: full")
-struct BoundedQueueTests {
+@Suite("AsyncBoundedQueue")
+struct AsyncBoundedQueueTests {
     let executor = ManualExecutor()
-    let queue = AsyncQueue<Int>(capacity: 2, overflow: .suspend)
+    let queue = AsyncBoundedQueue<Int>(capacity: 2)
     let recorder = Recorder<String>()
 
     /// Starts a producer that notes how its `send` ends, and lets it come as far as it can.
@@ -16,8 +16,8 @@ struct BoundedQueueTests {
                 do {
                     let result = try await queue.send(number)
                     recorder.note("\(number) \(result)")
-                } catch let error as QueueError {
-                    recorder.note("\(number) \(error.code)")
+                } catch is QueueFinished {
+                    recorder.note("\(number) finished")
                 } catch {
                     recorder.note("\(number) cancelled")
                 }
@@ -67,13 +67,13 @@ struct BoundedQueueTests {
     }
 
     @Test
-    func `nobody overtakes a producer that waits`() {
+    func `trySend overtakes no producer that waits`() {
         produce(1, 2)
         produce(3)
 
-        #expect(queue.enqueue(4) == .rejected)
+        #expect(queue.trySend(4) == .full(4))
         #expect(queue.tryDequeue() == 1)
-        #expect(queue.enqueue(5) == .rejected, "the place is given away at once")
+        #expect(queue.trySend(5) == .full(5), "the place is given away immediately")
 
         #expect(take(3) == [2, 3])
     }
@@ -178,12 +178,40 @@ struct BoundedQueueTests {
     }
 
     @Test
+    func `trySend gives back what a finished queue does not take`() {
+        #expect(queue.trySend(1) == .enqueued)
+        queue.finish()
+
+        #expect(queue.trySend(2) == .finished(2))
+        #expect(queue.snapshot == [1])
+    }
+
+    @Test
     func `the error says what to do`() {
-        for code in [QueueError.Code.finished, .full, .deadlineExceeded] {
-            let error = QueueError(code: code)
-            #expect("\(error)".hasSuffix(error.remedy))
-            #expect(error.remedy.hasSuffix("."))
-        }
+        #expect("\(QueueFinished())".contains("finish()"))
+    }
+
+    // MARK: Counts
+
+    @Test
+    func `waitingCount counts the consumers of an empty queue and the producers of a full one`() {
+        let consumer = executor.spawnThrowing { [queue] in try await queue.dequeue() }
+        executor.runUntilIdle()
+        #expect(queue.waitingCount == 1)
+        consumer.cancel()
+        executor.runUntilIdle()
+        #expect(queue.waitingCount == 0)
+
+        produce(1, 2)
+        #expect(queue.waitingCount == 0)
+        produce(3)
+        produce(4)
+        #expect(queue.waitingCount == 2)
+        #expect((queue.count, queue.capacity) == (2, 2))
+
+        queue.finish()
+        #expect(queue.waitingCount == 0)
+        executor.runUntilIdle()
     }
 
     // MARK: Removing
@@ -204,7 +232,7 @@ struct BoundedQueueTests {
     }
 
     @Test
-    func `a predicate that throws lets nobody in`() {
+    func `a predicate that throws lets no producer in`() {
         struct Unreadable: Error {}
         produce(1, 2)
         produce(3)
@@ -214,5 +242,38 @@ struct BoundedQueueTests {
         executor.runUntilIdle()
         #expect(queue.snapshot == [1, 2])
         #expect(recorder.values.count == 2)
+    }
+
+    // MARK: Values of users
+
+    /// An element whose end uses the queue that it was in: it deadlocks or traps if that is under the lock.
+    final class Meddler: Sendable {
+        let queue: AsyncBoundedQueue<Meddler>
+        init(_ queue: AsyncBoundedQueue<Meddler>) { self.queue = queue }
+        deinit { _ = queue.count }
+    }
+
+    @Test
+    func `elements of a full queue are not destroyed under the lock`() async {
+        for overflow in [AsyncBoundedQueue<Meddler>.Overflow.dropOldest, .dropNewest] {
+            let queue = AsyncBoundedQueue<Meddler>(capacity: 1, overflow: overflow)
+            for _ in 0..<3 { _ = queue.trySend(Meddler(queue)) }
+            _ = try? await queue.send(Meddler(queue))
+            queue.removeAll()
+        }
+        let queue = AsyncBoundedQueue<Meddler>(capacity: 1)
+        #expect(queue.trySend(Meddler(queue)).isEnqueued)
+        let producers = (0..<4).map { _ in
+            executor.spawn { _ = try? await queue.send(Meddler(queue)) }
+        }
+        executor.runUntilIdle()
+        producers[1].cancel()
+        executor.runUntilIdle()
+        _ = queue.tryDequeue()
+        queue.finish()
+        executor.runUntilIdle()
+        queue.removeAll()
+
+        #expect(queue.count == 0)
     }
 }
