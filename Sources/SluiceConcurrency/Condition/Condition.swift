@@ -99,7 +99,7 @@ public struct Condition: Sendable {
     public func wait<C: Clock>(until deadline: C.Instant, clock: C) async throws -> Outcome {
         switch await storage.wait(until: deadline, clock: clock) {
         case .completed(let outcome): return outcome
-        case .expired: throw DeadlineExceeded(deadline: deadline)
+        case .expired: throw DeadlineExceeded()
         case .cancelled: throw CancellationError()
         }
     }

@@ -1,29 +1,33 @@
-/// The error of a wait that ends because its deadline comes first, and of ``withDeadline(_:clock:body:)-76ntw`` if the body fails
-/// after the deadline has cancelled it.
+/// The error of every wait in this module that is bounded by a deadline or a timeout, when that passes first.
 ///
 ///     do {
-///         show(try await withDeadline(deadline, clock: clock) { try await load() })
-///     } catch let error as DeadlineExceeded {
-///         log("\(error)")
+///         try await limiter.run(timeout: .seconds(2)) { try await network.download(url) }
+///     } catch is DeadlineExceeded {
+///         showBusy()
 ///     }
-public struct DeadlineExceeded: Error, CustomStringConvertible {
-    /// The deadline, an instant of the clock that was passed in.
-    public let deadline: any InstantProtocol
-    /// What the body threw: mostly `CancellationError`, or what a cancelled operation makes of it. It's nil for a wait.
-    public let cause: (any Error)?
+///
+/// Functions that wait throw it without a cause: nothing was taken, and no body ran. ``withDeadline(_:clock:body:)-76ntw``
+/// throws it with the error of the body that it cancelled.
+///
+/// All values are equal: like the causes of other errors, the ``cause`` isn't compared.
+public struct DeadlineExceeded: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The error of the work that the deadline cancelled, often a `CancellationError`; nil where only a wait ended.
+    public var cause: (any Error)?
 
-    /// Creates an error for a deadline that came first.
-    public init(deadline: any InstantProtocol, cause: (any Error)? = nil) {
-        self.deadline = deadline
+    /// Creates an error, with the error of the work that was cancelled if there is one.
+    public init(cause: (any Error)? = nil) {
         self.cause = cause
     }
 
-    /// What happened, in a sentence.
+    /// What happened, in one or two sentences.
     public var description: String {
-        if let cause {
-            "The deadline \(deadline) came before the work was done, which then ended with: \(cause)"
-        } else {
-            "The deadline \(deadline) came before the wait was over."
-        }
+        guard let cause else { return "The deadline passed before the wait was over. Allow more time, or try again later." }
+        return "The deadline passed before the work was done. The work was cancelled, and failed with: \(cause)"
     }
+
+    /// Always true: the cause isn't compared.
+    public static func == (left: DeadlineExceeded, right: DeadlineExceeded) -> Bool { true }
+
+    /// Adds nothing, since all values are equal.
+    public func hash(into hasher: inout Hasher) {}
 }

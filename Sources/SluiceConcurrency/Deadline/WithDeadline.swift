@@ -24,7 +24,7 @@ public func withDeadline<Value: ~Copyable, C: Clock>(
     do {
         return try work.takeResult()
     } catch {
-        throw isExceeded ? DeadlineExceeded(deadline: deadline, cause: error) : error
+        throw isExceeded ? DeadlineExceeded(cause: error) : error
     }
 }
 

@@ -73,7 +73,7 @@ extension Monitor {
     ) async throws -> Claimed {
         switch await storage.wait(MonitorAttempt(claiming: claim), until: deadline, clock: clock) {
         case .completed(.success(let claimed)): return claimed
-        case .expired: throw DeadlineExceeded(deadline: deadline)
+        case .expired: throw DeadlineExceeded()
         case .cancelled: throw CancellationError()
         }
     }

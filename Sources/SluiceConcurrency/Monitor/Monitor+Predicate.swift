@@ -58,7 +58,7 @@ extension Monitor {
     ) async throws {
         switch await storage.wait(MonitorAttempt(where: predicate), until: deadline, clock: clock) {
         case .completed: return
-        case .expired: throw DeadlineExceeded(deadline: deadline)
+        case .expired: throw DeadlineExceeded()
         case .cancelled: throw CancellationError()
         }
     }

@@ -107,7 +107,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
     public func value<C: Clock>(until deadline: C.Instant, clock: C) async throws -> Value {
         switch await storage.wait(until: deadline, clock: clock) {
         case .completed(let result): return try result.get()
-        case .expired: throw DeadlineExceeded(deadline: deadline)
+        case .expired: throw DeadlineExceeded()
         case .cancelled: throw CancellationError()
         }
     }

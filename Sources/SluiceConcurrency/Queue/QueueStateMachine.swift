@@ -22,7 +22,7 @@ enum QueueDelivery<Item> {
 
     /// What a `dequeue` with a deadline returns or throws.
     func dequeued(before deadline: any InstantProtocol) throws -> Item? {
-        if case .expired = self { throw DeadlineExceeded(deadline: deadline) }
+        if case .expired = self { throw DeadlineExceeded() }
         return try dequeued()
     }
 }

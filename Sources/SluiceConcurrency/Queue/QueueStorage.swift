@@ -66,7 +66,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
             } wait: {
                 await place(ticket)
             }
-            if outcome == .expired { throw DeadlineExceeded(deadline: deadline) }
+            if outcome == .expired { throw DeadlineExceeded() }
             return try outcome.result()
         case .done(let result): return try sent(result)
         case .resume: preconditionFailure("A consumer was not resumed.")

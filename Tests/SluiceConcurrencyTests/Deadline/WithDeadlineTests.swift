@@ -56,9 +56,8 @@ struct WithDeadlineTests {
 
         #expect(recorder.values == [false], "The calling task itself is not cancelled.")
         let error = await #expect(throws: DeadlineExceeded.self) { try await task.value }
-        #expect(error?.deadline as? ManualClock.Instant == deadline)
         #expect(error?.cause is CancellationError)
-        #expect(error?.description.contains("came before the work was done") == true)
+        #expect(error?.description.contains("passed before the work was done") == true)
     }
 
     @Test
