@@ -1,9 +1,9 @@
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-    /// Transforms the elements, at most `limit` at once; the results come in the order of the elements.
+    /// Transforms the elements, `concurrency` of them at a time; the results come in the order of the elements.
     ///
-    ///     let pictures = try await lines.concurrentMap(limit: 8) { try await network.download($0) }
+    ///     let images = try await lines.concurrentMap(concurrency: 8) { try await network.download($0) }
     ///
-    /// There is no default for the limit: what is right depends on what runs out first, and that is seldom the processor.
+    /// `concurrency` has no default: the right number depends on what runs out first, which is seldom the processor.
     ///
     /// **Isolation.** Each element is transformed in a child task, on no actor (write `{ @MainActor in … }` to choose one),
     /// with the caller's priority and task-local values. The sequence is iterated in a child task too, so that an error need
@@ -16,47 +16,51 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     /// end of the sequence was reached before, that throws `CancellationError`, also where the transform cannot throw, and
     /// where the sequence simply ends, as `AsyncStream` does: results for a part of it would look like all.
     ///
-    /// **Cost.** An element is taken from the sequence only when a child task can be started for it, so whoever produces the
-    /// elements is not drained ahead of the work. All results are kept, so the sequence must end; for one that does not, take
-    /// ``concurrentForEach(limit:_:)``.
+    /// **Cost.** An element is taken from the sequence only when a child task can be started for it, so the
+    /// producer is not drained ahead of the work. All results are kept, so the sequence must end; for one that does not, use
+    /// ``concurrentForEach(concurrency:_:)``.
     ///
-    /// - Precondition: `limit` is at least 1.
+    /// - Precondition: `concurrency` is at least 1.
     public func concurrentMap<Output: Sendable>(
-        limit: Int, _ transform: @escaping @Sendable (Element) async throws -> Output
+        concurrency: Int, _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output] {
         try await runInterruptibly(transform) { transform in
             var iterator = makeAsyncIterator()
             var outputs: [Output?] = []
-            try await runConcurrently(limit: limit, next: { try await iterator.nextUnlessCancelled() }, transform) {
+            try await runConcurrently(
+                concurrency: concurrency, next: { try await iterator.nextUnlessCancelled() }, transform
+            ) {
                 outputs.place($1, at: $0)
             }
             return outputs.compactMap(\.self)
         }
     }
 
-    /// Transforms the elements, at most `limit` at once, and leaves out those that become nil.
+    /// Transforms the elements, `concurrency` of them at a time, and leaves out those that become nil.
     ///
-    ///     let found = try await names.concurrentCompactMap(limit: 8) { try await store.song(named: $0) }
+    ///     let found = try await names.concurrentCompactMap(concurrency: 8) { try await store.song(named: $0) }
     ///
-    /// Otherwise the same as ``concurrentMap(limit:_:)``.
+    /// Otherwise the same as ``concurrentMap(concurrency:_:)``.
     public func concurrentCompactMap<Output: Sendable>(
-        limit: Int, _ transform: @escaping @Sendable (Element) async throws -> Output?
+        concurrency: Int, _ transform: @escaping @Sendable (Element) async throws -> Output?
     ) async throws -> [Output] {
-        try await concurrentMap(limit: limit, transform).compactMap(\.self)
+        try await concurrentMap(concurrency: concurrency, transform).compactMap(\.self)
     }
 
-    /// Runs a body for each element, at most `limit` at once.
+    /// Runs a body for each element, `concurrency` of them at a time.
     ///
-    ///     try await queue.elements.concurrentForEach(limit: 4) { try await mail.send($0) }
+    ///     try await queue.elements.concurrentForEach(concurrency: 4) { try await mail.send($0) }
     ///
-    /// Bodies are started in the order of the elements and end in any. Otherwise the same as ``concurrentMap(limit:_:)``,
-    /// but nothing is kept: memory is O(limit), however long the sequence is.
+    /// Bodies are started in the order of the elements and end in any. Otherwise the same as ``concurrentMap(concurrency:_:)``,
+    /// but nothing is kept: memory is O(concurrency), however long the sequence is.
     public func concurrentForEach(
-        limit: Int, _ body: @escaping @Sendable (Element) async throws -> Void
+        concurrency: Int, _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {
         try await runInterruptibly(body) { body in
             var iterator = makeAsyncIterator()
-            try await runConcurrently(limit: limit, next: { try await iterator.nextUnlessCancelled() }, body) { _, _ in
+            try await runConcurrently(
+                concurrency: concurrency, next: { try await iterator.nextUnlessCancelled() }, body
+            ) { _, _ in
             }
         }
     }

@@ -1,18 +1,18 @@
 import SluiceLock
 
-/// Runs a body for each element, at most `limit` at once, each in a child task; hands over what comes out as it comes.
+/// Runs a body for each element, at most `concurrency` of them concurrently, each in a child task; hands over what comes out as it comes.
 ///
 /// The next element is asked for when there is a place for its child task, and not before.
 func runConcurrently<Element: Sendable, Output: Sendable>(
-    limit: Int, next: () async throws -> Element?, _ body: @escaping @Sendable (Element) async throws -> Output,
+    concurrency: Int, next: () async throws -> Element?, _ body: @escaping @Sendable (Element) async throws -> Output,
     collect: (Int, Output) -> Void
 ) async throws {
-    precondition(limit >= 1, "Work that runs concurrently needs a limit of at least 1, not \(limit).")
+    precondition(concurrency >= 1, "Concurrent work needs a concurrency of at least 1, not \(concurrency).")
     try await withThrowingTaskGroup(of: (Int, Output).self) { group in
         var (started, ended) = (0, 0)
         while true {
             // The group cancels the others when this throws, and waits for them.
-            if started - ended == limit, let (index, output) = try await group.next() {
+            if started - ended == concurrency, let (index, output) = try await group.next() {
                 ended += 1
                 collect(index, output)
             }

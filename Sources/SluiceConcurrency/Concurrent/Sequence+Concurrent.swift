@@ -1,9 +1,9 @@
 extension Sequence where Element: Sendable {
-    /// Transforms the elements, at most `limit` at once; the results come in the order of the elements.
+    /// Transforms the elements, `concurrency` of them at a time; the results come in the order of the elements.
     ///
-    ///     let pictures = try await urls.concurrentMap(limit: 8) { try await network.download($0) }
+    ///     let images = try await urls.concurrentMap(concurrency: 8) { try await network.download($0) }
     ///
-    /// There is no default for the limit: what is right depends on what runs out first, and that is seldom the processor.
+    /// `concurrency` has no default: the right number depends on what runs out first, which is seldom the processor.
     ///
     /// **Isolation.** Each element is transformed in a child task, on no actor (write `{ @MainActor in … }` to choose one),
     /// with the caller's priority and task-local values. The sequence itself is iterated where the caller runs.
@@ -18,38 +18,40 @@ extension Sequence where Element: Sendable {
     /// **Cost.** An element is taken from the sequence only when a child task can be started for it, so a sequence may be
     /// lazy, or very long. The results are all kept.
     ///
-    /// - Precondition: `limit` is at least 1.
+    /// - Precondition: `concurrency` is at least 1.
     public func concurrentMap<Output: Sendable>(
-        limit: Int, _ transform: @escaping @Sendable (Element) async throws -> Output
+        concurrency: Int, _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output] {
         var iterator = makeIterator()
         var outputs: [Output?] = []
-        try await runConcurrently(limit: limit, next: { iterator.next() }, transform) { outputs.place($1, at: $0) }
+        try await runConcurrently(concurrency: concurrency, next: { iterator.next() }, transform) {
+            outputs.place($1, at: $0)
+        }
         return outputs.compactMap(\.self)
     }
 
-    /// Transforms the elements, at most `limit` at once, and leaves out those that become nil.
+    /// Transforms the elements, `concurrency` of them at a time, and leaves out those that become nil.
     ///
-    ///     let found = try await names.concurrentCompactMap(limit: 8) { try await store.song(named: $0) }
+    ///     let found = try await names.concurrentCompactMap(concurrency: 8) { try await store.song(named: $0) }
     ///
-    /// Otherwise the same as ``concurrentMap(limit:_:)``.
+    /// Otherwise the same as ``concurrentMap(concurrency:_:)``.
     public func concurrentCompactMap<Output: Sendable>(
-        limit: Int, _ transform: @escaping @Sendable (Element) async throws -> Output?
+        concurrency: Int, _ transform: @escaping @Sendable (Element) async throws -> Output?
     ) async throws -> [Output] {
-        try await concurrentMap(limit: limit, transform).compactMap(\.self)
+        try await concurrentMap(concurrency: concurrency, transform).compactMap(\.self)
     }
 
-    /// Runs a body for each element, at most `limit` at once.
+    /// Runs a body for each element, `concurrency` of them at a time.
     ///
-    ///     try await users.concurrentForEach(limit: 4) { try await mail.send(to: $0) }
+    ///     try await users.concurrentForEach(concurrency: 4) { try await mail.send(to: $0) }
     ///
-    /// Bodies are started in the order of the elements and end in any. Otherwise the same as ``concurrentMap(limit:_:)``,
-    /// but nothing is kept: memory is O(limit), however long the sequence is.
+    /// Bodies are started in the order of the elements and end in any. Otherwise the same as ``concurrentMap(concurrency:_:)``,
+    /// but nothing is kept: memory is O(concurrency), however long the sequence is.
     public func concurrentForEach(
-        limit: Int, _ body: @escaping @Sendable (Element) async throws -> Void
+        concurrency: Int, _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {
         var iterator = makeIterator()
-        try await runConcurrently(limit: limit, next: { iterator.next() }, body) { _, _ in }
+        try await runConcurrently(concurrency: concurrency, next: { iterator.next() }, body) { _, _ in }
     }
 }
 

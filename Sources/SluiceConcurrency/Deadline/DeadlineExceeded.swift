@@ -6,7 +6,7 @@
 ///         showBusy()
 ///     }
 ///
-/// Functions that wait throw it without a cause: nothing was taken, and no body ran. ``withDeadline(_:clock:body:)-76ntw``
+/// Functions that wait throw it without a cause: nothing was taken, and no body ran. `withDeadline`
 /// throws it with the error of the body that it cancelled.
 ///
 /// All values are equal: like the causes of other errors, the ``cause`` isn't compared.
@@ -21,7 +21,9 @@ public struct DeadlineExceeded: Error, Hashable, Sendable, CustomStringConvertib
 
     /// What happened, in one or two sentences.
     public var description: String {
-        guard let cause else { return "The deadline passed before the wait was over. Allow more time, or try again later." }
+        guard let cause else {
+            return "The deadline passed before the wait was over. Allow more time, or try again later."
+        }
         return "The deadline passed before the work was done. The work was cancelled, and failed with: \(cause)"
     }
 

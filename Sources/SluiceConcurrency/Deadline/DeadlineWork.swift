@@ -7,11 +7,11 @@
 /// child: clock          sleeps, is cancelled when the body has ended
 /// ```
 ///
-/// A task cannot be cancelled from outside without cancelling its caller for ever, so the body needs one of its own;
-/// and whoever cancels it must not need the caller's actor, which the body may be keeping busy.
+/// Cancelling the calling task can't be undone, so the body needs a task of its own. The task that cancels it must not
+/// need the caller's actor, which the body may keep busy.
 ///
-/// The calling task waits while the child runs, on the same actor or on none, so what only they can see is never used
-/// by two at once.
+/// The calling task waits while the child runs, on the same actor or on none, so their common state is never used by two
+/// tasks at the same time.
 final class DeadlineWork<Value: ~Copyable, Failure: Error>: @unchecked Sendable {
     // No lock protects `body` and `result`: they belong to the calling task before and after the race, and in it to the
     // body's task alone; starting and ending a child task puts their uses in order.
@@ -24,7 +24,7 @@ final class DeadlineWork<Value: ~Copyable, Failure: Error>: @unchecked Sendable 
     ) async -> Bool {
         await withoutActuallyEscaping(body) { body in
             _ = isolation
-            // Nobody else uses it until the race is over, and then nobody any more.
+            // Only the body's task uses it, and only until the race is over.
             nonisolated(unsafe) let body = body
             self.body = body
             return await race(isolation: isolation, until: deadline, clock: clock)
@@ -47,7 +47,7 @@ final class DeadlineWork<Value: ~Copyable, Failure: Error>: @unchecked Sendable 
     @concurrent
     private func race<C: Clock>(isolation: (any Actor)?, until deadline: C.Instant, clock: C) async -> Bool {
         await withTaskGroup(of: Event.self) { group in
-            // Who was cancelled before was not cancelled by the deadline.
+            // A task that was cancelled before was not cancelled by the deadline.
             var isExceeded = deadline <= clock.now && !Task.isCancelled
             if isExceeded {
                 group.cancelAll()

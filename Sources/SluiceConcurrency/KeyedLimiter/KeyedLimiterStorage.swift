@@ -2,14 +2,16 @@ import SluiceLock
 
 /// The shipped ``KeyedLimiter`` without its public face: a lock, the machine, and tasks that really suspend.
 ///
-/// Keys that the machine forgets are carried out of the lock: what a key does when it is destroyed may use the limiter.
+/// Keys that the machine forgets are carried out of the lock: the `deinit` of a key may use the limiter.
 final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
-    typealias Waiter = UnsafeContinuation<KeyedLimiterOutcome, Never>
+    typealias Waiter = UnsafeContinuation<LimiterOutcome, Never>
     typealias Machine = KeyedLimiterStateMachine<Key, Waiter>
 
+    let order: ConcurrencyLimiter.Order
     let machine: Lock<Machine>
 
-    init(perKey: Int, total: Int) {
+    init(perKey: Int, total: Int, order: ConcurrencyLimiter.Order) {
+        self.order = order
         machine = Lock(Machine(perKey: perKey, total: total))
     }
 
@@ -19,25 +21,28 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Waits for a place.
-    func enter(_ key: Key) async -> KeyedLimiterOutcome {
+    func enter(_ key: Key) async -> LimiterOutcome {
         if Task.isCancelled { return .cancelled }
+        if order == .priority { return await enterByPriority(key) { await self.wait($0) } }
         guard case .wait(let ticket) = machine.withLock({ $0.enter(key) }) else { return .granted }
         return await wait(ticket)
     }
 
     /// Waits for a place until the deadline.
-    func enter<C: Clock>(_ key: Key, until deadline: C.Instant, clock: C) async -> KeyedLimiterOutcome {
+    func enter<C: Clock>(_ key: Key, until deadline: C.Instant, clock: C) async -> LimiterOutcome {
         if Task.isCancelled { return .cancelled }
-        guard case .wait(let ticket) = machine.withLock({ $0.enter(key) }) else { return .granted }
-        return await ending(at: deadline, clock: clock) {
-            self.settle(ticket, .expired)
-        } wait: {
-            await wait(ticket)
+        return await enterByPriority(key) { ticket in
+            await ending(at: deadline, clock: clock) {
+                self.settle(ticket, .expired)
+            } wait: {
+                await self.wait(ticket)
+            }
         }
     }
 
     /// Waits for a place, even in a cancelled task.
     func enterUninterrupted(_ key: Key) async {
+        if order == .priority { return await enterByPriorityUninterrupted(key) }
         _ = await withUnsafeContinuation { (waiter: Waiter) in
             let action = machine.withLock { $0.enter(key, uninterrupted: waiter) }
             if case .run = action { waiter.resume(returning: .granted) }
@@ -65,7 +70,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
 
     // MARK: Machinery
 
-    private func wait(_ ticket: Machine.Ticket) async -> KeyedLimiterOutcome {
+    private func wait(_ ticket: Machine.Ticket) async -> LimiterOutcome {
         await suspending { waiter in
             machine.withLock { $0.suspend(ticket, waiter) }.outcome
         } onCancel: {
@@ -73,8 +78,50 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    private func settle(_ ticket: Machine.Ticket, _ outcome: KeyedLimiterOutcome) {
+    private func settle(_ ticket: Machine.Ticket, _ outcome: LimiterOutcome) {
         let settled = machine.withLock { $0.settle(ticket, outcome) }
         settled.waiter?.resume(returning: outcome)
+    }
+
+    // MARK: Priorities
+
+    private func enterByPriorityUninterrupted(_ key: Key) async {
+        _ = await enterByPriority(key, isInterruptible: false) { ticket in
+            await withUnsafeContinuation { (waiter: Waiter) in
+                let known = self.machine.withLock { $0.suspend(ticket, waiter) }.outcome
+                if let known { waiter.resume(returning: known) }
+            }
+        }
+    }
+
+    /// Waits with `suspended`, and again at the end of its new level whenever the task's priority is raised.
+    private func enterByPriority(
+        _ key: Key, isInterruptible: Bool = true, _ suspended: (Machine.Ticket) async -> LimiterOutcome
+    ) async -> LimiterOutcome {
+        var request = LimiterRequest(isInterruptible: isInterruptible)
+        if order == .priority { request.priority = Task.currentPriority.rawValue }
+        var rejoins = false
+        while true {
+            let action = machine.withLock { [request, rejoins] in $0.enter(key, request, rejoins: rejoins) }
+            guard case .wait(let ticket) = action else { return .granted }
+            let outcome = await withEscalation(of: ticket) { await suspended(ticket) }
+            guard outcome == .raised else { return outcome }
+            rejoins = true
+            request.priority = max(request.priority, Task.currentPriority.rawValue)
+        }
+    }
+
+    private func withEscalation(
+        of ticket: Machine.Ticket, _ suspended: () async -> LimiterOutcome
+    ) async -> LimiterOutcome {
+        if order == .priority, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            await withTaskPriorityEscalationHandler {
+                await suspended()
+            } onPriorityEscalated: { _, _ in
+                self.settle(ticket, .raised)
+            }
+        } else {
+            await suspended()
+        }
     }
 }

@@ -1,17 +1,17 @@
 extension ConcurrencyLimiter {
-    /// Runs a body that may throw as soon as there is a place for it.
+    /// Runs a body that may throw as soon as there is a place for it; a body without a `try` selects the other `run`.
     ///
     ///     let image = try await limiter.run { try await network.download(url) }
     ///
-    /// The body runs on the calling task and its isolation, and its result or error is returned as it is.
+    /// A task that is cancelled while it waits leaves, and its body doesn't run. The `run` for a body that cannot throw
+    /// doesn't do that. To get this behavior whatever the body is, write ``runUnlessCancelled(_:)``; to run the body even
+    /// in a cancelled task, write ``runUninterrupted(_:)``.
     ///
-    /// **The body decides which form this is.** With a `try` in it, it is the one that gives up when the task is cancelled;
-    /// without, the one that always runs. Write ``runUnlessCancelled(_:)`` or ``runUninterrupted(_:)`` where an edit of the
-    /// body must not change that.
+    /// The body runs on the calling task and its isolation. Its result or error is returned unchanged.
     ///
     /// - Throws: What the body throws; `CancellationError` without having run the body if the task is cancelled while it
-    ///   waits, or was cancelled already, even if there is a place, or ``cancelWaiting()`` is called. Once it is its turn,
-    ///   the body runs.
+    ///   waits, or was cancelled already, even if there is a place, or ``cancelWaiting()`` is called. A task that has its
+    ///   place runs its body.
     /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
     @inlinable
     public func run<Result: ~Copyable>(_ body: () async throws -> Result) async throws -> Result {
@@ -20,13 +20,13 @@ extension ConcurrencyLimiter {
         return try await body()
     }
 
-    /// Runs a body that cannot throw as soon as there is a place for it, even in a cancelled task.
+    /// Runs a body that cannot throw; it isn't cancelled while it waits. ``runUnlessCancelled(_:)`` is.
     ///
-    ///     let count = await limiter.run { await compute() }
+    ///     let count = await limiter.run { await compute() }                            // always runs
+    ///     let other = try await limiter.runUnlessCancelled { await compute() }         // leaves if cancelled
     ///
-    /// As there is no way to say that it did not run, it always does: after a group of tasks is cancelled, each body of
-    /// this kind that is still in line runs when its turn comes. Where that is not wanted, use
-    /// ``runUnlessCancelled(_:)``.
+    /// Such a call has no way to report that the body did not run. So after a group of tasks is cancelled, each of its
+    /// waiting bodies of this kind still runs when its turn comes.
     ///
     /// The body runs on the calling task and its isolation.
     ///
@@ -42,7 +42,7 @@ extension ConcurrencyLimiter {
     ///
     ///     try await limiter.runUninterrupted { () async throws(StoreError) in try await store.close() }
     ///
-    /// The body runs on the calling task and its isolation. It may look at `Task.isCancelled` itself.
+    /// The body runs on the calling task and its isolation. It can check `Task.isCancelled`.
     ///
     /// - Throws: Only what the body throws.
     /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
@@ -62,7 +62,7 @@ extension ConcurrencyLimiter {
     /// The body runs on the calling task and its isolation.
     ///
     /// - Throws: `CancellationError` without having run the body if the task is cancelled while it waits or was already, or
-    ///   ``cancelWaiting()`` is called. Once it is its turn, the body runs.
+    ///   ``cancelWaiting()`` is called. A task that has its place runs its body.
     /// - Complexity: O(1). Waits in the limiter's ``order``; suspends, never blocks a thread.
     @inlinable
     public func runUnlessCancelled<Result: ~Copyable>(
@@ -73,11 +73,11 @@ extension ConcurrencyLimiter {
         return await body()
     }
 
-    /// Runs a body if there is a place for it right now; returns nil if there is none, or anyone else waits for one.
+    /// Runs a body if there is a place for it now; returns nil if there is none, or another task waits for one.
     ///
     ///     let preview = await limiter.runIfAvailable { await render(page) } ?? placeholder
     ///
-    /// It never waits and never overtakes, and pays no attention to whether the task is cancelled. The body runs on the
+    /// It never waits, never overtakes a waiting task, and ignores cancellation of the calling task. The body runs on the
     /// calling task and its isolation.
     ///
     /// - Throws: Only what the body throws.
@@ -95,18 +95,19 @@ extension ConcurrencyLimiter {
 // MARK: Weights and deadlines
 
 extension ConcurrencyLimiter {
-    /// Runs a body as soon as `weight` of the limit is free for it.
+    /// Runs a body as soon as `weight` is free for it.
     ///
     ///     let memory = ConcurrencyLimiter(concurrency: 256 << 20)
-    ///     let picture = try await memory.run(weight: file.byteCount) { try await decode(file) }
+    ///     let image = try await memory.run(weight: file.byteCount) { try await decode(file) }
     ///
-    /// The body runs on the calling task and its isolation, and its result or error is returned as it is.
+    /// The body runs on the calling task and its isolation. Its result or error is returned unchanged.
     ///
-    /// - Throws: What the body throws; without having run it, `CancellationError` if the task is cancelled while it waits or was already
-    ///   or ``cancelWaiting()`` is called, and ``WeightExceedsLimit`` if the limit is less than `weight`, or becomes so.
-    /// - Complexity: O(1). Waits in the limiter's ``order``, and lets nobody behind it go first who needs less; suspends,
+    /// - Throws: What the body throws; without having run it, `CancellationError` if the task is cancelled while it waits or
+    ///   was already, or ``cancelWaiting()`` is called, and ``WeightExceedsLimit`` if the concurrency is less than `weight`,
+    ///   or becomes so.
+    /// - Complexity: O(1). Waits in the limiter's ``order``; no task behind it goes first because it needs less. Suspends,
     ///   never blocks a thread.
-    /// - Precondition: `weight` is not negative. Zero waits its turn and takes nothing, so that an empty file is no mistake.
+    /// - Precondition: `weight` is not negative. A weight of zero waits its turn but takes no capacity.
     public func run<Result: ~Copyable>(
         weight: Int, _ body: () async throws -> Result
     ) async throws -> Result {
@@ -119,29 +120,40 @@ extension ConcurrencyLimiter {
         return try await body()
     }
 
-    /// Runs a body as soon as there is a place for it, or returns nil if a deadline comes first.
+    /// Runs a body as soon as there is a place for it, if that is within `timeout`.
     ///
-    ///     let answer = try await limiter.run(until: .now + .seconds(2), clock: .continuous) { try await ask(server) }
+    ///     let answer = try await limiter.run(timeout: .seconds(2)) { try await ask(server) }
     ///
-    /// The deadline bounds the waiting, not the body. If there is a place, the body runs even after the deadline. It runs on
+    /// The same as ``run(weight:until:clock:_:)`` with a deadline that much later than now on the continuous clock.
+    ///
+    /// - Throws: ``DeadlineExceeded`` without having run the body if the time is over first; otherwise like
+    ///   ``run(weight:_:)``.
+    /// - Complexity: O(1), and a child task for the clock if it has to wait. Suspends, never blocks a thread.
+    /// - Precondition: `weight` is not negative. A weight of zero waits its turn but takes no capacity.
+    public func run<Result: ~Copyable>(
+        weight: Int = 1, timeout: Duration, _ body: () async throws -> Result
+    ) async throws -> Result {
+        try await run(weight: weight, until: .now + timeout, clock: .continuous, body)
+    }
+
+    /// Runs a body as soon as there is a place for it, if that is before a deadline.
+    ///
+    ///     let answer = try await limiter.run(until: deadline, clock: clock) { try await ask(server) }
+    ///
+    /// The deadline bounds the wait, not the body. With a place free, the body runs even after the deadline. It runs on
     /// the calling task and its isolation.
     ///
-    /// - Returns: What the body returns; nil if it did not run because the deadline came first.
-    /// - Throws: As ``run(weight:_:)``.
+    /// - Throws: ``DeadlineExceeded`` without having run the body if the deadline comes first; otherwise like
+    ///   ``run(weight:_:)``.
     /// - Complexity: O(1), and a child task for the clock if it has to wait. Suspends, never blocks a thread.
-    /// - Precondition: `weight` is not negative. Zero waits its turn and takes nothing, so that an empty file is no mistake.
+    /// - Precondition: `weight` is not negative. A weight of zero waits its turn but takes no capacity.
     public func run<Result: ~Copyable, C: Clock>(
         weight: Int = 1, until deadline: C.Instant, clock: C, _ body: () async throws -> Result
-    ) async throws -> Result? {
+    ) async throws -> Result {
         holders?.enter()
-        var isGranted = false
-        do { isGranted = try await enter(weight: weight, until: deadline, clock: clock) } catch {
+        do { try await enter(weight: weight, until: deadline, clock: clock) } catch {
             holders?.leave()
             throw error
-        }
-        guard isGranted else {
-            holders?.leave()
-            return nil
         }
         defer { leaveRun(weight: weight) }
         return try await body()
@@ -150,17 +162,17 @@ extension ConcurrencyLimiter {
 
 // MARK: Places
 
-// These and the bodies above are inlined into the caller, because what they do with a place free takes less time than a
-// call of an asynchronous function of another module. They do not suspend: after each `await` the runtime makes sure that
-// it is on the caller's actor, which on the main actor costs as much as entering.
+// These and the bodies above are inlined into the caller: with a place free, they take less time than a call of an
+// asynchronous function of another module. They do not suspend: after each `await` the runtime makes sure that it is on
+// the caller's actor, which on the main actor costs as much as entering.
 extension ConcurrencyLimiter {
-    /// Enters if there is a place and nobody waits.
+    /// Enters if there is a place and no task waits.
     @inlinable
     func enter() -> Bool {
         storage.enterAtOnce(weight: 1)
     }
 
-    /// Enters if there is a place and nobody waits.
+    /// Enters if there is a place and no task waits.
     @inlinable
     func enterUnlessCancelled() throws(CancellationError) -> Bool {
         if Task.isCancelled { throw CancellationError() }
@@ -173,7 +185,7 @@ extension ConcurrencyLimiter {
     }
 }
 
-// Where holders are tracked, nothing is done at once: all come here.
+// Where holders are tracked, the paths above never succeed: all calls come here.
 extension ConcurrencyLimiter {
     @usableFromInline
     func enterForRun() async -> Bool {

@@ -9,7 +9,7 @@ final class LimiterHolders: Sendable {
 
     /// Records that the calling task runs a body; stops the program if it runs one already.
     ///
-    /// Called before it waits for a place: afterwards nobody would be there to tell.
+    /// Called before it waits for a place: a task that waits forever could not tell.
     func enter() {
         guard let task = Self.currentTask else { return }
         let isNew = tasks.withLock { tasks in
@@ -19,8 +19,8 @@ final class LimiterHolders: Sendable {
         }
         precondition(
             isNew,
-            "A body of a ConcurrencyLimiter runs something on the same limiter. When all places are held like that, all wait "
-                + "for ever. Use one limiter per level, or run both parts in one body.")
+            "A body of a ConcurrencyLimiter runs something on the same limiter. If every place is held this way, the "
+                + "tasks deadlock. Use one limiter per level, or run both parts in one body.")
     }
 
     /// Records that the calling task runs a body, or another one, for which it did not wait.

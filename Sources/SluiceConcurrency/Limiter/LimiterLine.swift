@@ -7,27 +7,27 @@ enum LimiterOutcome: Hashable, Sendable {
     case cancelled
     /// Its deadline came.
     case expired
-    /// The limit became smaller than what it asked for.
+    /// The concurrency became smaller than its weight.
     case tooHeavy
-    /// Its task's priority was raised: it joins again.
+    /// Its task's priority was raised: it joins the line again.
     case raised
 }
 
-/// What one task asks for.
+/// The request of one task.
 struct LimiterRequest: Hashable, Sendable {
     var weight: UInt64 = 1
     /// The line to join; the same for all where priorities do not count.
     var priority: UInt8 = 0
-    /// Whether it can be told to give up.
+    /// Whether its wait can be cancelled.
     var isInterruptible = true
 }
 
-/// Those who wait for a place, in the order in which they get one.
+/// The tasks that wait for a place, in the order in which they get one.
 ///
-/// One line for each priority, the most urgent first; where priorities do not count, there is one. Within a line, first
-/// come, first served.
+/// One line for each priority, the highest first; where priorities do not count, there is one. Within a line, first come,
+/// first served.
 ///
-/// **Ageing.** A line that others were preferred to `patience` times in a row is next, so that nobody starves: of any
+/// **Ageing.** A line that was passed over `patience` times in a row is next, so that no line starves: of any
 /// `patience + 1` places in a row, at least one goes to each line that waits (or to another one that was passed over just
 /// as often). It counts places, not time.
 struct LimiterLine<Waiter: Sendable>: Sendable {
@@ -48,7 +48,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
 
     static var patience: Int { 16 }
 
-    /// The most urgent first.
+    /// The highest priority first.
     private var levels: [Level] = []
 
     /// How many wait.
@@ -56,10 +56,13 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
+    /// How many are in line, or have been settled before they suspended and have not asked yet.
+    var occupied: Int { levels.reduce(0) { $0 + $1.line.occupied } }
+
     /// How much memory is kept, in places.
     var slotCount: Int { levels.reduce(0) { $0 + $1.line.slotCount } }
 
-    /// What the next in line asks for; nil if nobody waits.
+    /// The weight of the next in line; nil if no task waits.
     var nextWeight: UInt64? {
         count == 0 ? nil : levels[nextLevel].line.firstWeight
     }
@@ -92,7 +95,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         count -= 1
         levels[next].passedOver = 0
         for lower in levels.indices[(next + 1)...] where !levels[lower].line.isEmpty { levels[lower].passedOver += 1 }
-        // An aged line goes before more urgent ones: those were passed over, too.
+        // An aged line goes before higher ones: those were passed over, too.
         for upper in levels.indices[..<next] where !levels[upper].line.isEmpty { levels[upper].passedOver += 1 }
         return waiter
     }
@@ -112,7 +115,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         levels.reduce(0) { $0 + $1.line.count(where: predicate) }
     }
 
-    /// Takes out of the line who satisfies a predicate; returns those to be resumed. O(n).
+    /// Takes the tasks that satisfy a predicate out of the line; returns those to be resumed. O(n).
     mutating func settle(
         _ outcome: LimiterOutcome, where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
     ) -> [Waiter] {
@@ -128,7 +131,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
 
     // MARK: Machinery
 
-    /// Whose turn it is; somebody waits.
+    /// The level whose turn it is, while at least one task waits.
     private var nextLevel: Int {
         if levels.count == 1 { return 0 }
         var next = -1

@@ -1,7 +1,7 @@
 /// A limiter's word and its locked machine: how the path without the lock and the path with it make one limiter.
 ///
 /// Everything here is what ships; what differs between the limiter and the explorer of interleavings is only how the
-/// word and the lock are reached. Nothing here resumes anybody: what is returned is resumed by the caller, when the lock
+/// word and the lock are reached. Nothing here resumes a task: what is returned is resumed by the caller, when the lock
 /// has been let go.
 protocol LimiterSite: LimiterWordCell, ~Copyable {
     associatedtype Waiter: Sendable
@@ -21,7 +21,7 @@ extension LimiterSite where Self: ~Copyable {
         return try withMachine { (machine) throws(Interruption) in try machine.enter(self, request) }
     }
 
-    /// Enters if there is a place and nobody waits.
+    /// Enters if there is a place and no task waits.
     func tryEnter(weight: UInt64) throws(Interruption) -> Bool {
         if try enterAtOnce(weight: weight) { return true }
         return try withMachine { (machine) throws(Interruption) in

@@ -1,7 +1,7 @@
-/// The part of a limiter that its lock protects: who waits, and for what.
+/// The part of a limiter that its lock protects: the waiting tasks and their requests.
 ///
-/// Events in, actions out; it resumes nobody. The counts live in the word, which tasks change without the lock as long as
-/// nobody waits, so each event changes the word first, retrying until no such change came in between, and then the line.
+/// Events in, actions out; it resumes no task itself. The counts live in the word, which tasks change without the lock as
+/// long as no task waits, so each event changes the word first, retrying until no such change came in between, and then the line.
 struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     typealias Ticket = LimiterLine<Waiter>.Ticket
     typealias Wakeups = LimiterWakeups<Waiter>
@@ -15,13 +15,13 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         case refuse
     }
 
-    /// The cell has it as well, for those who do not hold the lock.
+    /// The cell has it as well, for code that does not hold the lock.
     private(set) var limit: UInt64
 
-    /// Those who wait for a place.
+    /// The tasks that wait for a place.
     private(set) var line = LimiterLine<Waiter>()
 
-    /// Those who wait for the limiter to be idle.
+    /// The tasks that wait for the limiter to be idle.
     private(set) var watchers: [Waiter] = []
 
     /// How many have entered, but for those that the word counts.
@@ -67,9 +67,9 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         line.suspend(ticket, waiter)
     }
 
-    /// A task gives its place back; returns who is to be resumed.
+    /// A task gives its place back; returns the tasks to resume.
     ///
-    /// What others wait for goes to them at once and is never free in between.
+    /// What other tasks wait for goes to them directly, and is never free in between.
     mutating func leave<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell, weight: UInt64
     ) throws(Cell.Interruption) -> Wakeups {
@@ -79,7 +79,7 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         return wakeups
     }
 
-    /// The wait of a task in line ends without a place; returns who is to be resumed, which may be others as well: those
+    /// The wait of a task in line ends without a place; returns the tasks to resume, which may be others as well: those
     /// behind it may need less than it did.
     mutating func end<Cell: LimiterWordCell & ~Copyable>(
         _ ticket: Ticket, _ outcome: LimiterOutcome, _ cell: borrowing Cell
@@ -91,23 +91,23 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         return wakeups
     }
 
-    /// All in line give up who may be interrupted; returns who is to be resumed.
+    /// The waits of all tasks end that can be interrupted; returns the tasks to resume.
     mutating func cancelWaiting<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell
     ) throws(Cell.Interruption) -> Wakeups {
         try end(.cancelled, cell) { isInterruptible, _ in isInterruptible }
     }
 
-    /// The limit changes; returns who is to be resumed.
+    /// The limit changes; returns the tasks to resume.
     ///
-    /// A smaller one takes nobody's place away: nobody gets one until enough have left. Who waits for more than the new
-    /// limit gives up.
+    /// With a smaller one no task loses its place: new places are given when enough tasks have left. Tasks that wait for
+    /// more than the new limit fail.
     mutating func resize<Cell: LimiterWordCell & ~Copyable>(
         to limit: UInt64, _ cell: borrowing Cell
     ) throws(Cell.Interruption) -> Wakeups {
         self.limit = limit
         try cell.storeLimit(limit)
-        // Whoever has read the old limit together with the word finds another word now. The count is one too high for it.
+        // A task that has read the old limit together with the word finds another word now, whose count is one too high.
         var word = try cell.load()
         while true {
             var next = word
@@ -121,13 +121,13 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         return wakeups
     }
 
-    /// A task waits until nobody runs or waits; returns whether that is so already.
+    /// A task waits until no task runs or waits; returns whether that is so already.
     mutating func watch<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell, _ watcher: Waiter
     ) throws(Cell.Interruption) -> Bool {
         var word = try cell.load()
         while true {
-            // Nobody waits while no one runs: what is given back goes to the next in line.
+            // No task waits while none runs: what is given back goes to the next in line.
             let isIdle = word.running == 0
             // Written also where nothing changes: only that orders what the last body did before what the watcher does.
             let next = isIdle ? word : LimiterWord(bits: word.bits | LimiterWord.watched)
@@ -157,7 +157,7 @@ extension LimiterStateMachine {
         while !line.isEmpty, try grantNext(cell, leaving: 0, &wakeups) {}
     }
 
-    /// Takes back what somebody leaves, and in the same moment lets the next in line in if it fits; returns whether it did.
+    /// Takes back what a task leaves, and in the same moment lets the next in line in if it fits; returns whether it did.
     @discardableResult
     private mutating func grantNext<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell, leaving weight: UInt64, _ wakeups: inout Wakeups
@@ -165,7 +165,7 @@ extension LimiterStateMachine {
         let wanted = line.nextWeight
         var word = try cell.load()
         while true {
-            precondition(word.running >= weight, "A place was given back that nobody had taken.")
+            precondition(word.running >= weight, "A place was given back that no task had taken.")
             var next = LimiterWord(bits: word.bits &- weight)
             var fits = false
             if let wanted, next.running + wanted <= limit {
@@ -191,7 +191,7 @@ extension LimiterStateMachine {
         }
     }
 
-    /// Those in line who satisfy a predicate give up.
+    /// The waits of the tasks end that satisfy a predicate.
     private mutating func end<Cell: LimiterWordCell & ~Copyable>(
         _ outcome: LimiterOutcome, _ cell: borrowing Cell,
         where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
@@ -216,7 +216,7 @@ extension LimiterStateMachine {
         }
     }
 
-    /// Replaces the word, and takes over its count of those who have entered before it overflows.
+    /// Replaces the word, and takes over its count of tasks that have entered before it overflows.
     private mutating func replace<Cell: LimiterWordCell & ~Copyable>(
         _ expected: LimiterWord, with word: LimiterWord, _ cell: borrowing Cell
     ) throws(Cell.Interruption) -> LimiterWord? {

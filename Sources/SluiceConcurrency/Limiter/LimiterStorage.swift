@@ -8,7 +8,7 @@ struct LimiterStorage: ~Copyable, Sendable {
 
     @usableFromInline let word: Atomic<UInt64>
     @usableFromInline let limit: Atomic<UInt64>
-    /// The most that ever ran at once.
+    /// The most that ever ran concurrently.
     @usableFromInline let peak = Atomic<UInt64>(0)
     private let machine: Lock<LimiterStateMachine<Waiter>>
 

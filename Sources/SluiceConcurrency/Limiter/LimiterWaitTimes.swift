@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How long tasks waited for their places, by a clock that somebody passed in.
+/// How long tasks waited for their places, by the clock that was passed in.
 final class LimiterWaitTimes: Sendable {
     private let now: @Sendable () -> Duration
     private let total = Atomic<UInt64>(0)

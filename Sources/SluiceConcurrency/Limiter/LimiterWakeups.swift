@@ -1,4 +1,4 @@
-/// Who is to be resumed, and with what, once the lock has been let go.
+/// The tasks to resume, and their outcomes, once the lock is released.
 struct LimiterWakeups<Waiter: Sendable>: Sendable {
     private(set) var first: (waiter: Waiter, outcome: LimiterOutcome)?
     /// In order; most often there is but one to resume, and no memory is allocated for it.

@@ -1,14 +1,14 @@
-/// What a limiter must know to let somebody in or out, packed so that one atomic operation reads or changes it together.
+/// What a limiter must know to let a task in or out, packed so that one atomic operation reads or changes it together.
 ///
 /// ```text
 /// 63         62 ── 48   47        46        45        44 ── 0
 /// isFull     granted    crowded   watched   tracked   running
 /// ```
 ///
-/// - `running`: the weights of those who are in, added up.
-/// - `crowded`: somebody waits. Then nobody enters or leaves without the lock, so the word stands still for its holder.
-/// - `watched`: somebody waits for the limiter to be idle. Then nobody leaves without the lock.
-/// - `tracked`: holders are recorded. Then nobody ever enters or leaves without the lock.
+/// - `running`: the weights of the tasks that hold places, added up.
+/// - `crowded`: a task waits. Then no task enters or leaves without the lock, so the word stands still for its holder.
+/// - `watched`: a task waits for the limiter to be idle. Then no task leaves without the lock.
+/// - `tracked`: holders are recorded. Then no task ever enters or leaves without the lock.
 /// - `granted`: how many have entered since the locked machine last took the number over. When it is full, the next one
 ///   goes by the lock, which empties it: so the count is exact and costs nothing. It also makes the word of two moments
 ///   different when the limit was changed between them.
@@ -61,7 +61,7 @@ protocol LimiterWordCell: ~Copyable {
 
     func load() throws(Interruption) -> LimiterWord
 
-    /// The limit at the time of the word that was loaded before it, or a newer one: whoever changes the limit changes the
+    /// The limit at the time of the word that was loaded before it, or a newer one: a task that changes the limit changes the
     /// word after it, so with a limit that has become too old nothing is replaced.
     func loadLimit() throws(Interruption) -> UInt64
 
@@ -75,7 +75,7 @@ protocol LimiterWordCell: ~Copyable {
 }
 
 extension LimiterWordCell where Self: ~Copyable {
-    /// Enters if there is a place and nobody waits, without the lock.
+    /// Enters if there is a place and no task waits, without the lock.
     @inlinable
     func enterAtOnce(weight: UInt64) throws(Interruption) -> Bool {
         var word = try load()
@@ -89,7 +89,7 @@ extension LimiterWordCell where Self: ~Copyable {
         return false
     }
 
-    /// Leaves if nobody must be told, without the lock.
+    /// Leaves if no task must be told, without the lock.
     @inlinable
     func leaveAtOnce(weight: UInt64) throws(Interruption) -> Bool {
         var word = try load()

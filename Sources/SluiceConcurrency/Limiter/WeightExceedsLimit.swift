@@ -1,21 +1,29 @@
-/// A request asks for more than its ``ConcurrencyLimiter`` ever has, so that it could wait for ever.
+/// The error of a request that asks a limiter for more than it ever has.
 ///
 ///     do {
-///         try await memory.run(weight: picture.byteCount) { try await decode(picture) }
+///         try await memory.run(weight: image.byteCount) { try await decode(image) }
 ///     } catch let error as WeightExceedsLimit {
-///         // too large for this machine: \(error.weight) of \(error.limit)
+///         showTooLarge(image, maximum: error.maximumWeight)
 ///     }
 ///
-/// It is thrown at once, or when ``ConcurrencyLimiter/resize(to:)`` makes the limit too small for a request in line.
+/// A ``ConcurrencyLimiter`` throws it for a weight of more than its ``ConcurrencyLimiter/concurrency``, a ``RateLimiter``
+/// for a weight of more than its burst. Such a request would wait forever. It fails immediately, or when the limiter
+/// becomes too small for it while it waits.
 public struct WeightExceedsLimit: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was asked for.
-    public let weight: Int
-    /// The limit at that time.
-    public let limit: Int
+    /// The weight of the request.
+    public var weight: Int
+    /// The largest weight that the limiter could give at that time.
+    public var maximumWeight: Int
+
+    /// Creates an error.
+    public init(weight: Int, maximumWeight: Int) {
+        self.weight = weight
+        self.maximumWeight = maximumWeight
+    }
 
     /// What happened, and what to do about it.
     public var description: String {
-        "A weight of \(weight) was asked of a ConcurrencyLimiter whose limit is \(limit): it would wait for ever. "
-            + "Ask for \(limit) or less, or raise the limit with resize(to:)."
+        "The request has a weight of \(weight), and at most \(maximumWeight) is possible. "
+            + "Split the request, or raise the limiter's concurrency or burst."
     }
 }

@@ -1,6 +1,6 @@
-/// Who waits for how many tokens, and which of them watches the clock.
+/// The tasks that wait for tokens, and which of them watches the clock.
 ///
-/// Events in, actions out; it resumes nobody and knows no clock: each event says what time it is, in attoseconds.
+/// Events in, actions out; it resumes no task itself and knows no clock: each event says what time it is, in attoseconds.
 ///
 /// Only the first in line, the leader, sleeps until its tokens are there. The others are suspended until they are granted,
 /// give up, or are told to lead:
@@ -16,7 +16,10 @@ struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
 
     enum ConsumeAction: Sendable {
         case granted
-        case refused(RateLimitError.Code)
+        /// More tokens were asked for than the limiter ever holds.
+        case tooHeavy
+        /// The tokens are not there by the deadline.
+        case late
         /// The caller is in line.
         case wait(Line.Ticket)
     }
@@ -28,7 +31,7 @@ struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
         let number: UInt64
     }
 
-    /// Somebody to be resumed, and with what.
+    /// A task to resume, and its outcome.
     struct Wake: Sendable {
         let waiter: Waiter
         let outcome: RateLimiterOutcome
@@ -56,9 +59,9 @@ struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
 extension RateLimiterStateMachine {
     /// A task wants tokens, by the deadline if there is one.
     mutating func consume(_ weight: Int, at now: Int128, until deadline: Int128? = nil) -> ConsumeAction {
-        if weight > bucket.burst { return .refused(.heavierThanBurst) }
+        if weight > bucket.burst { return .tooHeavy }
         if tryConsume(weight, at: now) { return .granted }
-        if let deadline, bucket.moment(of: queued + UInt128(weight)) > deadline { return .refused(.deadlineExceeded) }
+        if let deadline, bucket.moment(of: queued + UInt128(weight)) > deadline { return .late }
         queued += UInt128(weight)
         return .wait(line.join(weight: UInt64(weight)))
     }
@@ -81,7 +84,7 @@ extension RateLimiterStateMachine {
         return line.suspend(ticket, waiter)
     }
 
-    /// The leader's sleep is over; returns whom to resume.
+    /// The leader's sleep is over; returns the tasks to resume.
     mutating func tick(at now: Int128) -> [Wake] {
         var wakes: [Wake] = []
         bucket.refill(until: now)
@@ -91,13 +94,13 @@ extension RateLimiterStateMachine {
         return wakes
     }
 
-    /// A task in line gives up; returns whom to resume.
+    /// The wait of a task in line ends; returns the tasks to resume.
     mutating func leave(_ ticket: Line.Ticket, _ outcome: RateLimiterOutcome, at now: Int128) -> [Wake] {
         guard line.contains(ticket) else { return [] }
         var wakes: [Wake] = []
         let leader = line.firstTicket
         bucket.refill(until: now)
-        // Whose tokens came by its deadline gets them, even if nobody has noticed by now.
+        // A task whose tokens came by its deadline gets them, even if no event has shown that by now.
         if outcome == .expired { serve(&wakes) }
         if line.contains(ticket) { take(ticket, outcome, &wakes) }
         serve(&wakes)
@@ -105,13 +108,13 @@ extension RateLimiterStateMachine {
         return wakes
     }
 
-    /// All who wait give up; returns whom to resume.
+    /// The waits of all tasks end; returns the tasks to resume.
     mutating func cancelWaiting() -> [Wake] {
         queued = 0
         return line.settleAll(.cancelled).map { Wake(waiter: $0, outcome: .cancelled) }
     }
 
-    /// The rate changes; returns whom to resume. O(n) if the burst becomes smaller.
+    /// The rate changes; returns the tasks to resume. O(n) if the burst becomes smaller.
     mutating func change(rate: Int, per period: Duration, burst: Int?, at now: Int128) -> [Wake] {
         var wakes: [Wake] = []
         bucket.refill(until: now)

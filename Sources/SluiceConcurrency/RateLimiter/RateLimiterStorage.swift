@@ -2,16 +2,16 @@ import SluiceLock
 
 /// The shipped ``RateLimiter`` without its public face: a lock, the machine, a clock, and tasks that really suspend.
 ///
-/// The clock is asked before the lock is taken, so two tasks may come with their times in the wrong order: the machine
+/// The clock is read before the lock is taken, so two tasks may come with their times in the wrong order: the machine
 /// never counts back.
 final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration {
     typealias Waiter = UnsafeContinuation<RateLimiterOutcome, Never>
     typealias Machine = RateLimiterStateMachine<Waiter>
 
-    /// Nobody sleeps longer at a stretch: not all clocks can take a deadline centuries away.
+    /// The longest single sleep: not all clocks can take a deadline centuries away.
     private static var longestSleep: Duration { .seconds(86_400) }
 
-    private let clock: C
+    let clock: C
     private let origin: C.Instant
     let machine: Lock<Machine>
 
@@ -40,15 +40,16 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
         let (action, burst) = machine.withLock { ($0.consume(weight, at: now, until: last), $0.bucket.burst) }
         switch action {
         case .granted: return
-        case .refused(let code): throw RateLimitError(code: code, weight: weight, burst: burst)
+        case .tooHeavy: throw WeightExceedsLimit(weight: weight, maximumWeight: burst)
+        case .late: throw DeadlineExceeded()
         case .wait(let ticket):
             switch await wait(ticket, until: deadline) {
             case .granted: return
             case .cancelled: throw CancellationError()
-            case .expired: throw RateLimitError(code: .deadlineExceeded, weight: weight, burst: burst)
+            case .expired: throw DeadlineExceeded()
             case .refused:
                 let burst = machine.withLock { $0.bucket.burst }
-                throw RateLimitError(code: .heavierThanBurst, weight: weight, burst: burst)
+                throw WeightExceedsLimit(weight: weight, maximumWeight: burst)
             case .lead: preconditionFailure("A leader stopped waiting.")
             }
         }

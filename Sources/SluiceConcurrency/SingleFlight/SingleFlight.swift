@@ -1,21 +1,20 @@
-/// Runs an operation once for all who ask for the same key at the same time.
+/// Runs an operation once for all tasks that ask for the same key while it runs.
 ///
 ///     let flights = SingleFlight<URL, Picture>()
-///     let picture = try await flights.run(for: url) { try await network.download(url) }
+///     let image = try await flights.run(for: url) { try await network.download(url) }
 ///
-/// The first to ask for a key starts the operation; those who ask while it runs wait for it and get the same result or the
-/// same error. Who asks later starts it anew: nothing is kept, this is no cache.
+/// The first call for a key starts the operation. Calls that come while it runs wait for it, and get the same result or the
+/// same error. Later calls start a new operation. Results aren't cached; for one value that is kept, use ``AsyncLazy``.
 ///
-/// **Cancellation.** Each caller can be cancelled on its own: it gets `CancellationError` at once, and the operation goes
-/// on for the others. When the last caller leaves, the operation is cancelled, and that caller returns when it has ended:
-/// nothing is left running that nobody waits for. It throws even if the operation completed all the same: that value is
-/// dropped. Who asks for the key in the meantime starts a new operation.
+/// **Cancellation.** Each caller can be cancelled on its own: it gets `CancellationError` immediately, and the operation
+/// goes on for the others. When the last caller leaves, the operation is cancelled, and that caller returns when the
+/// operation has ended, so no operation runs without a caller. It throws even if the operation completed all the same:
+/// that value is dropped. A call for the key in the meantime starts a new operation.
 ///
-/// **Nesting.** An operation that asks for its own key waits for itself, for ever.
+/// **Nesting.** An operation that asks for its own key deadlocks.
 ///
-/// **Task.** The operation runs in a task of its own, on no actor, so that it outlives the caller who started it. It has
-/// the priority and the task-local values of that caller. Whoever joins with a higher priority does not raise it: start what
-/// is urgent at its priority, or let the operation run at one that suits all.
+/// **Task.** The operation runs in a task of its own, on no actor, so that it outlives the caller that started it. It has
+/// the priority and the task-local values of that caller. A caller that joins with a higher priority does not raise it.
 ///
 /// **Order.** Operations of different keys are independent. Callers of one key are resumed in the order in which they came.
 ///
@@ -29,19 +28,19 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
     /// The result of the operation for `key`: of the one that runs, or of `operation`, which is then started.
     ///
-    ///     let picture = try await flights.run(for: url) { try await network.download(url) }
+    ///     let image = try await flights.run(for: url) { try await network.download(url) }
     ///
-    /// It waits for as long as the operation takes; to bound that, cancel the calling task.
+    /// It waits for as long as the operation takes; to bound that, call it in `withDeadline`.
     ///
     /// - Throws: What the operation throws; `CancellationError` if the calling task is cancelled before it ends. In a task
     ///   that is cancelled already, nothing is started or joined.
-    /// - Complexity: O(1) on average, and a task for the caller who starts the operation. Suspends, never blocks a thread.
+    /// - Complexity: O(1) on average, and a task for the caller that starts the operation. Suspends, never blocks a thread.
     public func run(for key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await storage.run(key, operation)
     }
 
     /// How many operations a caller could join, for display: it may have changed before the caller looks at it.
-    public var running: Int { storage.count }
+    public var runningCount: Int { storage.count }
 
     /// Whether an operation for `key` is under way that a caller would join.
     public func isRunning(for key: Key) -> Bool { storage.isInFlight(key) }

@@ -1,6 +1,6 @@
-/// Which operations are under way, and who waits for each.
+/// The operations under way, and the callers that wait for each.
 ///
-/// Events in, actions out; it resumes and cancels nobody.
+/// Events in, actions out; it resumes and cancels no task itself.
 ///
 /// ```text
 /// join ──▶ start: the caller makes the operation's task
@@ -28,7 +28,7 @@ struct SingleFlightStateMachine<
     }
 
     private var current: [Key: Flight] = [:]
-    /// Lines of flights that have ended, kept for those who were settled before they suspended.
+    /// Lines of flights that have ended, kept for callers that were settled before they suspended.
     private var landed: [UInt64: Line] = [:]
     private var numbers: UInt64 = 0
 
@@ -73,7 +73,7 @@ struct SingleFlightStateMachine<
         return waiters
     }
 
-    /// A caller was cancelled; returns whom to resume, and with what.
+    /// A caller was cancelled; returns the task to resume, and its outcome.
     ///
     /// - Parameter outcome: what the caller gets, made of the work to cancel and to await if it was the last to wait for it.
     mutating func leave(_ ticket: Ticket, _ outcome: (Work?) -> Outcome) -> (waiter: Waiter?, outcome: Outcome)? {
@@ -99,6 +99,6 @@ struct SingleFlightStateMachine<
 }
 
 extension WaitingLine {
-    /// Whether somebody was settled before it suspended, and has not asked yet.
+    /// Whether a waiter was settled before it suspended, and has not asked yet.
     var hasUnclaimedOutcomes: Bool { occupied > count }
 }

@@ -120,7 +120,7 @@ import Testing
                     await left.open()
                     _ = try await origin.metrics { $0.running == 0 }
                     #expect(wasSent.values.isEmpty, "the server found the connection closed")
-                    #expect(cache.limiter.running == 0 && cache.flights.running == 0)
+                    #expect(cache.limiter.runningCount == 0 && cache.flights.runningCount == 0)
                     #expect(cache.statistics.fetched == 0)
                     try await expectConsistent(cache, entries: 0)
                 }

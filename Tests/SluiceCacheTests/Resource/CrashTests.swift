@@ -179,7 +179,7 @@ import Testing
                     _ = await task.result
                     isWatched.withLock { $0 = false }
                     try await expectConsistent(cache)
-                    #expect(cache.flights.running == 0 && cache.limiter.running == 0)
+                    #expect(cache.flights.runningCount == 0 && cache.limiter.runningCount == 0)
                     // And the cache is as good as ever.
                     try await expect(pattern(1000), from: cache, url("victim"))
                 }

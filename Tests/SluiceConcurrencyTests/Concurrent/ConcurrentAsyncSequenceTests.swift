@@ -26,7 +26,7 @@ struct ConcurrentAsyncSequenceTests {
     @Test func `results come in the order of the elements, whichever is done first`() async throws {
         let gates = (0..<5).map { _ in Condition.makeCondition() }
         let all = executor.spawnThrowing {
-            try await stream(of: 5).concurrentMap(limit: 5) { number in
+            try await stream(of: 5).concurrentMap(concurrency: 5) { number in
                 await gates[number].condition.wait()
                 return number * 10
             }
@@ -43,7 +43,7 @@ struct ConcurrentAsyncSequenceTests {
         let taken = Recorder<Int>()
         let gates = (0..<100).map { _ in Condition.makeCondition() }
         let task = executor.spawn { [limit] in
-            try? await Counter(taken: taken).concurrentForEach(limit: limit) { await gates[$0].condition.wait() }
+            try? await Counter(taken: taken).concurrentForEach(concurrency: limit) { await gates[$0].condition.wait() }
         }
         executor.runUntilIdle()
         #expect(taken.values == Array(0..<limit))
@@ -66,7 +66,7 @@ struct ConcurrentAsyncSequenceTests {
         let noted = Recorder<String>()
         _ = executor.spawn {
             do {
-                try await silent.concurrentForEach(limit: 4) { number in
+                try await silent.concurrentForEach(concurrency: 4) { number in
                     if number == 2 { return }
                     await gate.wait()
                     throw Broken(number: number)
@@ -103,7 +103,7 @@ struct ConcurrentAsyncSequenceTests {
         let noted = Recorder<String>()
         _ = executor.spawn {
             do {
-                try await Late(mayCome: mayCome).concurrentForEach(limit: 4) { number in
+                try await Late(mayCome: mayCome).concurrentForEach(concurrency: 4) { number in
                     noted.note("begins \(number)")
                     throw Broken(number: number)
                 }
@@ -126,7 +126,7 @@ struct ConcurrentAsyncSequenceTests {
         let noted = Recorder<String>()
         let task = executor.spawn {
             do {
-                _ = try await failing.concurrentMap(limit: 4) { _ in
+                _ = try await failing.concurrentMap(concurrency: 4) { _ in
                     await gate.wait()
                     noted.note("ended, cancelled: \(Task.isCancelled)")
                 }
@@ -145,7 +145,7 @@ struct ConcurrentAsyncSequenceTests {
     @Test func `an end that only came with cancellation is not taken for the end`() async {
         let (silent, continuation) = AsyncStream<Int>.makeStream()
         continuation.yield(1)
-        let task = executor.spawnThrowing { try await silent.concurrentMap(limit: 4) { $0 } }
+        let task = executor.spawnThrowing { try await silent.concurrentMap(concurrency: 4) { $0 } }
         executor.runUntilIdle()
         task.cancel()
         executor.runUntilIdle()
@@ -154,12 +154,12 @@ struct ConcurrentAsyncSequenceTests {
     }
 
     @Test func `a real end gives the results, and nil is left out of a compact map`() async throws {
-        #expect(try await stream(of: 0).concurrentMap(limit: 2) { $0 } == [])
-        #expect(try await stream(of: 6).concurrentCompactMap(limit: 2) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
+        #expect(try await stream(of: 0).concurrentMap(concurrency: 2) { $0 } == [])
+        #expect(try await stream(of: 6).concurrentCompactMap(concurrency: 2) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
     }
 
     @Test @MainActor func `it is called from an actor, and the transform runs on none`() async throws {
-        let isolated = try await stream(of: 2).concurrentMap(limit: 2) { _ in #isolation == nil }
+        let isolated = try await stream(of: 2).concurrentMap(concurrency: 2) { _ in #isolation == nil }
         MainActor.preconditionIsolated()
         #expect(isolated == [true, true])
     }
@@ -168,7 +168,7 @@ struct ConcurrentAsyncSequenceTests {
         let ended = Recorder<Int>()
         for round in 0..<300 {
             let task = Task {
-                try await stream(of: 20).concurrentMap(limit: 3) { number in
+                try await stream(of: 20).concurrentMap(concurrency: 3) { number in
                     if number == round % 40 { throw Broken(number: number) }
                     return number
                 }

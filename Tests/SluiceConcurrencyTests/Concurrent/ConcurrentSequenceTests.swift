@@ -12,7 +12,7 @@ struct ConcurrentSequenceTests {
     @Test func `results come in the order of the elements, whichever is done first`() async throws {
         let gates = (0..<5).map { _ in Condition.makeCondition() }
         let all = executor.spawnThrowing {
-            try await (0..<5).concurrentMap(limit: 5) { number in
+            try await (0..<5).concurrentMap(concurrency: 5) { number in
                 await gates[number].condition.wait()
                 return number * 10
             }
@@ -35,7 +35,7 @@ struct ConcurrentSequenceTests {
             return last + 1
         }
         let task = executor.spawn { [limit] in
-            try? await endless.concurrentForEach(limit: limit) { number in
+            try? await endless.concurrentForEach(concurrency: limit) { number in
                 started.note(number)
                 await gates[number].condition.wait()
             }
@@ -59,7 +59,7 @@ struct ConcurrentSequenceTests {
         let (gate, open) = Condition.makeCondition()
         let task = executor.spawn { () -> [String] in
             do {
-                try await (0..<10).concurrentForEach(limit: 3) { number in
+                try await (0..<10).concurrentForEach(concurrency: 3) { number in
                     started.note(number)
                     if number == 1 { throw Broken(number: number) }
                     await gate.wait()
@@ -84,7 +84,7 @@ struct ConcurrentSequenceTests {
         let started = Recorder<Int>()
         let (gate, open) = Condition.makeCondition()
         let task = executor.spawnThrowing {
-            try await (0..<10).concurrentMap(limit: 2) { number in
+            try await (0..<10).concurrentMap(concurrency: 2) { number in
                 started.note(number)
                 await gate.wait()
                 return Task.isCancelled
@@ -101,7 +101,7 @@ struct ConcurrentSequenceTests {
     @Test func `a caller that is cancelled when all have been started gets what they made of it`() async throws {
         let (gate, open) = Condition.makeCondition()
         let task = executor.spawnThrowing {
-            try await (0..<2).concurrentMap(limit: 5) { number in
+            try await (0..<2).concurrentMap(concurrency: 5) { number in
                 await gate.wait()
                 return Task.isCancelled
             }
@@ -114,14 +114,14 @@ struct ConcurrentSequenceTests {
     }
 
     @Test func `nothing in, nothing out; nil is left out of a compact map`() async throws {
-        #expect(try await [Int]().concurrentMap(limit: 3) { $0 } == [])
-        #expect(try await (0..<6).concurrentCompactMap(limit: 3) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
-        #expect(try await [nil, 1].concurrentMap(limit: 1) { $0 } == [nil, 1])
+        #expect(try await [Int]().concurrentMap(concurrency: 3) { $0 } == [])
+        #expect(try await (0..<6).concurrentCompactMap(concurrency: 3) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
+        #expect(try await [nil, 1].concurrentMap(concurrency: 1) { $0 } == [nil, 1])
     }
 
     @Test @MainActor func `the transform runs on no actor, unless it chooses one`() async throws {
-        let isolated = try await (0..<2).concurrentMap(limit: 2) { _ in #isolation == nil }
-        let chosen = try await (0..<2).concurrentMap(limit: 2) { @MainActor _ in
+        let isolated = try await (0..<2).concurrentMap(concurrency: 2) { _ in #isolation == nil }
+        let chosen = try await (0..<2).concurrentMap(concurrency: 2) { @MainActor _ in
             MainActor.preconditionIsolated()
             return true
         }
@@ -134,7 +134,7 @@ struct ConcurrentSequenceTests {
         let limit = Int(seed % 5) + 1
         let running = Recorder<Int>()
         let task = executor.spawnThrowing {
-            try await (0..<30).concurrentMap(limit: limit) { number in
+            try await (0..<30).concurrentMap(concurrency: limit) { number in
                 running.note(1)
                 for _ in 0..<(number % 3) { await suspendOnce() }
                 running.note(-1)
@@ -147,13 +147,13 @@ struct ConcurrentSequenceTests {
         #expect(atOnce.max()! <= limit)
     }
 
-    @Test func `a limit below one is refused with a sentence`() async {
+    @Test func `a concurrency below one is refused with a sentence`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            try await [1].concurrentForEach(limit: 0) { _ in }
+            try await [1].concurrentForEach(concurrency: 0) { _ in }
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #if DEBUG
-        #expect(message.contains("needs a limit of at least 1, not 0"))
+        #expect(message.contains("needs a concurrency of at least 1, not 0"))
         #endif
     }
 }

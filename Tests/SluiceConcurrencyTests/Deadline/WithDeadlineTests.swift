@@ -17,13 +17,13 @@ struct WithDeadlineTests {
         signal.signal()
     }
 
-    var threeSeconds: ManualClock.Instant { clock.now.advanced(by: .seconds(3)) }
+    var threeSeconds: ManualClock.Instant { clock.after(.seconds(3)) }
 
     @Test
     func `a body that is in time returns its result, and no sleep is left`() async throws {
         let (condition, signal) = Condition.makeCondition()
         let task = executor.spawnThrowing { [clock, threeSeconds] in
-            try await withDeadline(threeSeconds, clock: clock) { () async throws in
+            try await withDeadline(until: threeSeconds, clock: clock) { () async throws in
                 await condition.wait()
                 return 7
             }
@@ -44,7 +44,7 @@ struct WithDeadlineTests {
         let deadline = threeSeconds
         let task = executor.spawnThrowing { [clock] in
             defer { recorder.note(Task.isCancelled) }
-            try await withDeadline(deadline, clock: clock) { try await Self.hang() }
+            try await withDeadline(until: deadline, clock: clock) { try await Self.hang() }
         }
         executor.runUntilIdle()
         clock.advance(by: .seconds(2))
@@ -65,7 +65,7 @@ struct WithDeadlineTests {
         let gate = Gate()
         let recorder = Recorder<Int>()
         let task = executor.spawnThrowing { [clock, threeSeconds] in
-            let value = try await withDeadline(threeSeconds, clock: clock) { () async throws in
+            let value = try await withDeadline(until: threeSeconds, clock: clock) { () async throws in
                 await gate.pass()
                 return Task.isCancelled ? 1 : 0
             }
@@ -86,7 +86,7 @@ struct WithDeadlineTests {
     func `a body that fails just before the deadline comes is not late`() async {
         let (ready, signal) = Condition.makeCondition()
         let task = executor.spawnThrowing { [clock, threeSeconds] in
-            try await withDeadline(threeSeconds, clock: clock) { () async throws in
+            try await withDeadline(until: threeSeconds, clock: clock) { () async throws in
                 await ready.wait()
                 throw BodyFailed()
             }
@@ -103,7 +103,7 @@ struct WithDeadlineTests {
     @Test
     func `an error of the body before the deadline is thrown as it is`() async {
         await #expect(throws: BodyFailed.self) {
-            try await withDeadline(threeSeconds, clock: clock) { () async throws in throw BodyFailed() }
+            try await withDeadline(until: threeSeconds, clock: clock) { () async throws in throw BodyFailed() }
         }
         #expect(clock.sleeperCount == 0)
     }
@@ -111,7 +111,7 @@ struct WithDeadlineTests {
     @Test
     func `an error of the body after the deadline is kept in DeadlineExceeded`() async throws {
         let task = executor.spawnThrowing { [clock, threeSeconds] in
-            try await withDeadline(threeSeconds, clock: clock) {
+            try await withDeadline(until: threeSeconds, clock: clock) {
                 try? await Self.hang()
                 throw BodyFailed()
             }
@@ -130,7 +130,7 @@ struct WithDeadlineTests {
     {
         let (stopped, stop) = Condition.makeCondition()
         let task = executor.spawnThrowing { [clock, threeSeconds] in
-            try await withDeadline(threeSeconds, clock: clock) {
+            try await withDeadline(until: threeSeconds, clock: clock) {
                 try? await Self.hang()
                 await stopped.wait()
                 throw BodyFailed()
@@ -154,17 +154,17 @@ struct WithDeadlineTests {
         clock.advance(by: .seconds(1))
         let past = ManualClock.Instant()
 
-        #expect(try await withDeadline(past, clock: clock) { () async throws in Task.isCancelled })
-        #expect(try await withDeadline(clock.now, clock: clock) { () async throws in Task.isCancelled })
+        #expect(try await withDeadline(until: past, clock: clock) { () async throws in Task.isCancelled })
+        #expect(try await withDeadline(until: clock.now, clock: clock) { () async throws in Task.isCancelled })
         await #expect(throws: DeadlineExceeded.self) {
-            try await withDeadline(past, clock: clock) { try await Self.hang() }
+            try await withDeadline(until: past, clock: clock) { try await Self.hang() }
         }
     }
 
     @Test
     func `who was cancelled before a deadline that has passed gets the body's error`() async {
         let task = executor.spawnThrowing { [clock] in
-            try await withDeadline(clock.now, clock: clock) { try await Self.hang() }
+            try await withDeadline(until: clock.now, clock: clock) { try await Self.hang() }
         }
         task.cancel()
         executor.runUntilIdle()
@@ -175,7 +175,7 @@ struct WithDeadlineTests {
     @Test
     func `a body that cannot throw is cancelled by the deadline and returns what it has`() async {
         let task = executor.spawn { [clock] in
-            await withDeadline(in: .seconds(3), clock: clock) {
+            await withDeadline(until: clock.after(.seconds(3)), clock: clock) {
                 try? await Self.hang()
                 return Task.isCancelled
             }
@@ -191,8 +191,8 @@ struct WithDeadlineTests {
     func `the nearer of two nested deadlines counts, whichever it is`() async throws {
         for (outer, inner) in [(3, 5), (5, 3)] {
             let task = executor.spawnThrowing { [clock] in
-                try await withDeadline(in: .seconds(outer), clock: clock) {
-                    try await withDeadline(in: .seconds(inner), clock: clock) { try await Self.hang() }
+                try await withDeadline(until: clock.after(.seconds(outer)), clock: clock) {
+                    try await withDeadline(until: clock.after(.seconds(inner)), clock: clock) { try await Self.hang() }
                 }
             }
             executor.runUntilIdle()
@@ -210,7 +210,9 @@ struct WithDeadlineTests {
         let clock = ManualClock()
         let (condition, signal) = Condition.makeCondition()
         let task = executor.spawnThrowing {
-            try await withDeadline(in: .seconds(3), clock: clock) { try await condition.waitUnlessCancelled() }
+            try await withDeadline(until: clock.after(.seconds(3)), clock: clock) {
+                try await condition.waitUnlessCancelled()
+            }
         }
         for _ in 0..<(seed % 7) { executor.runOne() }
         _ = executor.spawn { signal.signal() }
@@ -245,7 +247,7 @@ extension WithDeadlineTests {
         let object = NotSendable()
 
         func increment(_ clock: ManualClock) async throws -> Int {
-            let same = try await withDeadline(in: .seconds(1), clock: clock) { () async throws in
+            let same = try await withDeadline(until: clock.after(.seconds(1)), clock: clock) { () async throws in
                 assertIsolated()
                 count += 1
                 object.count += 1
@@ -266,7 +268,7 @@ extension WithDeadlineTests {
     @Test @MainActor
     func `on the main actor the body runs there, and what is not Sendable goes in and out`() async throws {
         let object = NotSendable()
-        let same = try await withDeadline(in: .seconds(1), clock: clock) { () async throws in
+        let same = try await withDeadline(until: clock.after(.seconds(1)), clock: clock) { () async throws in
             MainActor.assertIsolated()
             object.count += 1
             await suspendOnce()
@@ -281,12 +283,14 @@ extension WithDeadlineTests {
     func `on no actor, too, what is not Sendable and what cannot be copied goes in and out`() async throws {
         let object = NotSendable()
         var local = 0
-        let same = try await withDeadline(in: .seconds(1), clock: clock) { () async throws in
+        let same = try await withDeadline(until: clock.after(.seconds(1)), clock: clock) { () async throws in
             object.count += 1
             local += 1
             return object
         }
-        let unique = try await withDeadline(in: .seconds(1), clock: clock) { () async throws in NotCopyable(number: 5) }
+        let unique = try await withDeadline(until: clock.after(.seconds(1)), clock: clock) { () async throws in
+            NotCopyable(number: 5)
+        }
         #expect(same === object && object.count == 1 && local == 1)
         #expect(unique.number == 5)
     }
@@ -295,7 +299,7 @@ extension WithDeadlineTests {
     func `a function of type nonisolated(nonsending) runs on its caller's actor`() async throws {
         actor Owner {
             func check(_ clock: ManualClock) async throws {
-                try await withDeadline(in: .seconds(1), clock: clock, body: whereverTheCallerIs)
+                try await withDeadline(until: clock.after(.seconds(1)), clock: clock, body: whereverTheCallerIs)
             }
         }
         nonisolated(nonsending) func whereverTheCallerIs() async throws {
@@ -311,7 +315,7 @@ extension WithDeadlineTests {
         await Task(priority: .high) { [clock] in
             let caller = Task.currentPriority
             await Local.$number.withValue(3) {
-                await withDeadline(in: .seconds(1), clock: clock) {
+                await withDeadline(until: clock.after(.seconds(1)), clock: clock) {
                     #expect(Local.number == 3)
                     #expect(Task.currentPriority == caller)
                 }
@@ -323,7 +327,7 @@ extension WithDeadlineTests {
     @Test @MainActor
     func `a body that keeps its actor busy is cancelled`() async {
         let limit = ContinuousClock.now.advanced(by: .seconds(20))
-        await withDeadline(in: .milliseconds(1), clock: ContinuousClock()) {
+        await withDeadline(timeout: .milliseconds(1)) {
             while !Task.isCancelled, ContinuousClock.now < limit {}
             #expect(Task.isCancelled)
         }
@@ -335,9 +339,14 @@ extension WithDeadlineTests {
         func run() async throws {
             let object = NotSendable()
             watched = object
-            try await withDeadline(in: .seconds(1), clock: clock) { () async throws in object.count += 1 }
+            try await withDeadline(until: clock.after(.seconds(1)), clock: clock) { () async throws in object.count += 1
+            }
         }
         try await run()
         #expect(watched == nil)
     }
+}
+
+extension ManualClock {
+    fileprivate func after(_ duration: Duration) -> Instant { now.advanced(by: duration) }
 }

@@ -28,7 +28,7 @@ struct KeyedLimiterExplorer {
         var naive: NaiveKeyedLimiter
         var runners: [Runner]
         /// How the naive limiter says that a wait ended, until the task has heard of it from the machine.
-        var expected: [Int: KeyedLimiterOutcome] = [:]
+        var expected: [Int: LimiterOutcome] = [:]
     }
 
     private(set) var violation: String?
@@ -100,7 +100,7 @@ struct KeyedLimiterExplorer {
         }
     }
 
-    private mutating func resume(_ task: Int, _ outcome: KeyedLimiterOutcome, _ state: inout State) {
+    private mutating func resume(_ task: Int, _ outcome: LimiterOutcome, _ state: inout State) {
         guard let (_, key) = state.runners[task].wait, state.runners[task].isSuspended else {
             return violation = "task \(task) is resumed, and does not wait"
         }

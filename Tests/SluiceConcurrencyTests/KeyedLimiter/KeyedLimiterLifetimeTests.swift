@@ -28,7 +28,7 @@ struct KeyedLimiterLifetimeTests {
 
     @Test func `a key that uses the limiter when it is destroyed does so outside of the lock`() {
         let limiter = KeyedLimiter<Visitor>(perKey: 1, total: 1)
-        let onEnd: @Sendable () -> Void = { [recorder] in recorder.note("\(limiter.waiting) wait") }
+        let onEnd: @Sendable () -> Void = { [recorder] in recorder.note("\(limiter.waitingCount) wait") }
         let (condition, signal) = Condition.makeCondition()
         let tasks = (0..<5).map { number in
             executor.spawn {
@@ -66,7 +66,7 @@ struct KeyedLimiterLifetimeTests {
             }
         }
         executor.runUntilIdle()
-        #expect(limiter?.waiting == 1)
+        #expect(limiter?.waitingCount == 1)
         signal.signal()
         executor.runUntilIdle()
 

@@ -48,7 +48,7 @@ struct KeyedLimiterRunTests {
         } catch {
             Issue.record("Nobody cancelled.")
         }
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test func `bodies and results need not be Sendable, and results not copyable`() async throws {
@@ -91,8 +91,8 @@ struct KeyedLimiterRunTests {
             try await limiter.runUnlessCancelled(for: 1) { pictures += 1 }
             await limiter.runUninterrupted(for: 2) { pictures += 1 }
             _ = await limiter.runIfAvailable(for: 1) { pictures += 1 }
-            let clock = ContinuousClock()
-            _ = try await limiter.run(for: 1, until: clock.now, clock: clock) { pictures += 1 }
+            // No load outlasts this timeout: what it is for is tested elsewhere.
+            try await limiter.run(for: 1, timeout: .seconds(86_400)) { pictures += 1 }
         }
     }
 

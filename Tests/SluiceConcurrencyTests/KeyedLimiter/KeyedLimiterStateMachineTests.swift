@@ -118,6 +118,134 @@ struct KeyedLimiterStateMachineTests {
         #expect(traces == (0, 0, 0))
     }
 
+    // MARK: Priorities
+
+    /// Joins the line of a priority and suspends.
+    private func wait(
+        _ machine: inout Machine, _ key: String, _ waiter: Int, priority: UInt8, rejoins: Bool = false
+    ) -> Machine.Ticket? {
+        guard case .wait(let ticket) = machine.enter(key, LimiterRequest(priority: priority), rejoins: rejoins) else {
+            return nil
+        }
+        let known = machine.suspend(ticket, waiter).outcome
+        #expect(known == nil)
+        return ticket
+    }
+
+    /// Leaves for the keys, one after the other; returns the tasks that got the places.
+    private func leave(_ machine: inout Machine, _ keys: [String]) -> [Int?] {
+        keys.map { machine.running(for: $0) > 0 ? machine.leave($0).next : nil }
+    }
+
+    @Test func `within a key higher priorities go first, and equal ones in order of arrival`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("a")
+        for (waiter, priority) in [(1, 10), (2, 20), (3, 30), (4, 20), (5, 30)] as [(Int, UInt8)] {
+            _ = wait(&machine, "a", waiter, priority: priority)
+        }
+
+        #expect(leave(&machine, ["a", "a", "a", "a", "a"]) == [3, 5, 2, 4, 1])
+    }
+
+    @Test func `priorities don't change the turns of the keys`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("x")
+        _ = wait(&machine, "a", 1, priority: 10)
+        for waiter in 11...13 { _ = wait(&machine, "b", waiter, priority: 30) }
+        _ = wait(&machine, "a", 2, priority: 10)
+
+        #expect(leave(&machine, ["x", "a", "b", "a", "b", "b"]) == [1, 11, 2, 12, 13, nil])
+        #expect(machine.traces.turns == 0)
+    }
+
+    @Test func `a low priority gets one of seventeen places of its key`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("a")
+        _ = wait(&machine, "a", 100, priority: 10)
+        for waiter in 0..<40 { _ = wait(&machine, "a", waiter, priority: 30) }
+
+        let served = leave(&machine, Array(repeating: "a", count: 41))
+
+        #expect(served.firstIndex(of: 100) == 16)
+    }
+
+    @Test func `a task that is raised moves to the end of its new level`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("a")
+        let raised = wait(&machine, "a", 1, priority: 10)!
+        _ = wait(&machine, "a", 2, priority: 10)
+        _ = wait(&machine, "a", 3, priority: 20)
+        _ = wait(&machine, "a", 4, priority: 30)
+
+        let resumed = machine.settle(raised, .raised).waiter
+        _ = wait(&machine, "a", 1, priority: 30, rejoins: true)
+
+        #expect(resumed == 1)
+        #expect(leave(&machine, ["a", "a", "a", "a"]) == [4, 1, 3, 2])
+    }
+
+    @Test func `a key keeps its turn while its only task is raised`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("x")
+        let raised = wait(&machine, "a", 1, priority: 10)!
+        _ = wait(&machine, "b", 2, priority: 10)
+
+        _ = machine.settle(raised, .raised)
+        _ = wait(&machine, "a", 1, priority: 30, rejoins: true)
+
+        #expect(leave(&machine, ["x", "a", "b"]) == [1, 2, nil])
+        #expect(machine.traces.keys == 0 && machine.traces.turns == 0)
+    }
+
+    @Test func `a place that is given back while the only task of a key is raised goes to the next key`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("x")
+        let raised = wait(&machine, "a", 1, priority: 10)!
+        _ = wait(&machine, "b", 2, priority: 10)
+        _ = machine.settle(raised, .raised)
+
+        let first = leave(&machine, ["x"])
+        _ = wait(&machine, "a", 1, priority: 30, rejoins: true)
+
+        #expect(first == [2])
+        #expect(leave(&machine, ["b", "a"]) == [1, nil])
+        #expect(machine.traces.keys == 0 && machine.traces.turns == 0)
+    }
+
+    @Test func `a raised task that finds a place on its return takes it, and its key is forgotten when it leaves`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("x")
+        let raised = wait(&machine, "a", 1, priority: 10)!
+        let forgotten = machine.settle(raised, .raised).forgotten
+        let served = leave(&machine, ["x"])
+
+        let action = machine.enter("a", LimiterRequest(priority: 30), rejoins: true)
+
+        #expect(forgotten == nil)
+        #expect(served == [nil])
+        guard case .run = action else {
+            Issue.record("There is a place.")
+            return
+        }
+        #expect(leave(&machine, ["a"]) == [nil])
+        #expect(machine.traces.keys == 0 && machine.traces.turns == 0)
+    }
+
+    @Test func `a task that is raised before it suspends learns it when it does`() {
+        var machine = Machine(perKey: 1, total: 1)
+        _ = machine.enterAtOnce("x")
+        guard case .wait(let ticket) = machine.enter("a") else {
+            Issue.record("There is no place.")
+            return
+        }
+
+        let (waiter, forgotten) = machine.settle(ticket, .raised)
+        let suspended = machine.suspend(ticket, 1)
+
+        #expect(waiter == nil && forgotten == nil)
+        #expect(suspended.outcome == .raised && suspended.forgotten == nil)
+    }
+
     // MARK: Every interleaving
 
     @Test(arguments: [(1, 1), (1, 2), (2, 2)])

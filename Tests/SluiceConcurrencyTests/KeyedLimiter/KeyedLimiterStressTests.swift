@@ -31,7 +31,7 @@ struct KeyedLimiterStressTests {
 
     private func expectNoTrace<Key>(_ limiter: KeyedLimiter<Key>) {
         let traces = limiter.storage.machine.withLock { $0.traces }
-        #expect((limiter.running, limiter.waiting, traces.keys, traces.turns) == (0, 0, 0, 0))
+        #expect((limiter.runningCount, limiter.waitingCount, traces.keys, traces.turns) == (0, 0, 0, 0))
     }
 
     @Test func `never more than the limits run at once, on all threads`() async {
@@ -106,7 +106,7 @@ struct KeyedLimiterStressTests {
         }
 
         let traces = limiter.storage.machine.withLock { $0.traces }
-        #expect((limiter.waiting, traces.keys, traces.turns) == (0, 1, 0))
+        #expect((limiter.waitingCount, traces.keys, traces.turns) == (0, 1, 0))
         signal.signal()
         executor.runUntilIdle()
         await holder.value

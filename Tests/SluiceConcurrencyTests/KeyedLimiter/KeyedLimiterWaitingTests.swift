@@ -36,8 +36,8 @@ struct KeyedLimiterWaitingTests {
 
     /// Runs jobs until no task waits: the place is handed over, and its new holder has not run.
     private func runUntilGranted(sourceLocation: SourceLocation = #_sourceLocation) {
-        while limiter.waiting > 0, executor.runOne() {}
-        #expect(limiter.waiting == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
+        while limiter.waitingCount > 0, executor.runOne() {}
+        #expect(limiter.waitingCount == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
     }
 
     /// Like `note`, by the deadline.
@@ -46,10 +46,9 @@ struct KeyedLimiterWaitingTests {
         let task = executor.spawn { [limiter, recorder, clock] in
             let deadline = clock.now.advanced(by: time)
             do {
-                let done: Void? = try await limiter.run(for: key, until: deadline, clock: clock) {
-                    recorder.note(name)
-                }
-                if done == nil { recorder.note("\(name) expired") }
+                try await limiter.run(for: key, until: deadline, clock: clock) { recorder.note(name) }
+            } catch is DeadlineExceeded {
+                recorder.note("\(name) expired")
             } catch {
                 recorder.note("\(name) \(error is CancellationError ? "cancelled" : "failed")")
             }
@@ -62,9 +61,10 @@ struct KeyedLimiterWaitingTests {
         let signal = hold("many")
         for number in 0..<1_000 { note("many", "many \(number)") }
         note("one", "one")
-        #expect(limiter.waiting == 1_001)
+        #expect(limiter.waitingCount == 1_001)
         #expect(
-            (limiter.running(for: "many"), limiter.waiting(for: "many"), limiter.waiting(for: "one")) == (1, 1_000, 1))
+            (limiter.runningCount(for: "many"), limiter.waitingCount(for: "many"), limiter.waitingCount(for: "one"))
+                == (1, 1_000, 1))
 
         signal.signal()
         executor.runUntilIdle()
@@ -159,7 +159,7 @@ struct KeyedLimiterWaitingTests {
         signal.signal()
         executor.runUntilIdle()
 
-        #expect((limiter.running, limiter.waiting) == (0, 0))
+        #expect((limiter.runningCount, limiter.waitingCount) == (0, 0))
         #expect(limiter.storage.machine.withLock { $0.traces.keys } == 0)
     }
 
@@ -192,12 +192,23 @@ struct KeyedLimiterWaitingTests {
         clock.advance(by: .seconds(1))
         executor.runUntilIdle()
         #expect(recorder.values == ["short expired"])
-        #expect(limiter.waiting == 1)
+        #expect(limiter.waitingCount == 1)
         signal.signal()
         executor.runUntilIdle()
 
         #expect(recorder.values == ["short expired", "long"])
         #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func `a timeout ends the wait, on the continuous clock`() async throws {
+        #expect(try await limiter.run(for: "a", timeout: .zero) { () async throws in 7 } == 7)
+        let signal = hold("a")
+        await #expect(throws: DeadlineExceeded.self) {
+            try await limiter.run(for: "a", timeout: .zero) { () async throws in 7 }
+        }
+        #expect(limiter.waitingCount == 0)
+        signal.signal()
+        executor.runUntilIdle()
     }
 
     @Test func `with a place free the body runs, also if the deadline is over`() {
@@ -221,7 +232,7 @@ struct KeyedLimiterWaitingTests {
 
         #expect(recorder.values == ["waiter cancelled"])
         #expect(clock.sleeperCount == 0)
-        #expect(limiter.waiting == 0)
+        #expect(limiter.waitingCount == 0)
         signal.signal()
         executor.runUntilIdle()
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("ConcurrencyLimiter: deadlines and metrics")
+@Suite("ConcurrencyLimiter: deadlines and statistics")
 struct LimiterDeadlineTests {
     let executor = ManualExecutor()
     let clock = ManualClock()
@@ -17,12 +17,11 @@ struct LimiterDeadlineTests {
         let deadline = at(seconds)
         let task = executor.spawn { [limiter, clock, recorder] in
             do {
-                guard let permit = try await limiter.acquire(until: deadline, clock: clock) else {
-                    recorder.note("\(name) late")
-                    return
-                }
+                let permit = try await limiter.acquire(until: deadline, clock: clock)
                 recorder.note(name)
                 permit.release()
+            } catch is DeadlineExceeded {
+                recorder.note("\(name) late")
             } catch {
                 recorder.note("\(name): \(error)")
             }
@@ -36,18 +35,18 @@ struct LimiterDeadlineTests {
         let permit = try limiter.take()
         acquire("a", until: 2)
         acquire("b", until: 5)
-        #expect(limiter.waiting == 2)
+        #expect(limiter.waitingCount == 2)
 
         clock.advance(by: .seconds(2))
         executor.runUntilIdle()
         #expect(recorder.values == ["a late"])
-        #expect(limiter.waiting == 1)
+        #expect(limiter.waitingCount == 1)
         permit.release()
         executor.runUntilIdle()
 
         #expect(recorder.values == ["a late", "b"])
         #expect(clock.sleeperCount == 0, "nothing is left behind")
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -64,7 +63,7 @@ struct LimiterDeadlineTests {
         acquire("a", until: 2)
         #expect(recorder.values == ["a late"])
         permit.release()
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -76,7 +75,7 @@ struct LimiterDeadlineTests {
         clock.advance(by: .seconds(3))
         executor.runUntilIdle()
         #expect(recorder.values == ["a"])
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -99,32 +98,49 @@ struct LimiterDeadlineTests {
         }
         #expect(ran == 7)
         let permit = try limiter.take()
-        let late = try await limiter.run(until: deadline, clock: clock) { () async throws -> Int in 7 }
-        #expect(late == nil)
+        let late = await #expect(throws: DeadlineExceeded.self) {
+            try await limiter.run(until: deadline, clock: clock) { () async throws -> Int in 7 }
+        }
+        #expect(late?.cause == nil)
         permit.release()
         await #expect(throws: WeightExceedsLimit.self) {
             _ = try await limiter.run(weight: 2, until: deadline, clock: clock) { () async throws -> Int in 7 }
         }
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
-    // MARK: Metrics
+    @Test
+    func `a timeout ends the wait and not the body, on the continuous clock`() async throws {
+        #expect(try await limiter.run(timeout: .zero) { () async throws -> Int in 7 } == 7)
+        try await limiter.acquire(timeout: .zero).release()
+
+        let permit = try limiter.take()
+        await #expect(throws: DeadlineExceeded.self) {
+            try await limiter.run(timeout: .zero) { () async throws -> Int in 7 }
+        }
+        await #expect(throws: DeadlineExceeded.self) { try await limiter.acquire(timeout: .zero).release() }
+        permit.release()
+        #expect((limiter.runningCount, limiter.waitingCount) == (0, 0))
+    }
+
+    // MARK: Statistics
 
     @Test
-    func `metrics count what is going on and what has been`() throws {
+    func `statistics count what is going on and what has been`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 4, clock: clock)
         #expect(
-            limiter.metrics
+            limiter.statistics
                 == .init(
-                    limit: 4, running: 0, waiting: 0, peak: 0, granted: 0, waited: .zero, longestWait: .zero))
+                    concurrency: 4, runningCount: 0, waitingCount: 0, maximumRunningCount: 0, grantedCount: 0,
+                    totalWait: .zero, maximumWait: .zero))
         let first = try limiter.take(3)
         let waiting = [2, 3].map { weight in
             executor.spawn { _ = try? await limiter.acquire(weight: weight) }
         }
         executor.runUntilIdle()
         clock.advance(by: .seconds(2))
-        #expect(limiter.metrics.running == 3)
-        #expect(limiter.metrics.waiting == 2)
+        #expect(limiter.statistics.runningCount == 3)
+        #expect(limiter.statistics.waitingCount == 2)
 
         waiting[1].cancel()
         executor.runUntilIdle()
@@ -132,22 +148,24 @@ struct LimiterDeadlineTests {
         first.release()
         executor.runUntilIdle()
 
-        let metrics = limiter.metrics
-        #expect((metrics.running, metrics.waiting, metrics.peak, metrics.granted) == (0, 0, 3, 2))
-        #expect(metrics.waited == .milliseconds(5_500))
-        #expect(metrics.longestWait == .milliseconds(3_500))
+        let statistics = limiter.statistics
+        #expect(
+            (statistics.runningCount, statistics.waitingCount, statistics.maximumRunningCount, statistics.grantedCount)
+                == (0, 0, 3, 2))
+        #expect(statistics.totalWait == .milliseconds(5_500))
+        #expect(statistics.maximumWait == .milliseconds(3_500))
     }
 
     @Test
     func `without a clock no time is measured`() {
-        #expect(limiter.metrics.waited == nil)
-        #expect(limiter.metrics.longestWait == nil)
+        #expect(limiter.statistics.totalWait == nil)
+        #expect(limiter.statistics.maximumWait == nil)
     }
 
     @Test
     func `every body and permit is counted, however many there are`() async {
         for _ in 0..<100_000 { await limiter.run {} }
-        #expect(limiter.metrics.granted == 100_000)
-        #expect(limiter.metrics.peak == 1)
+        #expect(limiter.statistics.grantedCount == 100_000)
+        #expect(limiter.statistics.maximumRunningCount == 1)
     }
 }

@@ -33,7 +33,7 @@ struct LimiterPermitTests {
     func `a permit holds its place until it is released`() async throws {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         let permit = try await limiter.acquire()
-        #expect(limiter.running == 1)
+        #expect(limiter.runningCount == 1)
         acquire("next", of: limiter)
         #expect(recorder.values == [])
 
@@ -41,7 +41,7 @@ struct LimiterPermitTests {
         executor.runUntilIdle()
 
         #expect(recorder.values == ["next"])
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -56,7 +56,7 @@ struct LimiterPermitTests {
 
         await #expect(throws: Failure.self) { try await fail() }
 
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -73,13 +73,13 @@ struct LimiterPermitTests {
             }
         }
         executor.runUntilIdle()
-        #expect(limiter?.running == 1)
+        #expect(limiter?.runningCount == 1)
         // On this thread alone: when its work is done, what the tasks held is gone, which other threads do a little later.
         _ = executor.spawn { [limiter, recorder] in
-            await limiter?.run { recorder.note("\(limiter?.running ?? 0) runs") }
+            await limiter?.run { recorder.note("\(limiter?.runningCount ?? 0) runs") }
         }
         executor.runUntilIdle()
-        #expect(recorder.values == [] && limiter?.waiting == 1)
+        #expect(recorder.values == [] && limiter?.waitingCount == 1)
 
         signal.signal()
         executor.runUntilIdle()
@@ -100,7 +100,7 @@ struct LimiterPermitTests {
         #expect(recorder.values == ["heavy"])
         #expect(limiter.refuses(3), "it would never fit")
         #expect(!limiter.refuses(2))
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -123,7 +123,7 @@ struct LimiterPermitTests {
         executor.runUntilIdle()
 
         #expect(recorder.values.last == "granted")
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     // MARK: Weights
@@ -136,13 +136,13 @@ struct LimiterPermitTests {
         acquire("three", of: limiter, weight: 3)
         acquire("one", of: limiter)
         #expect(recorder.values == ["two"])
-        #expect(limiter.waiting == 2)
+        #expect(limiter.waitingCount == 2)
 
         signal.signal()
         executor.runUntilIdle()
 
         #expect(recorder.values == ["two", "three", "one"])
-        #expect(limiter.metrics.peak == 3)
+        #expect(limiter.statistics.maximumRunningCount == 3)
     }
 
     /// Trap 2: nobody looks at those behind a cancelled head, who need less than it did.
@@ -158,24 +158,24 @@ struct LimiterPermitTests {
         executor.runUntilIdle()
 
         #expect(recorder.values == ["two", "one", "three: CancellationError()"] || recorder.values.last == "one")
-        #expect(limiter.running == 2)
+        #expect(limiter.runningCount == 2)
         signal.signal()
         executor.runUntilIdle()
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
     func `a request heavier than the limit fails at once, in words`() async {
         let limiter = ConcurrencyLimiter(concurrency: 3)
-        let expected = WeightExceedsLimit(weight: 4, limit: 3)
+        let expected = WeightExceedsLimit(weight: 4, maximumWeight: 3)
 
         await #expect(throws: expected) { try await limiter.run(weight: 4) { () async throws in } }
         acquire("four", of: limiter, weight: 4)
 
         #expect(recorder.values == ["four: \(expected)"])
         #expect("\(expected)".contains("weight of 4"))
-        #expect("\(expected)".contains("limit is 3"))
-        #expect(limiter.running == 0)
+        #expect("\(expected)".contains("at most 3 is possible"))
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -193,7 +193,7 @@ struct LimiterPermitTests {
     func `a request for nothing waits its turn, takes nothing, and gives nothing back`() async throws {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         let permit = try limiter.take()
-        try await limiter.run(weight: 0) { () async throws in #expect(limiter.running == 1) }
+        try await limiter.run(weight: 0) { () async throws in #expect(limiter.runningCount == 1) }
         acquire("one", of: limiter)
         acquire("none", of: limiter, weight: 0)
         #expect(recorder.values == [], "somebody waits, so it does, too")
@@ -202,8 +202,8 @@ struct LimiterPermitTests {
         executor.runUntilIdle()
 
         #expect(recorder.values == ["one", "none"])
-        #expect(limiter.running == 0)
-        #expect(limiter.metrics.waiting == 0)
+        #expect(limiter.runningCount == 0)
+        #expect(limiter.statistics.waitingCount == 0)
         try limiter.take(0).release()
         await limiter.waitUntilIdle()
     }
@@ -221,14 +221,14 @@ struct LimiterPermitTests {
         #expect(recorder.values == ["a", "b", "c"])
         #expect(limiter.concurrency == 3)
         limiter.resize(to: 1)
-        #expect(limiter.running == 3)
+        #expect(limiter.runningCount == 3)
         #expect(limiter.refuses())
         signal.signal()
         executor.runUntilIdle()
 
         #expect(recorder.values == ["a", "b", "c", "d"])
-        #expect(limiter.running == 0)
-        #expect(limiter.metrics.peak == 3)
+        #expect(limiter.runningCount == 0)
+        #expect(limiter.statistics.maximumRunningCount == 3)
     }
 
     @Test
@@ -240,7 +240,7 @@ struct LimiterPermitTests {
 
         limiter.resize(to: 2)
         executor.runUntilIdle()
-        #expect(recorder.values == ["heavy: \(WeightExceedsLimit(weight: 3, limit: 2))"])
+        #expect(recorder.values == ["heavy: \(WeightExceedsLimit(weight: 3, maximumWeight: 2))"])
         permit.release()
         executor.runUntilIdle()
 

@@ -38,7 +38,7 @@ struct LimiterPriorityTests {
         executor.runUntilIdle()
 
         #expect(recorder.values == ["high 1", "high 2", "medium", "low"])
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -64,7 +64,7 @@ struct LimiterPriorityTests {
         raised.escalatePriority(to: .high)
         executor.runUntilIdle()
         #expect(recorder.values == [])
-        #expect(limiter.waiting == 3)
+        #expect(limiter.waitingCount == 3)
         permit.release()
         executor.runUntilIdle()
 
@@ -83,7 +83,7 @@ struct LimiterPriorityTests {
         executor.runUntilIdle()
         #expect(recorder.values == ["raised cancelled"])
         permit.release()
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     /// On all threads: raising a priority meets cancelling, granting and leaving.
@@ -108,8 +108,8 @@ struct LimiterPriorityTests {
                 group.addTask { for task in tasks { await task.value } }
             }
         }
-        #expect(limiter.running == 0)
-        #expect(limiter.waiting == 0)
+        #expect(limiter.runningCount == 0)
+        #expect(limiter.waitingCount == 0)
         #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
     }
 
@@ -149,16 +149,16 @@ struct LimiterPriorityTests {
         await limiter.waitUntilIdle()
 
         #expect((seven, eight, nine) == (7, 8, 9))
-        #expect(limiter.metrics.granted == 6)
-        #expect(limiter.metrics.peak == 1)
+        #expect(limiter.statistics.grantedCount == 6)
+        #expect(limiter.statistics.maximumRunningCount == 1)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<50 { group.addTask { await limiter.run { await suspendOnce() } } }
         }
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
         let inner = await limiter.run { await limiter.runIfAvailable { 1 } }
         #expect(inner == nil, "it does not wait, so it is no mistake")
         let wide = ConcurrencyLimiter(concurrency: 2, tracksHolders: true)
-        let both = await wide.run { await wide.runIfAvailable { wide.running } }
+        let both = await wide.run { await wide.runIfAvailable { wide.runningCount } }
         #expect(both == 2)
         await wide.run {}
     }

@@ -65,7 +65,7 @@ struct LimiterRunTests {
 
         await #expect(throws: StoreError(code: 3)) { try await single.run { throw StoreError(code: 3) } }
 
-        #expect(single.running == 0)
+        #expect(single.runningCount == 0)
         #expect(await single.run { true })
     }
 

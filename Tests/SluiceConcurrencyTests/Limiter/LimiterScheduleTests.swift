@@ -82,9 +82,9 @@ struct LimiterScheduleTests {
 
         #expect(ended.values.sorted() == Array(0..<24))
         #expect(load.tooMany.load(ordering: .relaxed) == 0)
-        let metrics = limiter.metrics
-        #expect((metrics.running, metrics.waiting) == (0, 0))
-        #expect(metrics.peak <= 6)
+        let statistics = limiter.statistics
+        #expect((statistics.runningCount, statistics.waitingCount) == (0, 0))
+        #expect(statistics.maximumRunningCount <= 6)
         #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
         #expect(clock.sleeperCount == 0)
     }
@@ -99,11 +99,11 @@ struct LimiterScheduleTests {
 
         for number in 0..<60 {
             _ = executor.spawn {
-                let before = limiter.metrics
+                let before = limiter.statistics
                 if number % 2 == 0 {
                     await limiter.run { await suspendOnce() }
                 } else if let permit = limiter.tryAcquire() {
-                    if before.running >= before.limit { wrong.note("\(before)") }
+                    if before.runningCount >= before.concurrency { wrong.note("\(before)") }
                     await suspendOnce()
                     permit.release()
                 }
@@ -111,16 +111,18 @@ struct LimiterScheduleTests {
         }
         for _ in 0..<60 {
             for _ in 0..<Int.random(in: 0..<6, using: &random) {
-                let before = limiter.metrics
+                let before = limiter.statistics
                 executor.runOne()
-                let after = limiter.metrics
-                if after.running > before.running && after.running > after.limit { wrong.note("\(before), \(after)") }
+                let after = limiter.statistics
+                if after.runningCount > before.runningCount && after.runningCount > after.concurrency {
+                    wrong.note("\(before), \(after)")
+                }
             }
             limiter.resize(to: Int.random(in: 1...5, using: &random))
         }
         executor.runUntilIdle()
 
         #expect(wrong.values == [])
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 }

@@ -41,8 +41,8 @@ struct LimiterStressTests {
         }
 
         #expect(occupancy.peak <= limit)
-        #expect(limiter.running == 0)
-        #expect(limiter.waiting == 0)
+        #expect(limiter.runningCount == 0)
+        #expect(limiter.waitingCount == 0)
     }
 
     @Test
@@ -53,12 +53,12 @@ struct LimiterStressTests {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 { group.addTask { await limiter.run { await gate.pass() } } }
             await gate.arrivals(3)
-            #expect(limiter.running == 3)
+            #expect(limiter.runningCount == 3)
             #expect(await limiter.runIfAvailable { true } == nil)
             await gate.open()
         }
 
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     /// Trap: racing release and cancel resume a waiter twice, or resume nobody and lose the place.
@@ -89,8 +89,8 @@ struct LimiterStressTests {
             await holder.value
         }
 
-        #expect(limiter.running == 0)
-        #expect(limiter.waiting == 0)
+        #expect(limiter.runningCount == 0)
+        #expect(limiter.waitingCount == 0)
         #expect(await limiter.runIfAvailable { true } == true)
     }
 
@@ -109,12 +109,12 @@ struct LimiterStressTests {
             executor.runUntilIdle()
         }
 
-        #expect(limiter.waiting == 0)
+        #expect(limiter.waitingCount == 0)
         #expect(limiter.storage.withMachine { $0.line.slotCount } == 0)
         signal.signal()
         executor.runUntilIdle()
         await holder.value
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test(arguments: 1...100)
@@ -148,7 +148,7 @@ struct LimiterStressTests {
 
         #expect(done.values.sorted() == Array(0..<20))
         #expect(occupancy.peak <= limit)
-        #expect(limiter.running == 0)
-        #expect(limiter.waiting == 0)
+        #expect(limiter.runningCount == 0)
+        #expect(limiter.waitingCount == 0)
     }
 }

@@ -34,23 +34,23 @@ struct LimiterWaitingTests {
 
     /// Runs jobs until no task waits: the place is handed over, and its new holder has not run.
     private func runUntilGranted(sourceLocation: SourceLocation = #_sourceLocation) {
-        while limiter.waiting > 0, executor.runOne() {}
-        #expect(limiter.waiting == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
+        while limiter.waitingCount > 0, executor.runOne() {}
+        #expect(limiter.waitingCount == 0, "No job is left, and a task still waits.", sourceLocation: sourceLocation)
     }
 
     @Test
     func `tasks are let in in the order in which they came`() {
         let holder = hold()
         for name in ["a", "b", "c"] { note(name) }
-        #expect(limiter.running == 1)
-        #expect(limiter.waiting == 3)
+        #expect(limiter.runningCount == 1)
+        #expect(limiter.waitingCount == 3)
 
         holder.signal.signal()
         executor.runUntilIdle()
 
         #expect(recorder.values == ["a", "b", "c"])
-        #expect(limiter.running == 0)
-        #expect(limiter.waiting == 0)
+        #expect(limiter.runningCount == 0)
+        #expect(limiter.waitingCount == 0)
     }
 
     @Test
@@ -62,12 +62,12 @@ struct LimiterWaitingTests {
         first.cancel()
         executor.runUntilIdle()
         #expect(recorder.values == ["a cancelled"])
-        #expect(limiter.waiting == 1)
+        #expect(limiter.waitingCount == 1)
         holder.signal.signal()
         executor.runUntilIdle()
 
         #expect(recorder.values == ["a cancelled", "b"])
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -81,7 +81,7 @@ struct LimiterWaitingTests {
         executor.runUntilIdle()
 
         #expect(recorder.values == ["CancellationError()", "CancellationError()"])
-        #expect(limiter.running == 0)
+        #expect(limiter.runningCount == 0)
     }
 
     @Test
@@ -153,7 +153,7 @@ struct LimiterWaitingTests {
         limiter.cancelWaiting()
         executor.runUntilIdle()
         #expect(recorder.values == ["a cancelled", "b cancelled"])
-        #expect(limiter.waiting == 1)
+        #expect(limiter.waitingCount == 1)
         note("later")
         holder.signal.signal()
         executor.runUntilIdle()
@@ -200,7 +200,7 @@ struct LimiterWaitingTests {
             }
         }
         executor.runUntilIdle()
-        #expect(limiter?.waiting == 1)
+        #expect(limiter?.waitingCount == 1)
 
         signal.signal()
         executor.runUntilIdle()

@@ -152,7 +152,7 @@ struct RateLimiterExplorer {
             }
             switch state.machine.consume(weight, at: state.now) {
             case .granted: if !isServed { violation = "task \(task) is granted tokens that are not there" }
-            case .refused: if !isRefused { violation = "task \(task) is refused" }
+            case .tooHeavy, .late: if !isRefused { violation = "task \(task) is refused" }
             case .wait(let ticket):
                 if isServed || isRefused { violation = "task \(task) waits" }
                 state.runners[task].ticket = ticket

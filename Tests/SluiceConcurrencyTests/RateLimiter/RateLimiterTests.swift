@@ -28,8 +28,10 @@ struct RateLimiterTests {
                     try await limiter.consume(weight)
                 }
                 recorder.note(name)
-            } catch let error as RateLimitError {
-                recorder.note("\(name) \(error.code)")
+            } catch is DeadlineExceeded {
+                recorder.note("\(name) late")
+            } catch is WeightExceedsLimit {
+                recorder.note("\(name) too heavy")
             } catch {
                 recorder.note("\(name) \(error is CancellationError ? "cancelled" : "failed")")
             }
@@ -69,7 +71,7 @@ struct RateLimiterTests {
         consume(8, "heavy")
         consume(1, "light")
         #expect(!limiter.tryConsume())
-        #expect((limiter.available, limiter.waiting) == (5, 2))
+        #expect((limiter.available, limiter.waitingCount) == (5, 2))
 
         pass(3)
         #expect(recorder.values == ["burst", "heavy"])
@@ -133,11 +135,11 @@ struct RateLimiterTests {
 
     @Test func `more than the burst fails at once, and says what helps`() async {
         consume(11, "heavy")
-        #expect(recorder.values == ["heavy heavierThanBurst"])
+        #expect(recorder.values == ["heavy too heavy"])
         #expect(!limiter.tryConsume(11))
-        let error = await #expect(throws: RateLimitError.self) { try await limiter.consume(11) }
-        #expect(error == RateLimitError(code: .heavierThanBurst, weight: 11, burst: 10))
-        #expect(error?.description.contains("at most 10 tokens cannot give 11") == true)
+        let error = await #expect(throws: WeightExceedsLimit.self) { try await limiter.consume(11) }
+        #expect(error == WeightExceedsLimit(weight: 11, maximumWeight: 10))
+        #expect(error?.description.contains("a weight of 11, and at most 10 is possible") == true)
     }
 
     @Test func `zero waits its turn and takes nothing`() {
@@ -158,12 +160,22 @@ struct RateLimiterTests {
         consume(3, "in line")
         consume(2, "too late", within: .seconds(4.999))
         consume(2, "just in time", within: .seconds(5))
-        #expect(recorder.values == ["burst", "too late deadlineExceeded"])
-        #expect(limiter.waiting == 2)
+        #expect(recorder.values == ["burst", "too late late"])
+        #expect(limiter.waitingCount == 2)
 
         pass(3)
         pass(2)
-        #expect(recorder.values == ["burst", "too late deadlineExceeded", "in line", "just in time"])
+        #expect(recorder.values == ["burst", "too late late", "in line", "just in time"])
+        expectNoTrace()
+    }
+
+    @Test func `a timeout is a deadline by the clock of the limiter`() async throws {
+        try await limiter.consume(10, timeout: .seconds(-1))
+        await #expect(throws: DeadlineExceeded.self) { try await limiter.consume(2, timeout: .seconds(1.999)) }
+        let waiting = executor.spawnThrowing { [limiter] in try await limiter.consume(2, timeout: .seconds(2)) }
+        executor.runUntilIdle()
+        pass(2)
+        try await waiting.value
         expectNoTrace()
     }
 
@@ -181,9 +193,9 @@ struct RateLimiterTests {
         executor.runUntilIdle()
 
         pass(2)
-        #expect(recorder.values == ["burst", "leader deadlineExceeded"])
+        #expect(recorder.values == ["burst", "leader late"])
         pass(1)
-        #expect(recorder.values == ["burst", "leader deadlineExceeded", "follower deadlineExceeded"])
+        #expect(recorder.values == ["burst", "leader late", "follower late"])
         pass(7)
         #expect(recorder.values.last == "patient")
         expectNoTrace()
@@ -226,7 +238,7 @@ struct RateLimiterTests {
         consume(9, "heavy too")
         limiter.setRate(1, per: .seconds(1), burst: 5)
         executor.runUntilIdle()
-        #expect(recorder.values.sorted() == ["burst", "heavy heavierThanBurst", "heavy too heavierThanBurst"])
+        #expect(recorder.values.sorted() == ["burst", "heavy too heavy", "heavy too too heavy"])
         pass(1)
         #expect(recorder.values.last == "light")
         pass(100)

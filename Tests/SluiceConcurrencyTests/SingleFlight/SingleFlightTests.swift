@@ -22,13 +22,13 @@ import Testing
         executor.runUntilIdle()
         await gate.arrivals(1)
         executor.runUntilIdle()
-        #expect(flights.running == 1 && flights.isRunning(for: "key"))
+        #expect(flights.runningCount == 1 && flights.isRunning(for: "key"))
         await gate.open()
         await executor.run { for caller in callers { _ = await caller.result } }
         // Then
         for caller in callers { #expect(try await caller.value == 42) }
         #expect(started.values == [0])
-        #expect(flights.running == 0)
+        #expect(flights.runningCount == 0)
     }
 
     @Test func `a later call starts a new operation`() async throws {
@@ -112,7 +112,7 @@ import Testing
         await executor.run { await caller.value }
         // Then
         #expect(events.values == ["the operation ends, cancelled: true", "the caller returns: CancellationError()"])
-        #expect(flights.running == 0)
+        #expect(flights.runningCount == 0)
     }
 
     @Test func `a task that is cancelled already starts nothing`() async {
@@ -142,6 +142,6 @@ import Testing
                 }
             }
         }
-        #expect(flights.running == 0)
+        #expect(flights.runningCount == 0)
     }
 }

@@ -65,6 +65,7 @@ func compute() async -> Int { 0 }
 func load() async throws -> Page { page }
 func render(_ page: Page) async -> Picture { picture }
 func decode(_ picture: Picture) async throws -> Picture { picture }
+func showBusy() {}
 func serve(_ request: Request) async {}
 func download(_ id: Song.ID) async {}
 func show<Value>(_ value: Value) {}

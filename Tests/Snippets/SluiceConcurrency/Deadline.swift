@@ -4,3 +4,4 @@ import SluiceConcurrency
 struct Search: Sendable { func bestSoFar() async -> [Page] { [] } }
 
 let search = Search()
+let limiter = ConcurrencyLimiter(concurrency: 10)

@@ -8,7 +8,9 @@ let limiter = ConcurrencyLimiter(concurrency: 10)
 let memory = ConcurrencyLimiter(concurrency: 256 << 20)
 let pool = Pool()
 let file = Picture()
+let image = Picture()
 let server = host
 let isOnBattery = false
 
+func showTooLarge(_ image: Picture, maximum: Int) {}
 func ask(_ host: String) async throws -> String { "" }

@@ -24,7 +24,7 @@ enum KeyedLimiterScenarios {
                     }
                 }
             }
-            await spin { limiter.running == heat.rounds }
+            await spin { limiter.runningCount == heat.rounds }
             func waiters() -> [Task<Void, any Error>] {
                 (0..<heat.rounds).map { key in
                     Task {
@@ -34,9 +34,9 @@ enum KeyedLimiterScenarios {
                 }
             }
             let first = waiters()
-            await spin { limiter.waiting == heat.rounds }
+            await spin { limiter.waitingCount == heat.rounds }
             let second = waiters()
-            await spin { limiter.waiting == heat.rounds * 2 }
+            await spin { limiter.waitingCount == heat.rounds * 2 }
             await heat.race(
                 { gates[$0].signal.signal() },
                 against: { key in
@@ -51,7 +51,7 @@ enum KeyedLimiterScenarios {
                 try await second[key].value
                 (ran ? heat.firstWon : heat.secondWon).add()
             }
-            try claim(limiter.running == 0 && limiter.waiting == 0, "not idle at the end")
+            try claim(limiter.runningCount == 0 && limiter.waitingCount == 0, "not idle at the end")
         }
     }
 
@@ -96,7 +96,7 @@ enum KeyedLimiterScenarios {
             }
             try claim(total.most.value <= 3, "\(total.most.value) at once, at a limit of 3")
             for key in perKey { try claim(key.most.value <= 2, "\(key.most.value) of a key at once, at a limit of 2") }
-            try claim(limiter.running == 0 && limiter.waiting == 0, "not idle at the end")
+            try claim(limiter.runningCount == 0 && limiter.waitingCount == 0, "not idle at the end")
             await limiter.waitUntilIdle()
         }
     }

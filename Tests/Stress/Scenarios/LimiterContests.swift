@@ -41,10 +41,11 @@ enum LimiterContests {
         scenarios("limiter/release against deadline", cancelled: "too late") { limiter, holder in
             let clock = ManualClock()
             return contest(limiter) {
-                guard let permit = try await limiter.acquire(until: .init(offset: .seconds(1)), clock: clock) else {
+                do {
+                    return try await limiter.acquire(until: .init(offset: .seconds(1)), clock: clock)
+                } catch is DeadlineExceeded {
                     throw CancellationError()
                 }
-                return permit
             } serve: {
                 holder.drop()
             } cancel: {
@@ -77,13 +78,13 @@ enum LimiterContests {
             let leaving = limiters.map { Holder($0.tryAcquire()) }
             let staying = limiters.map { Holder($0.tryAcquire()) }
             let heads = limiters.map { waiter($0, weight: 3, heat) }
-            await spin { limiters.allSatisfy { $0.waiting == 1 } }
+            await spin { limiters.allSatisfy { $0.waitingCount == 1 } }
             let followers = limiters.map { waiter($0, weight: 1, heat) }
-            await spin { limiters.allSatisfy { $0.waiting == 2 } }
+            await spin { limiters.allSatisfy { $0.waitingCount == 2 } }
             await heat.race(
                 { leaving[$0].drop() },
                 against: { round in
-                    let wasReleased = limiters[round].running == 1
+                    let wasReleased = limiters[round].runningCount == 1
                     heads[round].cancel()
                     (wasReleased ? heat.firstWon : heat.secondWon).add()
                 })
@@ -91,7 +92,7 @@ enum LimiterContests {
                 try claim(try await heads[round].value == .cancelled, "the head got three places of two")
                 try claim(try await followers[round].value == .served, "the one behind was not served")
                 staying[round].drop()
-                try claim(limiter.running == 0 && limiter.waiting == 0, "not idle at the end")
+                try claim(limiter.runningCount == 0 && limiter.waitingCount == 0, "not idle at the end")
             }
         }
     }
@@ -120,7 +121,7 @@ enum LimiterContests {
             await heat.race(
                 { holders[$0].drop() },
                 against: { round in
-                    let wasIdle = limiters[round].running == 0
+                    let wasIdle = limiters[round].runningCount == 0
                     await limiters[round].waitUntilIdle()
                     heat.ended.add()
                     (wasIdle ? heat.firstWon : heat.secondWon).add()
@@ -157,7 +158,7 @@ enum LimiterContests {
             }, serve: serve, cancel: cancel,
             check: { _ in
                 after()
-                try claim(limiter.running == 0 && limiter.waiting == 0, "not idle at the end")
+                try claim(limiter.runningCount == 0 && limiter.waitingCount == 0, "not idle at the end")
                 try claim(limiter.tryAcquire() != nil, "the place is lost")
             })
     }

@@ -32,7 +32,7 @@ enum LimiterScenarios {
             }
             let most = resizing ? 5 : 3
             try claim(occupancy.most.value <= most, "\(occupancy.most.value) at once, at a limit of \(most)")
-            try claim(limiter.running == 0 && limiter.waiting == 0, "not idle at the end")
+            try claim(limiter.runningCount == 0 && limiter.waitingCount == 0, "not idle at the end")
             await limiter.waitUntilIdle()
         }
     }

@@ -32,7 +32,7 @@ enum MemoryScenarios {
             try await limiter.run { () async throws in
                 try await cancelAll(heat) { try await limiter.run { () async throws in } }
             }
-            try claim(limiter.running == 0 && limiter.waiting == 0, "not idle at the end")
+            try claim(limiter.runningCount == 0 && limiter.waitingCount == 0, "not idle at the end")
         }
     }
 

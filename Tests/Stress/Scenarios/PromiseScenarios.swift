@@ -131,7 +131,7 @@ enum PromiseScenarios {
             return Contest(
                 wait: {
                     do {
-                        try await withDeadline(ManualClock.Instant(offset: .seconds(1)), clock: clock) {
+                        try await withDeadline(until: ManualClock.Instant(offset: .seconds(1)), clock: clock) {
                             runs.add()
                             defer { runs.add(-1) }
                             try await condition.waitUnlessCancelled()

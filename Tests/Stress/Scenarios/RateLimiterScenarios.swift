@@ -35,7 +35,7 @@ enum RateLimiterScenarios {
                 check: { ending in
                     try claim(
                         limiter.available == (ending == .served ? 0 : 1), "\(ending), and \(limiter.available) left")
-                    try claim(limiter.waiting == 0, "somebody waits")
+                    try claim(limiter.waitingCount == 0, "somebody waits")
                 })
         }
     }
@@ -55,15 +55,15 @@ enum RateLimiterScenarios {
                 }
             }
             let first = consumers()
-            await spin { limiters.allSatisfy { $0.0.waiting == 1 } }
+            await spin { limiters.allSatisfy { $0.0.waitingCount == 1 } }
             let second = consumers()
-            await spin { limiters.allSatisfy { $0.0.waiting == 2 } }
+            await spin { limiters.allSatisfy { $0.0.waitingCount == 2 } }
             await heat.race({ limiters[$0].1.advance(by: .seconds(1)) }, against: { first[$0].cancel() })
             for (round, (limiter, clock)) in limiters.enumerated() {
                 let got = (try? await first[round].value) != nil
                 if got { clock.advance(by: .seconds(1)) }
                 try await second[round].value
-                try claim(limiter.available == 0 && limiter.waiting == 0, "a token is left, or somebody waits")
+                try claim(limiter.available == 0 && limiter.waitingCount == 0, "a token is left, or somebody waits")
                 (got ? heat.firstWon : heat.secondWon).add()
             }
         }

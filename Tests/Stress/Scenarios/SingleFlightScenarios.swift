@@ -46,7 +46,7 @@ enum SingleFlightScenarios {
                 try claim(try await second[round].value == round, "the other got another value")
                 (got != nil ? heat.firstWon : heat.secondWon).add()
             }
-            try claim(flights.running == 0, "\(flights.running) are in flight")
+            try claim(flights.runningCount == 0, "\(flights.runningCount) are in flight")
         }
     }
 }

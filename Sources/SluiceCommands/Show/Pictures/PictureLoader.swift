@@ -86,7 +86,7 @@ final class PictureLoader: Sendable {
     // MARK: Files
 
     private func read(_ pictures: [(number: Int, file: URL)]) async {
-        try? await pictures.concurrentForEach(limit: limits.filesAtOnce) { number, file in
+        try? await pictures.concurrentForEach(concurrency: limits.filesAtOnce) { number, file in
             try await self.deliver(number, named: file.path(percentEncoded: false)) {
                 try await self.read(file)
             }
@@ -128,7 +128,7 @@ final class PictureLoader: Sendable {
                 try await withResourceCache(
                     directory: cacheFolder, configuration: configuration, transport: transport, files: files
                 ) { cache in
-                    try await pictures.concurrentForEach(limit: limits.fetchesAtOnce) { number, url in
+                    try await pictures.concurrentForEach(concurrency: limits.fetchesAtOnce) { number, url in
                         try await self.deliver(number, named: url.redactedForDisplay) {
                             do {
                                 return try await cache.data(for: url)
@@ -154,7 +154,7 @@ final class PictureLoader: Sendable {
         _ number: Int, named name: String, _ load: () async throws -> Data
     ) async throws {
         do {
-            let data = try await withDeadline(in: limits.time, clock: ContinuousClock(), body: load)
+            let data = try await withDeadline(timeout: limits.time, body: load)
             let isWithin = budget.withLock { left in
                 guard data.count <= left else { return false }
                 left -= data.count

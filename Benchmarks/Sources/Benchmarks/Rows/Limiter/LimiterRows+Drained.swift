@@ -53,7 +53,7 @@ extension LimiterRows {
         return Crowd {
             await wait(limiter)
         } count: {
-            limiter.waiting
+            limiter.waitingCount
         } release: {
             holder.release()
         }
