@@ -1,0 +1,202 @@
+import SluiceConcurrency
+import TestSupport
+import Testing
+
+/// One step after the other on a manual executor; each attempt of the work waits for a signal of its own.
+@Suite("AsyncLazy")
+struct AsyncLazyTests {
+    struct Broken: Error {}
+
+    let executor = ManualExecutor()
+    let recorder = Recorder<String>()
+
+    /// Attempts that end as they are told to.
+    final class Attempts: Sendable {
+        private let gates = (0..<4).map { _ in Promise<Int, any Error>.makePromise() }
+        private let begun = Recorder<Int>()
+
+        var count: Int { begun.values.count }
+
+        func run() async throws -> Int {
+            let number = begun.values.count
+            begun.note(number)
+            return try await gates[number].promise.valueUnlessCancelled()
+        }
+
+        func end(_ number: Int, _ result: Result<Int, any Error>) {
+            gates[number].resolver.complete(with: result)
+        }
+    }
+
+    @discardableResult
+    private func ask(_ name: String, _ lazy: AsyncLazy<Int>) -> Task<Void, Never> {
+        let task = executor.spawn { [recorder] in
+            do {
+                recorder.note("\(name) \(try await lazy.value)")
+            } catch is CancellationError {
+                recorder.note("\(name) cancelled")
+            } catch {
+                recorder.note("\(name) failed")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @Test func `the work runs once, for the first caller, and its value is kept`() {
+        let attempts = Attempts()
+        let lazy = AsyncLazy { try await attempts.run() }
+        #expect(lazy.valueIfLoaded == nil && attempts.count == 0)
+        for name in ["a", "b", "c"] { ask(name, lazy) }
+        #expect(attempts.count == 1 && recorder.values == [])
+
+        attempts.end(0, .success(7))
+        executor.runUntilIdle()
+        ask("d", lazy)
+
+        #expect(Set(recorder.values.prefix(3)) == ["a 7", "b 7", "c 7"])
+        #expect(recorder.values.last == "d 7")
+        #expect(attempts.count == 1 && lazy.valueIfLoaded == 7)
+    }
+
+    @Test func `a caller gets its own error, and the next waiting caller tries`() {
+        let attempts = Attempts()
+        let lazy = AsyncLazy { try await attempts.run() }
+        for name in ["a", "b", "c"] { ask(name, lazy) }
+
+        attempts.end(0, .failure(Broken()))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a failed"])
+        #expect(attempts.count == 2)
+        attempts.end(1, .success(7))
+        executor.runUntilIdle()
+
+        #expect(recorder.values.sorted() == ["a failed", "b 7", "c 7"])
+    }
+
+    @Test func `after a failure without waiting callers, the next caller tries again`() {
+        let attempts = Attempts()
+        let lazy = AsyncLazy { try await attempts.run() }
+        ask("a", lazy)
+        attempts.end(0, .failure(Broken()))
+        executor.runUntilIdle()
+        attempts.end(1, .success(7))
+        ask("b", lazy)
+        #expect(recorder.values == ["a failed", "b 7"])
+    }
+
+    @Test func `the next waiting caller tries after the one that works was cancelled`() {
+        let attempts = Attempts()
+        let lazy = AsyncLazy { try await attempts.run() }
+        let first = ask("a", lazy)
+        ask("b", lazy)
+
+        first.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["a cancelled"])
+        #expect(attempts.count == 2)
+        attempts.end(1, .success(7))
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a cancelled", "b 7"])
+    }
+
+    @Test func `a waiting caller that is cancelled leaves, and the others don't notice`() {
+        let attempts = Attempts()
+        let lazy = AsyncLazy { try await attempts.run() }
+        ask("a", lazy)
+        let second = ask("b", lazy)
+        ask("c", lazy)
+
+        second.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["b cancelled"])
+        attempts.end(0, .success(7))
+        executor.runUntilIdle()
+
+        #expect(recorder.values.sorted() == ["a 7", "b cancelled", "c 7"])
+        #expect(attempts.count == 1)
+    }
+
+    @Test func `a caller that is cancelled when its turn has come passes it on`() {
+        let attempts = Attempts()
+        let lazy = AsyncLazy { try await attempts.run() }
+        ask("a", lazy)
+        let second = ask("b", lazy)
+        ask("c", lazy)
+
+        attempts.end(0, .failure(Broken()))
+        while recorder.values.isEmpty, executor.runOne() {}
+        second.cancel()
+        executor.runUntilIdle()
+        attempts.end(1, .success(7))
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["a failed", "b cancelled", "c 7"])
+        #expect(attempts.count == 2)
+    }
+
+    @Test func `a cancelled task starts nothing, but gets a value that is there`() {
+        let attempts = Attempts()
+        let lazy = AsyncLazy { try await attempts.run() }
+        let early = executor.spawn { [recorder] in
+            do { _ = try await lazy.value } catch { recorder.note("\(error)") }
+        }
+        early.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["CancellationError()"])
+        #expect(attempts.count == 0)
+
+        attempts.end(0, .success(7))
+        ask("a", lazy)
+        let late = executor.spawn { [recorder] in
+            if let value = try? await lazy.value { recorder.note("late \(value)") }
+        }
+        late.cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values.last == "late 7")
+    }
+
+    @Test @MainActor func `the work runs on the caller's task and its isolation`() async throws {
+        enum Name { @TaskLocal static var current = "none" }
+        let lazy = AsyncLazy { () async throws -> String in
+            MainActor.preconditionIsolated("The work must run where its caller runs.")
+            return Name.current
+        }
+        let name = try await Name.$current.withValue("caller") { try await lazy.value }
+        #expect(name == "caller")
+    }
+
+    @Test func `what the work captures is released when the value is there`() async throws {
+        final class Token: Sendable {}
+        weak var released: Token?
+        let lazy: AsyncLazy<Int>
+        do {
+            let token = Token()
+            released = token
+            lazy = AsyncLazy { withExtendedLifetime(token) { 7 } }
+        }
+        #expect(released != nil)
+        #expect(try await lazy.value == 7)
+        #expect(released == nil)
+    }
+
+    /// On all threads: callers, failures and cancellation meet.
+    @Test func `any number of callers get one value, whatever fails or is cancelled`() async {
+        for round in 0..<200 {
+            let attempts = Recorder<Int>()
+            let lazy = AsyncLazy { () async throws -> Int in
+                attempts.note(0)
+                await suspendOnce()
+                if attempts.values.count < 3 { throw Broken() }
+                return 7
+            }
+            let tasks = (0..<8).map { _ in Task { try await lazy.value } }
+            tasks[round % 8].cancel()
+            var values: [Int] = []
+            for task in tasks { if let value = try? await task.value { values.append(value) } }
+            #expect(values.count >= 5 && values.allSatisfy { $0 == 7 })
+            #expect(lazy.valueIfLoaded == 7)
+        }
+    }
+}
