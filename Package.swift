@@ -32,6 +32,8 @@ let targets: [Target] = [
     // Not a product: the lock of all modules. One switch replaces it by a lock that ThreadSanitizer knows.
     .target(name: "SluiceLock", swiftSettings: settings),
     .target(name: "SluiceConcurrency", dependencies: ["SluiceLock", collections, heap], swiftSettings: settings),
+    // Apart from the layers: a program that imports Observation loads its library.
+    .target(name: "SluiceObservation", swiftSettings: settings),
     .target(name: "CSluiceFiles"),
     // Lifetimes is experimental: the bytes of a mapped file are a span that may not outlive it, and only that says so.
     .target(
@@ -89,6 +91,8 @@ let targets: [Target] = [
     .testTarget(
         name: "SluiceConcurrencyTests", dependencies: ["SluiceConcurrency", "SluiceLock", "TestSupport"],
         swiftSettings: settings),
+    .testTarget(
+        name: "SluiceObservationTests", dependencies: ["SluiceObservation", "TestSupport"], swiftSettings: settings),
     // Races for minutes, which `swift test` does not; see Scripts/stress.sh.
     .executableTarget(
         name: "ConcurrencyStress", dependencies: ["SluiceConcurrency", "TestSupport"], path: "Tests/Stress",
@@ -155,7 +159,8 @@ let targets: [Target] = [
 ]
 
 let libraries = [
-    "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads", "NativeMark",
+    "SluiceConcurrency", "SluiceObservation", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
+    "NativeMark",
 ]
 
 let dependencies: [Package.Dependency] = [

@@ -9,6 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAY_IMPORT = {
     "SluiceLock": set(),
     "SluiceConcurrency": {"SluiceLock"},
+    "SluiceObservation": set(),
     "NativeMark": set(),
     "SluiceFiles": {"SluiceLock", "SluiceConcurrency", "CSluiceFiles"},
     "SluiceHTTP": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceCurl", "CSluiceDigests"},

@@ -1,0 +1,151 @@
+import Observation
+import SluiceObservation
+import TestSupport
+import Testing
+
+@Suite("Latest", .timeLimit(.minutes(5)))
+@MainActor struct LatestTests {
+    struct Unplugged: Error {}
+
+    /// A sequence that gives what it is told to; not `Sendable`, and its elements aren't either.
+    final class Sequence: AsyncSequence, AsyncIteratorProtocol {
+        final class Element {
+            let number: Int
+            init(_ number: Int) { self.number = number }
+        }
+
+        var steps: [() async throws -> Element?]
+
+        init(_ steps: [() async throws -> Element?]) {
+            self.steps = steps
+        }
+
+        func makeAsyncIterator() -> Sequence { self }
+
+        func next() async throws -> Element? { try await next(isolation: #isolation) }
+
+        func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+            steps.isEmpty ? nil : try await steps.removeFirst()()
+        }
+    }
+
+    @Test func `the value follows the sequence, on the main actor`() async {
+        let latest = Latest(initial: Sequence.Element(0))
+        var seen: [Int] = []
+        var steps: [() async throws -> Sequence.Element?] = []
+        for number in 1...3 {
+            steps.append {
+                MainActor.preconditionIsolated("The sequence must be iterated on the main actor.")
+                seen.append(latest.value.number)
+                #expect(latest.isFollowing)
+                return Sequence.Element(number)
+            }
+        }
+
+        await latest.follow(Sequence(steps))
+
+        #expect(seen == [0, 1, 2])
+        #expect(latest.value.number == 3)
+        #expect(latest.failure == nil && !latest.isFollowing)
+    }
+
+    @Test func `observers are told when the value changes`() async {
+        let (elements, continuation) = AsyncStream<Int>.makeStream()
+        let latest = Latest(initial: 0)
+        let changes = AsyncStream<Void>.makeStream()
+        withObservationTracking {
+            _ = latest.value
+        } onChange: {
+            changes.continuation.yield()
+        }
+        let following = Task { await latest.follow(elements) }
+
+        continuation.yield(1)
+        for await _ in changes.stream { break }
+        continuation.finish()
+        await following.value
+
+        #expect(latest.value == 1)
+    }
+
+    @Test func `observers are told of a failure, and of the end of following`() async {
+        let latest = Latest(initial: Sequence.Element(0))
+        let told = Recorder<String>()
+        withObservationTracking {
+            _ = latest.failure
+        } onChange: {
+            told.note("failure")
+        }
+        await latest.follow(Sequence([{ throw Unplugged() }]))
+        #expect(told.values == ["failure"])
+        withObservationTracking {
+            _ = latest.isFollowing
+        } onChange: {
+            told.note("following")
+        }
+        await latest.follow(Sequence([]))
+        #expect(told.values == ["failure", "following"])
+    }
+
+    @Test func `an error becomes the failure, the value stays, and following again forgets the error`() async {
+        let latest = Latest(initial: Sequence.Element(0))
+
+        await latest.follow(Sequence([{ Sequence.Element(1) }, { throw Unplugged() }]))
+        #expect(latest.failure is Unplugged)
+        #expect(latest.value.number == 1)
+
+        await latest.follow(Sequence([{ Sequence.Element(2) }]))
+        #expect(latest.failure == nil)
+        #expect(latest.value.number == 2)
+    }
+
+    @Test func `cancelling the task ends the iteration, and is no failure`() async {
+        let (elements, continuation) = AsyncStream<Int>.makeStream()
+        let ended = Gate()
+        continuation.onTermination = { _ in Task { await ended.open() } }
+        let latest = Latest(initial: 0)
+        let following = Task { await latest.follow(elements) }
+
+        following.cancel()
+        await following.value
+        await ended.pass()
+
+        #expect(latest.value == 0)
+        #expect(latest.failure == nil && !latest.isFollowing)
+    }
+
+    @Test func `neither an element nor an error that comes after cancellation counts`() async {
+        let latest = Latest(initial: Sequence.Element(0))
+        for last in [{ Sequence.Element(2) }, { throw CancellationError() }] as [() throws -> Sequence.Element] {
+            let following = Task {
+                await latest.follow(
+                    Sequence([
+                        { Sequence.Element(1) },
+                        {
+                            withUnsafeCurrentTask { $0?.cancel() }
+                            return try last()
+                        },
+                    ]))
+            }
+            await following.value
+            #expect(latest.value.number == 1)
+            #expect(latest.failure == nil)
+        }
+    }
+
+    @Test func `a call that begins later takes over`() async {
+        let latest = Latest(initial: Sequence.Element(0))
+        let inner = Sequence([{ Sequence.Element(10) }])
+        let outer = Sequence([
+            {
+                await latest.follow(inner)
+                return Sequence.Element(1)
+            }, { throw Unplugged() },
+        ])
+
+        await latest.follow(outer)
+
+        #expect(latest.value.number == 10)
+        #expect(latest.failure == nil && !latest.isFollowing)
+    }
+}

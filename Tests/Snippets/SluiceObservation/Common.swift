@@ -1,0 +1,2 @@
+// What the samples of all doc comments take for granted. Nothing here runs.
+import SluiceObservation
