@@ -19,7 +19,7 @@
 ///
 /// **Slow subscribers.** They hold up neither those who send nor each other: for each wait as many elements as its
 /// ``Buffering`` allows. If there are more it misses some, and is told how many in their place. Where nothing may be missed
-/// and the sender is to wait instead, give each receiver an ``AsyncQueue`` of its own.
+/// and the sender is to wait instead, give each receiver an ``AsyncBoundedQueue`` of its own.
 ///
 /// **Unsubscribing.** A subscriber is forgotten when its subscription and the loops over it are gone: leave the loop, by
 /// `break`, `return`, an error or cancellation.

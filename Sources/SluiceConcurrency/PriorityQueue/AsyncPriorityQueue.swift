@@ -131,7 +131,7 @@ public final class AsyncPriorityQueue<Element, Priority: Comparable & Sendable>:
     ///   element then goes to another consumer.
     /// - Complexity: O(log n), and a child task while it waits, which has ended when this returns.
     public func dequeue<C: Clock>(until deadline: C.Instant, clock: C) async throws -> sending Element? {
-        try await storage.next(until: deadline, clock: clock).dequeued(before: deadline)?.element.release()
+        try await storage.next(until: deadline, clock: clock).dequeuedInTime()?.element.release()
     }
 
     /// Takes the most important element if there is one; nil if the queue is empty now.

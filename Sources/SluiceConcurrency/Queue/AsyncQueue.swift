@@ -135,7 +135,7 @@ public final class AsyncQueue<Element>: Sendable {
     ///   element then goes to another consumer.
     /// - Complexity: O(1), amortised, and a child task while it waits, which has ended when this returns.
     public func dequeue<C: Clock>(until deadline: C.Instant, clock: C) async throws -> sending Element? {
-        try await storage.next(until: deadline, clock: clock).dequeued(before: deadline)?.release()
+        try await storage.next(until: deadline, clock: clock).dequeuedInTime()?.release()
     }
 
     /// Takes the first element if there is one; nil if the queue is empty now.

@@ -21,7 +21,7 @@ enum QueueDelivery<Item> {
     }
 
     /// What a `dequeue` with a deadline returns or throws.
-    func dequeued(before deadline: any InstantProtocol) throws -> Item? {
+    func dequeuedInTime() throws -> Item? {
         if case .expired = self { throw DeadlineExceeded() }
         return try dequeued()
     }
