@@ -1,21 +1,23 @@
 extension Broadcast {
     /// How many elements wait for a subscriber that does not take them, and which of them it misses if there are more.
     ///
-    /// Whatever it misses, it is told how many those were: see ``Delivery``.
+    ///     let subscription = broadcast.subscribe(buffering: .newest(1))
+    ///
+    /// The subscriber is told how many elements it has missed: see ``Delivery``.
     public enum Buffering: Hashable, Sendable {
-        /// At most so many wait; if there are more, the subscriber misses the oldest.
+        /// At most that many wait; if there are more, the subscriber misses the oldest.
         ///
         /// For a subscriber that wants to keep up with what happens now. The bound is at least 1.
         case newest(Int)
 
-        /// At most so many wait; as long as those do, the subscriber misses what comes.
+        /// At most that many wait; while they do, the subscriber misses new elements.
         ///
-        /// For a subscriber that wants what follows what it has got, as far as there is room. The bound is at least 1.
+        /// For a subscriber that wants a stretch without gaps. The bound is at least 1.
         case oldest(Int)
 
         /// All wait; the subscriber misses nothing.
         ///
-        /// Memory grows for as long as the subscriber is slower than those who send.
+        /// Memory grows while the subscriber is slower than the sender.
         case unbounded
     }
 
@@ -31,7 +33,7 @@ extension Broadcast {
         /// The next element.
         case value(Element)
 
-        /// In this place the subscriber missed so many elements, as it was slower than its ``Buffering`` allows.
+        /// In this place the subscriber missed that many elements, as it was slower than its ``Buffering`` allows.
         case missed(Int)
     }
 }

@@ -9,18 +9,18 @@ extension Broadcast {
     ///     await readings.run(sharing: sensor.readings)
     ///
     /// The calling task iterates the sequence, once, on its own isolation: no other task is started, so the sequence need
-    /// not be `Sendable`, and ends with the task that runs it. Nothing is sent before this is called, so those who are to
-    /// get all elements subscribe before.
+    /// not be `Sendable`, and ends with the task that runs it. Nothing is sent before this is called, so a receiver that
+    /// wants all elements subscribes before.
     ///
     /// **Cancellation.** If the calling task is cancelled, the broadcast fails with `CancellationError` where `Failure`
     /// allows that, so that a part does not look like all; where it does not, it just ends.
     ///
     /// **Failure.** It does not throw: an error of the sequence goes to the subscribers.
     ///
-    /// **End.** It returns when the sequence has ended, or at the next element after the broadcast was finished by somebody
-    /// else; but not because all subscribers have left.
+    /// **End.** It returns when the sequence has ended, or at the next element after other code has finished the broadcast;
+    /// but not because all subscribers have left.
     ///
-    /// **Speed.** It does not wait for subscribers: those who are slower than the sequence miss elements.
+    /// **Speed.** It does not wait for subscribers: one that is slower than the sequence misses elements. `shared()` waits.
     @inlinable
     public func run<Source: AsyncSequence>(
         sharing sequence: Source

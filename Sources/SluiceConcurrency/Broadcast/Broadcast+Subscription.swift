@@ -1,12 +1,11 @@
 extension Broadcast {
-    /// What one subscriber gets; see ``Broadcast/subscribe(buffering:)``.
+    /// The elements and gap reports of one subscriber; see ``Broadcast/subscribe(buffering:)``.
     ///
     ///     let subscription = positions.subscribe()
     ///     let showing = Task { for await delivery in subscription { show(delivery) } }
     ///
     /// It is one subscriber, however often it is iterated: a second loop goes on where the first was left. Only one task may
-    /// iterate it at a time, each element goes there once; it traps if two wait for an element at the same time. Who wants
-    /// the elements too subscribes for itself.
+    /// iterate it at a time; it traps if two wait for an element at the same time. Let each task subscribe for itself.
     ///
     /// A task that is cancelled gets nil, also while elements wait. They are kept as long as the subscription is.
     public struct Subscription: AsyncSequence, Sendable {

@@ -1,6 +1,6 @@
-/// Why a loop over the values of a subscription ended early.
+/// The error that ends a loop over the ``Broadcast/Subscription/values`` of a subscription.
 public enum BroadcastError<Failure: Error>: Error {
-    /// The subscriber was slower than its buffering allows, and missed so many elements. Take elements faster, give
+    /// The subscriber was slower than its buffering allows, and missed that many elements. Take elements faster, give
     /// ``Broadcast/subscribe(buffering:)`` a larger bound, or iterate the subscription itself, which goes on after a gap.
     case missed(Int)
 
@@ -21,16 +21,16 @@ extension BroadcastError: CustomStringConvertible {
 }
 
 extension Broadcast.Subscription {
-    /// The elements as they are; throws if any is missing.
+    /// The elements without gap reports; throws if any is missing.
     ///
     ///     for try await position in positions.subscribe(buffering: .oldest(1_000)).values { write(position) }
     ///
-    /// For a subscriber to whom an incomplete stream is of no use. The loop ends with ``BroadcastError/missed(_:)`` in the
-    /// place of the elements that are missing, after those that came before.
+    /// For a subscriber that can't use an incomplete stream. The loop ends with ``BroadcastError/missed(_:)`` in the place
+    /// of the missing elements, after those that came before.
     @inlinable
     public var values: Values { Values(subscription: self) }
 
-    /// The elements of a subscription as they are; see ``Broadcast/Subscription/values``.
+    /// The elements of a subscription without gap reports; see ``Broadcast/Subscription/values``.
     public struct Values: AsyncSequence, Sendable {
         @usableFromInline let subscription: Broadcast.Subscription
 
@@ -93,7 +93,36 @@ extension Broadcast.Subscription {
 }
 
 extension Broadcast {
-    /// Every element as it is, for a subscriber without a bound; see ``Broadcast/subscribeUnbounded()``.
+    /// Every element that is sent from now on; each loop is a subscriber of its own.
+    ///
+    ///     for await position in positions.values { show(position) }       // in any number of tasks
+    ///
+    /// A loop begins with what is replayed, and misses nothing. Memory grows while it is slower than the sender; to bound
+    /// that, use ``subscribe(buffering:)``. A loop subscribes when its iterator is made: where elements may be sent before
+    /// that, call ``subscribeUnbounded()`` first and iterate the subscription. It doesn't keep the broadcast alive.
+    @inlinable
+    public var values: Values { Values(storage: storage) }
+
+    /// Every element of a broadcast, for any number of loops; see ``Broadcast/values``.
+    public struct Values: AsyncSequence, Sendable {
+        /// Takes the elements of one loop.
+        public typealias AsyncIterator = UnboundedSubscription.Iterator
+
+        @usableFromInline let storage: Storage
+
+        @inlinable
+        init(storage: Storage) {
+            self.storage = storage
+        }
+
+        /// Subscribes, and makes an iterator.
+        @inlinable
+        public func makeAsyncIterator() -> UnboundedSubscription.Iterator {
+            UnboundedSubscription.Iterator(registration: Registration(storage: storage, buffering: .unbounded))
+        }
+    }
+
+    /// Every element, for one subscriber without a bound; see ``Broadcast/subscribeUnbounded()``.
     ///
     /// It is one subscriber, which one task at a time may iterate, like ``Subscription``.
     public struct UnboundedSubscription: AsyncSequence, Sendable {

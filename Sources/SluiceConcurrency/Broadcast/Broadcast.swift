@@ -1,39 +1,44 @@
 /// Sends elements to any number of subscribers; every subscriber gets every element.
 ///
 ///     let positions = Broadcast<Position, Never>()
-///     locator.onMove = { positions.send($0) }                       // synchronous, from anywhere
+///     locator.onMove = { positions.send($0) }                       // synchronous, from any thread
 ///
-///     for await delivery in positions.subscribe() {                 // in as many tasks as one likes
+///     for await position in positions.values { show(position) }     // in any number of tasks
+///
+/// That loop is a subscriber without a bound. To bound the memory of a slow subscriber, subscribe with a ``Buffering`` and
+/// decide what to do about the gaps:
+///
+///     for await delivery in positions.subscribe(buffering: .newest(64)) {
 ///         switch delivery {
 ///         case .value(let position): show(position)
 ///         case .missed(let count): log("too slow by \(count)")
 ///         }
 ///     }
 ///
-/// **Order.** All subscribers get the elements in the order in which they were sent. Those who wait are resumed in the order
-/// in which they started to wait.
+/// **Order.** All subscribers get the elements in the order in which they were sent. Waiting subscribers are resumed in the
+/// order in which they started to wait.
 ///
 /// **Subscribing.** A subscriber gets what is sent after ``subscribe(buffering:)`` returned, also before it asks for the
-/// first element; and before that the last elements that were sent, as many as `replay` says. Between the two nothing is
-/// missed and nothing comes twice.
+/// first element; and before that the last elements that were sent, as many as `replay` says. Between the two no element is
+/// missing and none comes twice. A loop over ``values`` subscribes when it begins.
 ///
-/// **Slow subscribers.** They hold up neither those who send nor each other: for each wait as many elements as its
-/// ``Buffering`` allows. If there are more it misses some, and is told how many in their place. Where nothing may be missed
-/// and the sender is to wait instead, give each receiver an ``AsyncBoundedQueue`` of its own.
+/// **Slow subscribers.** They hold up neither the sender nor each other: each has its own buffer. If it is full, the
+/// subscriber misses elements, and is told how many in their place. If the sender must wait instead, use `shared()`, which is
+/// paced by the slowest loop, or give each receiver an ``AsyncBoundedQueue``.
 ///
 /// **Unsubscribing.** A subscriber is forgotten when its subscription and the loops over it are gone: leave the loop, by
 /// `break`, `return`, an error or cancellation.
 ///
 /// **End.** After ``finish()`` or ``finish(throwing:)`` subscribers get what waits for them, and then the end or the error.
-/// Dropping the last reference to the broadcast finishes it, as nobody can send anything then: subscriptions do not keep
-/// it alive. Whoever holds the broadcast can send, so hand out subscriptions where others shall only receive.
+/// Dropping the last reference to the broadcast finishes it; subscriptions do not keep it alive. Any code that holds the
+/// broadcast can send, so hand out subscriptions to code that only receives.
 ///
-/// **Cost.** Sending is O(1), plus O(number of subscribers that wait). Each element is kept once, whatever the number of
+/// **Cost.** Sending is O(1), plus O(number of waiting subscribers). Each element is kept once, whatever the number of
 /// subscribers, until all have got it. No thread is ever blocked for longer than a few instructions.
 public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
     /// What became of an element that was sent.
     public enum SendResult: Hashable, Sendable {
-        /// It is sent to all who subscribe at this moment, even if there is none.
+        /// It was sent to all present subscribers, even if there is none.
         case sent
         /// The broadcast is finished; the element was not sent.
         case finished
@@ -48,8 +53,8 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
     ///
     ///     let states = Broadcast<State, any Error>(replay: 1)
     ///
-    /// - Parameter replay: How many of the last elements those get who subscribe after they were sent. Without it an
-    ///   element that is sent while nobody subscribes is gone.
+    /// - Parameter replay: How many of the last elements a later subscriber gets. Without it an element that is sent while
+    ///   there is no subscriber is gone.
     /// - Precondition: `replay` is not negative.
     @inlinable
     public init(replay: Int = 0) {
@@ -81,8 +86,8 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
 
     /// Sends no more elements; subscribers get those that wait for them, and then the end.
     ///
-    /// Those who subscribe later get what is replayed, and then the end. Finishing again does nothing. O(number of
-    /// subscribers that wait); never suspends.
+    /// Later subscribers get what is replayed, and then the end. Finishing again does nothing. O(number of waiting
+    /// subscribers); never suspends.
     @inlinable
     public func finish() {
         storage.finish(.finished)
@@ -92,8 +97,8 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
     ///
     ///     readings.finish(throwing: SensorUnplugged())
     ///
-    /// Each subscriber gets the error once, and then the end; so do those who subscribe later. Finishing again does nothing:
-    /// the first end counts. O(number of subscribers that wait); never suspends.
+    /// Each subscriber gets the error once, and then the end; so do later subscribers. Finishing again does nothing: the
+    /// first end counts. O(number of waiting subscribers); never suspends.
     @inlinable
     public func finish(throwing failure: Failure) {
         storage.finish(.failed(failure))
@@ -105,11 +110,11 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
     ///
     ///     for await delivery in positions.subscribe(buffering: .newest(1)) { … }
     ///
-    /// The subscriber is there when this returns: nothing that is sent afterwards passes it by, however late it starts to
-    /// iterate. It is gone with the last reference to the subscription and its iterators.
+    /// The subscriber is there when this returns: it gets what is sent afterwards, however late it starts to iterate. It is
+    /// gone with the last reference to the subscription and its iterators.
     ///
-    /// Iterating gives elements, and says where some are missing. Who has no use for that takes ``Subscription/values``,
-    /// which throws if any is missing, or ``subscribeUnbounded()``, which cannot miss any.
+    /// Iterating gives elements, and reports gaps. If you don't need gap reports, use ``Subscription/values``, which throws
+    /// if an element is missing, or ``values``, which misses none.
     ///
     /// - Parameter buffering: How many elements wait for a subscriber that does not take them. What is replayed counts like
     ///   what is sent.
@@ -124,8 +129,8 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
     ///
     ///     for await position in positions.subscribeUnbounded() { write(position) }
     ///
-    /// Nothing is missed, so the elements come as they are; otherwise like ``subscribe(buffering:)``. Memory grows for as
-    /// long as the subscriber is slower than those who send.
+    /// No element is missed, so there are no gap reports; otherwise it is like ``subscribe(buffering:)``. Memory grows while
+    /// the subscriber is slower than the sender.
     ///
     /// - Complexity: O(1), amortised. Never suspends.
     @inlinable

@@ -1,7 +1,7 @@
 public import DequeModule
 
 /// The elements that some subscriber has still to get, each once, whatever the number of subscribers; and the last few,
-/// for those who subscribe later.
+/// for later subscribers.
 ///
 /// A subscriber is a cursor: the number of the element that it gets next. Each slot counts the cursors that stand at it, so
 /// that nothing has to be searched when the slowest moves on:
@@ -14,7 +14,7 @@ public import DequeModule
 /// ```
 ///
 /// The front slot goes as soon as no cursor stands at it and it is not among the last `replay`. So appending an element and
-/// moving a cursor by one are O(1), and an element that all have got is let go at once.
+/// moving a cursor by one are O(1), and an element that all have got is released immediately.
 @usableFromInline
 struct BroadcastLog<Element: Sendable>: Sendable {
     @usableFromInline
@@ -48,7 +48,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
     /// The number of the element in the front slot.
     @usableFromInline var start = 0
     @usableFromInline var cursorsAtEnd = 0
-    /// How many elements are kept for those who subscribe later.
+    /// How many elements are kept for later subscribers.
     @usableFromInline let replay: Int
     /// With so many elements, it is time to look for subscribers that lag behind further than they may.
     @usableFromInline var room = roomKept
@@ -64,7 +64,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
     @inlinable
     subscript(number: Int) -> Element { slots[number - start].element }
 
-    /// An element comes, which all have still to get who have got everything else.
+    /// An element comes, which every subscriber has still to get.
     ///
     /// - Returns: The element that falls out of the log by this, to be destroyed after the unlock.
     @inlinable
@@ -95,7 +95,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
         changeCursors(at: other, by: 1)
     }
 
-    /// Lets go what nobody needs any more.
+    /// Releases the elements that no subscriber needs any more.
     ///
     /// - Returns: That, to be destroyed after the unlock.
     /// - Complexity: O(number of elements that are let go).
@@ -111,7 +111,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
     /// Whether to look for subscribers that lag behind further than they may, so that what they hold can be let go.
     @inlinable var isCrowded: Bool { slots.count >= room }
 
-    /// Those who lag behind have been moved on; with much left that is needed, there must be more room.
+    /// The subscribers that lag behind have been moved on; with much left that is needed, there must be more room.
     @inlinable
     mutating func makeRoom() {
         while slots.count > room / 2 { room *= 2 }

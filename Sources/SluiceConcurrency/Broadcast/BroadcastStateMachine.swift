@@ -8,7 +8,7 @@ enum BroadcastWakeUp: Hashable, Sendable {
 
 /// What was sent, how far each subscriber has come, and which of them wait.
 ///
-/// Events in, actions out; it resumes nobody. Elements that are let go are handed out, to be destroyed after the unlock.
+/// Events in, actions out; it resumes no task itself. Elements that are let go are handed out, to be destroyed after the unlock.
 @usableFromInline
 struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable>: Sendable {
     @usableFromInline typealias Line = WaitingLine<Waiter, BroadcastWakeUp>
@@ -67,7 +67,7 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
 
     // MARK: Sending
 
-    /// An element comes; those who wait for one are to look again.
+    /// An element comes; the waiting subscribers look again.
     @inlinable
     mutating func send(_ element: Element) -> SendAction {
         if end != nil { return .refused }
@@ -76,7 +76,7 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
         return .resume(line.isEmpty ? [] : line.settleAll(.lookAgain), removed)
     }
 
-    /// No more elements come; returns those who wait, to look again. Only the first end counts.
+    /// No more elements come; returns the waiting subscribers, to look again. Only the first end counts.
     @inlinable
     mutating func finish(_ end: End) -> [Waiter] {
         if self.end != nil { return [] }

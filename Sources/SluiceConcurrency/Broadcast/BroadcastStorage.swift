@@ -61,7 +61,7 @@ final class BroadcastStorage<Element: Sendable, Failure: Error>: Sendable {
     }
 }
 
-/// A subscriber's place in a broadcast, which it leaves when nobody refers to this any more.
+/// A subscriber's place in a broadcast, which it leaves when the last reference to this is gone.
 @usableFromInline
 final class BroadcastRegistration<Element: Sendable, Failure: Error>: Sendable {
     @usableFromInline let storage: BroadcastStorage<Element, Failure>

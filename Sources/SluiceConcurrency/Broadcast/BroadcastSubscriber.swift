@@ -42,7 +42,7 @@ struct BroadcastSubscriber<Element: Sendable, Failure: Error>: Sendable {
 
     /// Misses what there is no room for.
     ///
-    /// It changes nothing that the subscriber gets whether this is done at once or later, as long as it is done before the
+    /// It changes nothing that the subscriber gets whether this is done now or later, as long as it is done before the
     /// subscriber takes an element.
     @inlinable
     mutating func settle(_ log: inout BroadcastLog<Element>) {

@@ -1,6 +1,6 @@
 /// A value, how often it was changed, and the subscribers that wait for it to change again.
 ///
-/// Events in, actions out; it resumes nobody. A subscriber is no more than the number of the change that it has seen, which
+/// Events in, actions out; it resumes no task itself. A subscriber is no more than the number of the change that it has seen, which
 /// it keeps itself.
 @usableFromInline
 struct CurrentValueStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
@@ -24,7 +24,7 @@ struct CurrentValueStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
         self.value = value
     }
 
-    /// The value changes; returns the old one, to be destroyed after the unlock, and those who wait, to look again.
+    /// The value changes; returns the old one, to be destroyed after the unlock, and the waiting subscribers, to look again.
     @inlinable
     mutating func replace(with new: Value) -> (old: Value, waiters: [Waiter]) {
         let old = value
@@ -33,7 +33,7 @@ struct CurrentValueStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
         return (old, line.isEmpty ? [] : line.settleAll(.lookAgain))
     }
 
-    /// The value changes no more for those who subscribe; returns those who wait, to look again.
+    /// The loops end; returns the waiting subscribers, to look again.
     @inlinable
     mutating func finish() -> [Waiter] {
         isFinished = true

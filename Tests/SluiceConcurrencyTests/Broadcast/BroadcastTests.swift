@@ -37,6 +37,42 @@ struct BroadcastTests {
         for element in elements { broadcast.send(element) }
     }
 
+    // MARK: Plain loops
+
+    @Test
+    func `each loop over the values is a subscriber, gets every element and the end, and is forgotten`() async throws {
+        let loops = (0..<3).map { _ in
+            executor.spawnThrowing { [values = broadcast.values] in
+                var elements: [Int] = []
+                for try await element in values { elements.append(element) }
+                return elements
+            }
+        }
+        #expect(broadcast.subscriberCount == 0)
+        executor.runUntilIdle()
+        #expect(broadcast.subscriberCount == 3)
+
+        send(1...200)
+        broadcast.finish()
+        executor.runUntilIdle()
+
+        for loop in loops { #expect(try await loop.value == Array(1...200)) }
+        #expect(broadcast.subscriberCount == 0)
+    }
+
+    @Test
+    func `a loop over the values begins with what is replayed, and ends with the error`() async {
+        let broadcast = Broadcast<Int, Unplugged>(replay: 2)
+        for element in 1...3 { broadcast.send(element) }
+        broadcast.finish(throwing: Unplugged())
+
+        var elements: [Int] = []
+        await #expect(throws: Unplugged()) {
+            for try await element in broadcast.values { elements.append(element) }
+        }
+        #expect(elements == [2, 3])
+    }
+
     // MARK: Every element to everybody
 
     @Test
