@@ -22,8 +22,8 @@ int csluice_above_standard_streams(int descriptor) {
 int csluice_open(const char *path, int flags, mode_t mode) {
     RESULT(csluice_above_standard_streams(open(path, flags, mode)));
 }
-int csluice_openat(int folder, const char *name, int flags, mode_t mode) {
-    RESULT(csluice_above_standard_streams(openat(folder, name, flags, mode)));
+int csluice_openat(int directory, const char *name, int flags, mode_t mode) {
+    RESULT(csluice_above_standard_streams(openat(directory, name, flags, mode)));
 }
 int csluice_close(int descriptor) { RESULT(close(descriptor)); }
 ssize_t csluice_read(int descriptor, void *into, size_t count) { RESULT(read(descriptor, into, count)); }
@@ -82,10 +82,10 @@ int csluice_link(const char *source, const char *destination) { RESULT(link(sour
 int csluice_unlink(const char *path) { RESULT(unlink(path)); }
 int csluice_rmdir(const char *path) { RESULT(rmdir(path)); }
 int csluice_mkdir(const char *path, mode_t mode) { RESULT(mkdir(path, mode)); }
-int csluice_unlinkat(int folder, const char *name, int flags) { RESULT(unlinkat(folder, name, flags)); }
+int csluice_unlinkat(int directory, const char *name, int flags) { RESULT(unlinkat(directory, name, flags)); }
 
-int csluice_list(int folder, int limit, void (*each)(void *context, const char *name, int kind), void *context) {
-    int copy = fcntl(folder, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+int csluice_list(int directory, int limit, void (*each)(void *context, const char *name, int kind), void *context) {
+    int copy = fcntl(directory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (copy < 0) return -errno;
     DIR *stream = fdopendir(copy);
     if (!stream) {

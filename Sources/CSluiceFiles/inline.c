@@ -62,5 +62,13 @@ int csluice_is_local(int descriptor) {
 #else
 int csluice_open_cached(const char *path) { return -ENOSYS; }
 ssize_t csluice_read_cached(int descriptor, void *into, size_t count, int64_t offset) { return -ENOSYS; }
+#ifdef __APPLE__
+int csluice_is_local(int descriptor) {
+    struct statfs found;
+    if (fstatfs(descriptor, &found) < 0) return -errno;
+    return (found.f_flags & MNT_LOCAL) != 0;
+}
+#else
 int csluice_is_local(int descriptor) { return 0; }
+#endif
 #endif

@@ -64,12 +64,12 @@ static atomic_bool has_no_statx;
 #endif
 
 /// `flags` as of fstatat; an empty name with AT_EMPTY_PATH is the descriptor itself.
-static int status(int folder, const char *name, int flags, struct csluice_status *into) {
+static int status(int directory, const char *name, int flags, struct csluice_status *into) {
 #ifdef STATX_BTIME
     if (!atomic_load_explicit(&has_no_statx, memory_order_relaxed)) {
         struct statx found;
         // Like stat(2), it does not mount what is mounted on demand.
-        if (statx(folder, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &found) == 0) {
+        if (statx(directory, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &found) == 0) {
             copy_statx(&found, into);
             return 0;
         }
@@ -77,7 +77,7 @@ static int status(int folder, const char *name, int flags, struct csluice_status
     }
 #endif
     struct stat found;
-    int result = name[0] ? fstatat(folder, name, &found, flags) : fstat(folder, &found);
+    int result = name[0] ? fstatat(directory, name, &found, flags) : fstat(directory, &found);
     if (result < 0) return -errno;
 #ifdef STATX_BTIME
     // It was not the file that was refused.
@@ -93,10 +93,10 @@ static int status(int folder, const char *name, int flags, struct csluice_status
 
 int csluice_fstat(int descriptor, struct csluice_status *into) { return status(descriptor, "", AT_EMPTY_PATH, into); }
 
-int csluice_status_at(int folder, const char *name, bool following_links, struct csluice_status *into) {
-    // An empty name would be the folder itself, by the way that csluice_fstat takes.
+int csluice_status_at(int directory, const char *name, bool following_links, struct csluice_status *into) {
+    // An empty name would be the directory itself, by the way that csluice_fstat takes.
     if (!name[0]) return -ENOENT;
-    return status(folder, name, following_links ? 0 : AT_SYMLINK_NOFOLLOW, into);
+    return status(directory, name, following_links ? 0 : AT_SYMLINK_NOFOLLOW, into);
 }
 
 int csluice_stat(const char *path, struct csluice_status *into) { return csluice_status_at(AT_FDCWD, path, true, into); }
@@ -110,12 +110,12 @@ static void copy_time(const struct csluice_time *from, struct timespec *into) {
 }
 
 int csluice_set_times(
-    int folder, const char *name, const struct csluice_time *modified, const struct csluice_time *accessed,
+    int directory, const char *name, const struct csluice_time *modified, const struct csluice_time *accessed,
     bool following_links) {
     struct timespec times[2];
     copy_time(accessed, &times[0]);
     copy_time(modified, &times[1]);
-    RESULT(utimensat(folder, name, times, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
+    RESULT(utimensat(directory, name, times, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
 }
 
 int csluice_fset_times(int descriptor, const struct csluice_time *modified, const struct csluice_time *accessed) {
@@ -127,8 +127,8 @@ int csluice_fset_times(int descriptor, const struct csluice_time *modified, cons
 
 int csluice_chmod(const char *path, mode_t mode) { RESULT(chmod(path, mode)); }
 
-int csluice_chown(int folder, const char *name, uint32_t user, uint32_t group, bool following_links) {
-    RESULT(fchownat(folder, name, (uid_t)user, (gid_t)group, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
+int csluice_chown(int directory, const char *name, uint32_t user, uint32_t group, bool following_links) {
+    RESULT(fchownat(directory, name, (uid_t)user, (gid_t)group, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
 }
 
 int csluice_fchown(int descriptor, uint32_t user, uint32_t group) {

@@ -77,8 +77,14 @@ int csluice_advise_file(int descriptor, int64_t offset, int64_t count, enum cslu
 
 // MARK: Mapped memory
 
-int csluice_map(int descriptor, size_t count, void **address) {
-    void *mapped = mmap(NULL, count, PROT_READ, MAP_PRIVATE, descriptor, 0);
+int csluice_map(int descriptor, size_t count, bool is_changeable, void **address) {
+    int protection = is_changeable ? PROT_READ | PROT_WRITE : PROT_READ;
+    int flags = MAP_PRIVATE;
+#ifdef MAP_NORESERVE
+    // Hardly anything is ever changed: no memory is put aside for that.
+    flags |= MAP_NORESERVE;
+#endif
+    void *mapped = mmap(NULL, count, protection, flags, descriptor, 0);
     if (mapped == MAP_FAILED) return -errno;
     *address = mapped;
     return 0;

@@ -72,13 +72,13 @@ struct FileWorker {
     static func readAll(_ arguments: [String]) async throws {
         let few = Int(arguments[0])!
         try limit(descriptors, few, most: few)
-        let folder = URL(filePath: arguments[1], directoryHint: .isDirectory)
-        let io = FileIO(configuration: .init(threads: 16))
+        let directory = URL(filePath: arguments[1], directoryHint: .isDirectory)
+        let io = FileIO(configuration: .init(concurrency: 16))
         let wanted = Data(repeating: 0x6F, count: 5000)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<10_000 {
                 group.addTask {
-                    let url = folder.appending(path: "\(index % 20)")
+                    let url = directory.appending(path: "\(index % 20)")
                     if try await Data(asyncContentsOf: url, using: io) != wanted { throw WrongBytes(url: url) }
                 }
             }
@@ -99,11 +99,11 @@ struct FileWorker {
         // The limit counts all threads of a user, and root has none: so it takes a user that has no other process.
         guard setgid(65_534) == 0, setuid(60_000 + uid_t(getpid() % 4000)) == 0 else { throw POSIXError(.EPERM) }
 
-        let io = FileIO(configuration: .init(threads: 4, lanes: [.pool]))
+        let io = FileIO(configuration: .init(concurrency: 4, lanes: [.pool]))
         try limit(threads, 1, most: 3)
         try await expectNoThread { _ = try await Data(asyncContentsOf: file, using: io) }
         try await expectNoThread { try await io.waitUntilReady(ends[0], .reading, "pipe") }
-        guard io.metrics.threads == 0, io.metrics.openFiles == 0 else { throw Unexpected(what: "\(io.metrics)") }
+        guard io.statistics.threadCount == 0, io.statistics.openCount == 0 else { throw Unexpected(what: "\(io.statistics)") }
 
         try limit(threads, 2, most: 3)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -117,11 +117,11 @@ struct FileWorker {
             try await group.waitForAll()
         }
         try await expectNoThread { try await io.waitUntilReady(ends[0], .reading, "pipe") }
-        guard io.metrics.threads == 1, io.metrics.openFiles == 0 else { throw Unexpected(what: "\(io.metrics)") }
+        guard io.statistics.threadCount == 1, io.statistics.openCount == 0 else { throw Unexpected(what: "\(io.statistics)") }
 
         try limit(threads, 3, most: 3)
         try await io.waitUntilReady(ends[0], .reading, "pipe")
-        guard io.metrics.threads == 2 else { throw Unexpected(what: "\(io.metrics)") }
+        guard io.statistics.threadCount == 2 else { throw Unexpected(what: "\(io.statistics)") }
         await io.shutdown()
     }
 
@@ -138,15 +138,15 @@ struct FileWorker {
 
     /// Writes a file and reads it, and prints in between. Exits with 0 only if the file has what was written, and no file of the
     /// engine has the number of a standard stream.
-    static func closedStreams(_ folder: URL) async throws {
+    static func closedStreams(_ directory: URL) async throws {
         let lowest = Atomic(CInt.max)
         let calls = SystemCalls.system.intercepted(by: { _ in nil }) { call, result in
             if [.open, .openAt, .readinessReopen].contains(call), result >= 0 {
                 lowest.min(CInt(result), ordering: .relaxed)
             }
         }
-        let io = FileIO(configuration: .init(threads: 2, lanes: [.pool]), calls: calls)
-        let file = folder.appending(path: "file")
+        let io = FileIO(configuration: .init(concurrency: 2, lanes: [.pool]), calls: calls)
+        let file = directory.appending(path: "file")
         let wanted = Data(repeating: 6, count: 5000)
         let stream = try await file.openForWriting(using: io)
         try await stream.write(wanted)
@@ -155,8 +155,8 @@ struct FileWorker {
         try await stream.write(wanted)
         try await stream.close()
         guard try await Data(asyncContentsOf: file, using: io) == wanted + wanted else { throw WrongBytes(url: file) }
-        try await io.copyTree(folder, to: folder.appendingPathExtension("copy"))
-        for try await item in io.walk(folder) where item.relativePath != "file" { throw WrongBytes(url: folder) }
+        try await io.copyTree(directory, to: directory.appendingPathExtension("copy"))
+        for try await item in io.walk(directory) where item.relativePath != "file" { throw WrongBytes(url: directory) }
         guard lowest.load(ordering: .relaxed) > STDERR_FILENO else { throw Unexpected(what: "a file was opened there") }
         await io.shutdown()
     }
@@ -177,34 +177,34 @@ struct FileWorker {
                 return nil
             }
         }
-        let io = FileIO(configuration: .init(threads: 1), calls: calls)
+        let io = FileIO(configuration: .init(concurrency: 1), calls: calls)
         try await Data(repeating: 0x6E, count: 5000).asyncWrite(to: url, options: options, using: io)
         await io.shutdown()
     }
 
     // MARK: Everything
 
-    static func tour(_ folder: URL) async throws {
-        let io = FileIO(configuration: .init(threads: 2))
-        let file = folder.appending(path: "file")
-        try await io.makeDirectory(at: folder.appending(path: "a/b"))
+    static func tour(_ directory: URL) async throws {
+        let io = FileIO(configuration: .init(concurrency: 2))
+        let file = directory.appending(path: "file")
+        try await io.makeDirectory(at: directory.appending(path: "a/b"))
         for durability in [Durability.none, .data, .full, .fullAndDirectory] {
             try await Data(repeating: 1, count: 5000).asyncWrite(
                 to: file, options: .init(durability: durability), using: io)
         }
         try await Data(repeating: 2, count: 10).asyncWrite(
-            to: folder.appending(path: "new"), options: .init(existing: .fail, temporaryName: "new.part"), using: io)
+            to: directory.appending(path: "new"), options: .init(existing: .fail, temporaryName: "new.part"), using: io)
         for _ in 0..<2 { _ = try await Data(asyncContentsOf: file, using: io) }
         for try await _ in file.chunks(of: 1000, using: io) {}
         try await file.withFileForReading(using: io) { _ = try await $0.readToEnd() }
-        let part = try await folder.appending(path: "part").openForWriting(lock: .exclusive, using: io)
+        let part = try await directory.appending(path: "part").openForWriting(locked: true, using: io)
         try await part.write(Data(repeating: 3, count: 100))
-        try await part.publish(as: folder.appending(path: "whole"), durability: .fullAndDirectory)
-        try await io.rename(file, to: folder.appending(path: "a/moved"), existing: .fail)
-        try await io.withTemporaryDirectory(in: folder) { temporary in
+        try await part.publish(as: directory.appending(path: "whole"), durability: .fullAndDirectory)
+        try await io.rename(file, to: directory.appending(path: "a/moved"), existing: .fail)
+        try await io.withTemporaryDirectory(in: directory) { temporary in
             try await Data().asyncWrite(to: temporary.appending(path: "x"), using: io)
         }
-        try await io.removeTree(folder.appending(path: "a"))
+        try await io.removeTree(directory.appending(path: "a"))
         await io.shutdown()
     }
 
@@ -227,27 +227,27 @@ struct FileWorker {
 
     /// Eight blocks of a file that is in memory, and one read of a pipe that is empty at first. With the lanes that
     /// `SLUICE_FILES_LANES` leaves.
-    static func lanes(_ folder: URL) async throws {
+    static func lanes(_ directory: URL) async throws {
         let io = FileIO()
-        let file = folder.appending(path: "blocks")
+        let file = directory.appending(path: "blocks")
         let wanted = Data(repeating: 4, count: 8 * 4096)
         try await wanted.asyncWrite(to: file, using: io)
         let stream = try await file.openForReading(using: io)
-        var before = io.metrics.completions
+        var before = io.statistics.completions
         var found = Data()
         for _ in 0..<8 { found += try await stream.read(upToCount: 4096) }
         if found != wanted { throw WrongBytes(url: file) }
-        show("blocks", io.metrics.completions, since: before)
+        show("blocks", io.statistics.completions, since: before)
         try await stream.close()
 
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EMFILE) }
-        before = io.metrics.completions
-        let reading = Task { [ends] in try await io.read(upToCount: 5, fromDescriptor: ends[0], name: "pipe") }
-        try await io.waitForMetrics { $0.readinessWaits == 1 }
+        before = io.statistics.completions
+        let reading = Task { [ends] in try await io.read(upToCount: 5, descriptor: ends[0], name: "pipe") }
+        try await io.waitForStatistics { $0.readinessWaitingCount == 1 }
         let written = write(ends[1], "bytes", 5)
-        guard written == 5, try await reading.value == Data("bytes".utf8) else { throw WrongBytes(url: folder) }
-        show("pipe", io.metrics.completions, since: before)
+        guard written == 5, try await reading.value == Data("bytes".utf8) else { throw WrongBytes(url: directory) }
+        show("pipe", io.statistics.completions, since: before)
         await io.shutdown()
     }
 

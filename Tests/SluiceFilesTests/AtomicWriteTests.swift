@@ -11,28 +11,28 @@ import Testing
         (.full, ["create", "write", "fsync", "close", "rename"]),
         (
             .fullAndDirectory,
-            ["create", "write", "fsync", "close", "rename", "open folder", "fsync folder", "close"]
+            ["create", "write", "fsync", "close", "rename", "open directory", "fsync directory", "close"]
         ),
     ])
     func `the order of the calls is the promise of each level`(durability: Durability, order: [String]) async throws {
         let log = CallLog()
-        try await withIO(calls: .recorded(in: log)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .recorded(in: log)) { io, directory in
+            let url = directory.appending(path: "file")
             try await pattern(10).asyncWrite(to: url, options: .init(durability: durability), using: io)
             #expect(log.all == order)
-            #expect(io.metrics.jobsFinished == 1)
+            #expect(io.statistics.finishedCount == 1)
         }
     }
 
     @Test func `with a chosen temporary name the lock is held until the rename is done`() async throws {
         let log = CallLog()
-        try await withIO(calls: .recorded(in: log)) { io, folder in
-            try pattern(99).write(to: folder.appending(path: "file.part"))
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .recorded(in: log)) { io, directory in
+            try pattern(99).write(to: directory.appending(path: "file.part"))
+            let url = directory.appending(path: "file")
             try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
             #expect(log.all == ["create", "lock", "truncate", "write", "fsync", "rename", "close"])
             #expect(same(contents(of: url), pattern(10)))
-            #expect(names(in: folder) == ["file"])
+            #expect(names(in: directory) == ["file"])
         }
     }
 
@@ -51,27 +51,27 @@ import Testing
     func `whatever fails, the destination is untouched and nothing is left beside it`(
         call: Call, number: CInt, code: FileError.Code
     ) async throws {
-        try await withIO(calls: .failing(call, with: number)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(call, with: number)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(50).write(to: url)
             let error = await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, using: io) }
             #expect(error?.systemError == number)
-            #expect(error?.path.hasPrefix(folder.path) == true)
+            #expect(error?.subject.hasPrefix(directory.path) == true)
             #expect(same(contents(of: url), pattern(50)))
-            #expect(names(in: folder) == ["file"])
+            #expect(names(in: directory) == ["file"])
         }
     }
 
     @Test(arguments: failures.filter { $0.0 != .close } + [(.lock, EIO, .inputOutput), (.lock, EWOULDBLOCK, .locked)])
     func `the same holds with a chosen temporary name`(call: Call, number: CInt, code: FileError.Code) async throws {
-        try await withIO(calls: .failing(call, with: number)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(call, with: number)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(50).write(to: url)
             let options = FileWriteOptions(temporaryName: "file.part")
             await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, options: options, using: io) }
             #expect(same(contents(of: url), pattern(50)))
             // A temporary that could not be locked is somebody else's.
-            #expect(names(in: folder) == (call == .lock ? ["file", "file.part"] : ["file"]))
+            #expect(names(in: directory) == (call == .lock ? ["file", "file.part"] : ["file"]))
         }
     }
 
@@ -84,12 +84,12 @@ import Testing
             written.withLock { $0 += result }
             return result
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             let error = await expectFileError(.noSpace) { try await pattern(9000).asyncWrite(to: url, using: io) }
             #expect(error?.bytesWritten == 3000)
             #expect(error?.description.contains("after 3000 bytes") == true)
-            #expect(names(in: folder) == [])
+            #expect(names(in: directory) == [])
         }
     }
 
@@ -104,20 +104,20 @@ import Testing
             }
             return SystemCalls.system.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes.prefix(7)))
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try await pattern(1000).asyncWrite(to: url, using: io)
             #expect(same(contents(of: url), pattern(1000)))
         }
     }
 
-    @Test func `a failed sync of the folder comes after the new file is in place`() async throws {
-        try await withIO(calls: .failing(.syncFolder, with: EIO)) { io, folder in
-            let url = folder.appending(path: "file")
+    @Test func `a failed sync of the directory comes after the new file is in place`() async throws {
+        try await withIO(calls: .failing(.syncDirectory, with: EIO)) { io, directory in
+            let url = directory.appending(path: "file")
             let error = await expectFileError(.inputOutput) {
                 try await pattern(10).asyncWrite(to: url, options: .init(durability: .fullAndDirectory), using: io)
             }
-            #expect(error?.operation == "sync the folder")
+            #expect(error?.operation == "sync the directory")
             #expect(same(contents(of: url), pattern(10)))
         }
     }
@@ -126,31 +126,31 @@ import Testing
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
         calls.fail(.close, with: EINTR)
-        try await withIO(calls: calls) { io, folder in
-            try await pattern(10).asyncWrite(to: folder.appending(path: "file"), using: io)
+        try await withIO(calls: calls) { io, directory in
+            try await pattern(10).asyncWrite(to: directory.appending(path: "file"), using: io)
             #expect(log.count("close") == 1)
         }
     }
 
     @Test func `a file that is replaced hands on its mode`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(50).write(to: url)
             #expect(chmod(url.path, 0o4751) == 0)
             try await pattern(10).asyncWrite(to: url, options: .init(permissions: 0o600), using: io)
             #expect(mode(of: url) == 0o4751)
-            let new = folder.appending(path: "new")
+            let new = directory.appending(path: "new")
             try await pattern(10).asyncWrite(to: new, options: .init(permissions: 0o600), using: io)
             #expect(mode(of: new) == 0o600)
         }
     }
 
     @Test func `a temporary that is taken over hands on no more than the mode asked for`() async throws {
-        try await withIO { io, folder in
-            let stale = folder.appending(path: "file.part")
+        try await withIO { io, directory in
+            let stale = directory.appending(path: "file.part")
             try pattern(50).write(to: stale)
             #expect(chmod(stale.path, 0o666) == 0)
-            let url = folder.appending(path: "file")
+            let url = directory.appending(path: "file")
             let options = FileWriteOptions(temporaryName: "file.part", permissions: 0o600)
             try await pattern(10).asyncWrite(to: url, options: options, using: io)
             #expect(mode(of: url) == 0o600)
@@ -164,26 +164,26 @@ import Testing
             flags.withLock { $0.append(given) }
             return SystemCalls.system.open(path, given, mode)
         }
-        calls.openAt = { folder, name, given in
+        calls.openAt = { directory, name, given in
             flags.withLock { $0.append(given) }
-            return SystemCalls.system.openAt(folder, name, given)
+            return SystemCalls.system.openAt(directory, name, given)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "a/file")
-            try await io.makeDirectory(at: folder.appending(path: "a"))
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "a/file")
+            try await io.makeDirectory(at: directory.appending(path: "a"))
             try await pattern(1).asyncWrite(to: url, options: .init(durability: .fullAndDirectory), using: io)
             _ = try await Data(asyncContentsOf: url, using: io)
-            try await url.withFileForWriting(lock: .exclusive, using: io) { _ in }
+            try await url.withFileForWriting(locked: true, using: io) { _ in }
             try await url.withFileForReading(using: io) { _ in }
-            try await io.removeTree(folder.appending(path: "a"))
+            try await io.removeTree(directory.appending(path: "a"))
             #expect(flags.withLock { $0.count } >= 6)
             #expect(flags.withLock { $0.allSatisfy { $0 & O_CLOEXEC != 0 } })
         }
     }
 
     @Test func `of many that must not replace, one succeeds`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for index in 0..<16 {
                     group.addTask {
@@ -192,7 +192,7 @@ import Testing
                             try await pattern(100, seed: UInt8(index)).asyncWrite(to: url, options: options, using: io)
                             return true
                         } catch let error as FileError where error.code == .exists {
-                            #expect(error.path == url.path)
+                            #expect(error.subject == url.path)
                             return false
                         }
                     }
@@ -200,46 +200,46 @@ import Testing
                 return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
             #expect(winners == 1)
-            #expect(names(in: folder) == ["file"])
+            #expect(names(in: directory) == ["file"])
         }
     }
 
-    @Test func `a symbolic link is replaced itself, a FIFO and a folder are refused`() async throws {
-        try await withIO { io, folder in
-            let target = folder.appending(path: "target")
-            let link = folder.appending(path: "link")
+    @Test func `a symbolic link is replaced itself, a FIFO and a directory are refused`() async throws {
+        try await withIO { io, directory in
+            let target = directory.appending(path: "target")
+            let link = directory.appending(path: "link")
             try pattern(50).write(to: target)
             #expect(symlink(target.path, link.path) == 0)
             try await pattern(10).asyncWrite(to: link, using: io)
             #expect(same(contents(of: link), pattern(10)))
             #expect(same(contents(of: target), pattern(50)))
 
-            let fifo = folder.appending(path: "fifo")
+            let fifo = directory.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
             await expectFileError(.notRegularFile) { try await pattern(10).asyncWrite(to: fifo, using: io) }
-            await expectFileError(.isDirectory) { try await pattern(10).asyncWrite(to: folder, using: io) }
-            #expect(names(in: folder) == ["fifo", "link", "target"])
+            await expectFileError(.isDirectory) { try await pattern(10).asyncWrite(to: directory, using: io) }
+            #expect(names(in: directory) == ["fifo", "link", "target"])
         }
     }
 
     @Test(arguments: ["", ".", "..", "a/b", "file"])
     func `a temporary name is one name and not that of the destination`(name: String) async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             let options = FileWriteOptions(temporaryName: name)
             await expectFileError(.invalidPath) {
                 try await pattern(10).asyncWrite(to: url, options: options, using: io)
             }
-            #expect(names(in: folder) == [])
+            #expect(names(in: directory) == [])
         }
     }
 
     @Test func `while one writes under a temporary name, a second is told that it is locked`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "file.part")
-            let holder = try await part.openForWriting(lock: .exclusive, using: io)
+        try await withIO { io, directory in
+            let part = directory.appending(path: "file.part")
+            let holder = try await part.openForWriting(locked: true, using: io)
             try await holder.write(pattern(5))
-            let url = folder.appending(path: "file")
+            let url = directory.appending(path: "file")
             let error = await expectFileError(.locked) {
                 try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
             }

@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Extended attributes` {
-    @Test(arguments: [nil, memoryFolder])
+    @Test(arguments: [nil, memoryDirectory])
     func `are set, listed, read and removed`(place: URL?) async throws {
-        try await withIO(in: place) { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO(in: place) { io, directory in
+            let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
             #expect(try await io.extendedAttributes(of: file).filter { $0.hasPrefix("user.") } == [])
             let values = [
@@ -25,13 +25,13 @@ import Testing
             let error = await expectFileError(.noAttribute) {
                 try await io.removeExtendedAttribute("user.empty", of: file)
             }
-            #expect(error?.operation == "remove the attribute 'user.empty' of" && error?.path == file.path)
+            #expect(error?.operation == "remove the attribute 'user.empty' of" && error?.subject == file.path)
         }
     }
 
     @Test func `may or must exist`() async throws {
-        try await withIO { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
             await expectFileError(.noAttribute) {
                 try await io.setExtendedAttribute("user.a", of: file, to: pattern(1), .replace)
@@ -49,8 +49,8 @@ import Testing
     }
 
     @Test func `of many names and long values all are given`() async throws {
-        try await withIO(in: memoryFolder) { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO(in: memoryDirectory) { io, directory in
+            let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
             let names = (0..<100).map { "user.\($0)-" + String(repeating: "x", count: 200) }
             for name in names { try await io.setExtendedAttribute(name, of: file, to: Data()) }
@@ -81,21 +81,21 @@ import Testing
         }
         calls.metadata.attribute = { _, _, buffer in grow(buffer) }
         calls.metadata.listAttributes = { _, buffer in grow(buffer) }
-        try await withIO(calls: calls) { io, folder in
-            let value = try await io.extendedAttribute("user.a", of: folder)
+        try await withIO(calls: calls) { io, directory in
+            let value = try await io.extendedAttribute("user.a", of: directory)
             #expect(value?.count == 3000)
             size.withLock { $0 = 10 }
-            #expect(try await io.extendedAttributes(of: folder) == [String(repeating: "x", count: 3000)])
+            #expect(try await io.extendedAttributes(of: directory) == [String(repeating: "x", count: 3000)])
         }
         calls.metadata.attribute = { _, _, buffer in buffer.isEmpty ? 1 : -Int(ERANGE) }
-        try await withIO(calls: calls) { io, folder in
-            await expectFileError(.invalidArgument) { try await io.extendedAttribute("user.a", of: folder) }
+        try await withIO(calls: calls) { io, directory in
+            await expectFileError(.invalidArgument) { try await io.extendedAttribute("user.a", of: directory) }
         }
     }
 
     @Test func `names without a namespace, too long and empty ones are told from full disks`() async throws {
-        try await withIO { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
             var error = await expectFileError(.unsupported) {
                 try await io.setExtendedAttribute("digest", of: file, to: Data())
@@ -110,17 +110,17 @@ import Testing
             error = await expectFileError(.fileTooLarge) {
                 try await io.setExtendedAttribute("user.a", of: file, to: Data(count: 65_537))
             }
-            await expectFileError(.notFound) { try await io.extendedAttributes(of: folder.appending(path: "none")) }
+            await expectFileError(.notFound) { try await io.extendedAttributes(of: directory.appending(path: "none")) }
         }
         for number in [ENOTSUP, EOPNOTSUPP] {
             let calls = SystemCalls.system.intercepted {
                 [.metadataListAttributes, .metadataAttribute, .metadataRemoveAttribute].contains($0) ? number : nil
             }
-            try await withIO(calls: calls) { io, folder in
-                await expectFileError(.unsupported) { try await io.extendedAttributes(of: folder) }
-                await expectFileError(.unsupported) { try await io.extendedAttribute("user.a", of: folder) }
+            try await withIO(calls: calls) { io, directory in
+                await expectFileError(.unsupported) { try await io.extendedAttributes(of: directory) }
+                await expectFileError(.unsupported) { try await io.extendedAttribute("user.a", of: directory) }
                 let error = await expectFileError(.unsupported) {
-                    try await io.removeExtendedAttribute("user.a", of: folder)
+                    try await io.removeExtendedAttribute("user.a", of: directory)
                 }
                 #expect(error?.remedy?.contains("user.") == true)
             }
@@ -128,8 +128,8 @@ import Testing
     }
 
     @Test func `of a link are not those of its file`() async throws {
-        try await withIO { io, folder in
-            let (file, link) = (folder.appending(path: "file"), folder.appending(path: "link"))
+        try await withIO { io, directory in
+            let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(5).write(to: file)
             try await io.makeSymbolicLink(at: link, to: "file")
             try await io.setExtendedAttribute("user.a", of: link, to: pattern(1))

@@ -8,16 +8,16 @@ import Testing
     /// What a task does to files that only it and those of its kind touch.
     enum Work: Int, CaseIterable, Sendable {
         case read, replace, replaceNamed, create, stream, append, chunks, publish, discard, rename, makeAndRemoveTree
-        case temporaryFolder, checkpoint, fifo
+        case temporaryDirectory, checkpoint, fifo
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `leaves nothing open or waiting, and every file whole`(seed: UInt64) async throws {
-        try await withIO(threads: 3, in: memoryFolder) { io, folder in
-            let whole = folder.appending(path: "whole")
+        try await withIO(concurrency: 3, in: memoryDirectory) { io, directory in
+            let whole = directory.appending(path: "whole")
             try pattern(5000).write(to: whole)
-            try pattern(5000).write(to: folder.appending(path: "replaced"))
-            try pattern(5000).write(to: folder.appending(path: "named"))
+            try pattern(5000).write(to: directory.appending(path: "replaced"))
+            try pattern(5000).write(to: directory.appending(path: "named"))
             var ended: [String] = []
             // In waves: many of the tasks have a file open.
             for wave in 0..<10 {
@@ -27,7 +27,7 @@ import Testing
                             var random = SeededRandom(seed: seed &* 1_000_003 &+ UInt64(index))
                             let work = Work.allCases.randomElement(using: &random)!
                             let delay = Int.random(in: 0...60, using: &random)
-                            let task = Task { try await Self.perform(work, index, io, folder) }
+                            let task = Task { try await Self.perform(work, index, io, directory) }
                             await suspend(times: delay)
                             task.cancel()
                             switch await task.result {
@@ -46,33 +46,33 @@ import Testing
             #expect(ended == [], "\(ended.count) ended in another way")
 
             for name in ["whole", "replaced", "named"] {
-                #expect(same(contents(of: folder.appending(path: name)), pattern(5000)), "\(name)")
+                #expect(same(contents(of: directory.appending(path: name)), pattern(5000)), "\(name)")
             }
             // Streams that were dropped, and temporary files, go with the last jobs.
             await io.shutdown()
-            for name in names(in: folder) {
+            for name in names(in: directory) {
                 #expect(!name.hasPrefix(".sluice-"), "\(name)")
                 #expect(!name.hasPrefix("temporary-"), "\(name)")
                 #expect(name != "named.part", "\(name)")
                 if name.hasPrefix("created-") || name.hasPrefix("published-") {
-                    #expect(same(contents(of: folder.appending(path: name)), pattern(3000)), "\(name)")
+                    #expect(same(contents(of: directory.appending(path: name)), pattern(3000)), "\(name)")
                 }
                 if name.hasPrefix("discarded-") { Issue.record("\(name)") }
             }
         }
     }
 
-    private static func perform(_ work: Work, _ index: Int, _ io: FileIO, _ folder: URL) async throws {
-        func own(_ prefix: String) -> URL { folder.appending(path: "\(prefix)-\(index)") }
-        let whole = folder.appending(path: "whole")
+    private static func perform(_ work: Work, _ index: Int, _ io: FileIO, _ directory: URL) async throws {
+        func own(_ prefix: String) -> URL { directory.appending(path: "\(prefix)-\(index)") }
+        let whole = directory.appending(path: "whole")
         switch work {
         case .read: try expectSame(await Data(asyncContentsOf: whole, using: io), pattern(5000))
         case .replace:
             try await pattern(5000).asyncWrite(
-                to: folder.appending(path: "replaced"), options: .init(durability: .data), using: io)
+                to: directory.appending(path: "replaced"), options: .init(durability: .data), using: io)
         case .replaceNamed:
             try await pattern(5000).asyncWrite(
-                to: folder.appending(path: "named"), options: .init(temporaryName: "named.part"), using: io)
+                to: directory.appending(path: "named"), options: .init(temporaryName: "named.part"), using: io)
         case .create:
             try await pattern(3000).asyncWrite(to: own("created"), options: .init(existing: .fail), using: io)
         case .stream:
@@ -81,7 +81,7 @@ import Testing
             }
             try expectSame(data, pattern(5000))
         case .append:
-            try await own("appended").withFileForWriting(.append, lock: .exclusive, using: io) { stream in
+            try await own("appended").withFileForWriting(existing: .append, locked: true, using: io) { stream in
                 for _ in 0..<5 { try await stream.write(pattern(100)) }
                 try await stream.sync(.data)
             }
@@ -93,7 +93,7 @@ import Testing
             }
         case .publish, .discard:
             let name = work == .publish ? "part" : "discarded"
-            let part = try await own(name).openForWriting(lock: .exclusive, using: io)
+            let part = try await own(name).openForWriting(locked: true, using: io)
             do {
                 try await part.write(pattern(3000))
             } catch {
@@ -109,8 +109,8 @@ import Testing
         case .makeAndRemoveTree:
             try await io.makeDirectory(at: own("tree").appending(path: "x/y"))
             try await io.removeTree(own("tree"))
-        case .temporaryFolder:
-            try await io.withTemporaryDirectory(prefix: "temporary", in: folder) { temporary in
+        case .temporaryDirectory:
+            try await io.withTemporaryDirectory(prefix: "temporary", in: directory) { temporary in
                 try await pattern(10).asyncWrite(to: temporary.appending(path: "x"), using: io)
             }
         case .checkpoint:
@@ -125,7 +125,7 @@ import Testing
             guard mkfifo(fifo.path, 0o600) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
             let descriptor = open(fifo.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
             defer { close(descriptor) }
-            try await io.write(pattern(1000), toDescriptor: descriptor, name: "fifo")
+            try await io.write(pattern(1000), descriptor: descriptor, name: "fifo")
         }
     }
 }

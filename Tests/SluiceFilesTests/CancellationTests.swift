@@ -6,14 +6,14 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct Cancellation {
     @Test func `a cancelled task begins nothing`() async throws {
         let log = CallLog()
-        try await withIO(calls: .recorded(in: log)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .recorded(in: log)) { io, directory in
+            let url = directory.appending(path: "file")
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 await #expect(throws: CancellationError.self) { try await Data(asyncContentsOf: url, using: io) }
                 await #expect(throws: CancellationError.self) { try await pattern(1).asyncWrite(to: url, using: io) }
                 await #expect(throws: CancellationError.self) { try await url.withFileForWriting(using: io) { _ in } }
-                await #expect(throws: CancellationError.self) { try await io.removeTree(folder) }
+                await #expect(throws: CancellationError.self) { try await io.removeTree(directory) }
             }
             await task.value
             #expect(log.all == [])
@@ -22,19 +22,19 @@ import Testing
 
     @Test func `a waiting job leaves the queue at once, while the thread is still blocked`() async throws {
         let gate = ThreadGate()
-        try await withIO(threads: 1, calls: gate.beforeOpen()) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5).write(to: url)
             let first = Task { try await Data(asyncContentsOf: url, using: io) }
             await gate.waitForThreads(1)
             let waiting = (0..<50).map { _ in Task { try await Data(asyncContentsOf: url, using: io) } }
             let last = Task { try await Data(asyncContentsOf: url, using: io) }
-            try await io.waitForMetrics { $0.jobsWaiting >= 51 }
+            try await io.waitForStatistics { $0.waitingCount >= 51 }
             for task in waiting { task.cancel() }
             for task in waiting { await #expect(throws: CancellationError.self) { try await task.value } }
-            #expect(io.metrics.jobsWaiting == 1)
-            #expect(io.metrics.jobsRunning == 1)
-            #expect(io.metrics.jobsWithdrawn == 50)
+            #expect(io.statistics.waitingCount == 1)
+            #expect(io.statistics.runningCount == 1)
+            #expect(io.statistics.withdrawnCount == 50)
             gate.open()
             #expect(try await first.value == pattern(5))
             #expect(try await last.value == pattern(5))
@@ -43,8 +43,8 @@ import Testing
 
     @Test func `a job that has begun is awaited, and its result beats the cancellation`() async throws {
         let gate = ThreadGate()
-        try await withIO(threads: 1, calls: gate.beforeOpen()) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
+            let url = directory.appending(path: "file")
             let write = Task { try await pattern(5).asyncWrite(to: url, using: io) }
             await gate.waitForThreads(1)
             write.cancel()
@@ -56,8 +56,8 @@ import Testing
 
     @Test func `an open that is cancelled while it runs gives the stream or leaks nothing`() async throws {
         let gate = ThreadGate()
-        try await withIO(threads: 1, calls: gate.beforeOpen()) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5).write(to: url)
             let open = Task {
                 let stream = try await url.openForReading(using: io)
@@ -95,39 +95,39 @@ import Testing
     }
 
     @Test func `closing, discarding and publishing's clean-up run when cancelled`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "part")
+        try await withIO { io, directory in
+            let part = directory.appending(path: "part")
             let task = Task {
-                let closed = try await part.openForWriting(lock: .exclusive, using: io)
+                let closed = try await part.openForWriting(locked: true, using: io)
                 withUnsafeCurrentTask { $0?.cancel() }
                 try await closed.close()
             }
             try await task.value
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
 
             let discarding = Task {
-                let stream = try await part.openForWriting(lock: .exclusive, using: io)
+                let stream = try await part.openForWriting(locked: true, using: io)
                 withUnsafeCurrentTask { $0?.cancel() }
                 try await stream.discard()
             }
             try await discarding.value
-            #expect(io.metrics.openFiles == 0)
-            #expect(names(in: folder) == [])
+            #expect(io.statistics.openCount == 0)
+            #expect(names(in: directory) == [])
 
             let publishing = Task {
-                let stream = try await part.openForWriting(lock: .exclusive, using: io)
+                let stream = try await part.openForWriting(locked: true, using: io)
                 withUnsafeCurrentTask { $0?.cancel() }
-                try await stream.publish(as: folder.appending(path: "whole"))
+                try await stream.publish(as: directory.appending(path: "whole"), existing: .replace)
             }
             await #expect(throws: CancellationError.self) { try await publishing.value }
-            #expect(io.metrics.openFiles == 0)
-            #expect(names(in: folder) == ["part"])
+            #expect(io.statistics.openCount == 0)
+            #expect(names(in: directory) == ["part"])
         }
     }
 
     @Test func `a storm of cancellations leaves every count at nought`() async throws {
-        try await withIO(threads: 3) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 3) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             var ended = 0
             // In waves: a third of the tasks has a file open.
@@ -142,7 +142,7 @@ import Testing
                                 case 1: _ = try await Data(asyncContentsOf: url, using: io).count
                                 default:
                                     try await pattern(10).asyncWrite(
-                                        to: folder.appending(path: "\(index)"), options: .init(durability: .none),
+                                        to: directory.appending(path: "\(index)"), options: .init(durability: .none),
                                         using: io
                                     )
                                 }
@@ -159,7 +159,7 @@ import Testing
                 }
             }
             #expect(ended == 1000)
-            #expect(names(in: folder).filter { $0.hasPrefix(".") } == [])
+            #expect(names(in: directory).filter { $0.hasPrefix(".") } == [])
         }
     }
 }

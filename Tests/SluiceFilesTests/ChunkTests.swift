@@ -9,16 +9,16 @@ import Testing
     @Test(arguments: [0, 1, 2, 7]) func `all sizes of files and chunks give the file's bytes`(readAhead: Int)
         async throws
     {
-        try await withIO { io, folder in
+        try await withIO { io, directory in
             for count in [0, 1, 15, 16, 17, 999, 1000, 1001, 70_000] {
-                let url = folder.appending(path: "\(count)")
+                let url = directory.appending(path: "\(count)")
                 try pattern(count).write(to: url)
                 for size in [1, 16, 1000, 4096, 1 << 20] where count / size < 2000 {
                     var chunks: [Data] = []
                     for try await chunk in url.chunks(of: size, readAhead: readAhead, using: io) {
                         chunks.append(chunk)
                     }
-                    #expect(io.metrics.openFiles == 0, "closed before the end is told")
+                    #expect(io.statistics.openCount == 0, "closed before the end is told")
                     #expect(chunks.dropLast().allSatisfy { $0.count == size })
                     #expect(chunks.last.map { (1...size).contains($0.count) } != false)
                     #expect(same(chunks.reduce(into: Data()) { $0 += $1 }, pattern(count)), "\(count) by \(size)")
@@ -28,8 +28,8 @@ import Testing
     }
 
     @Test func `each iteration of a path opens the file anew`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
             let chunks = url.chunks(of: 4, using: io)
             for _ in 1...2 {
@@ -41,13 +41,13 @@ import Testing
     }
 
     @Test func `an iterator goes on giving nothing after the end`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(3).write(to: url)
             var iterator = url.chunks(using: io).makeAsyncIterator()
             #expect(try await iterator.next() == pattern(3))
             for _ in 1...3 { #expect(try await iterator.next() == nil) }
-            #expect(io.metrics.jobsFinished == 1, "a small file is one job: open, read, close")
+            #expect(io.statistics.finishedCount == 1, "a small file is one job: open, read, close")
         }
     }
 
@@ -57,7 +57,7 @@ import Testing
             let url = URL(filePath: "/proc/self/status")
             var iterator = url.chunks(of: 100, readAhead: 3, using: io).makeAsyncIterator()
             var all = try await iterator.next()!
-            try await io.waitForMetrics { $0.jobsRunning + $0.jobsWaiting == 0 }
+            try await io.waitForStatistics { $0.runningCount + $0.waitingCount == 0 }
             #expect(reads.soFar == 1)
             while let chunk = try await iterator.next() { all += chunk }
             #expect(all.starts(with: Data("Name:".utf8)))
@@ -98,14 +98,14 @@ import Testing
         async throws
     {
         let reads = Reads()
-        try await withIO(calls: reads.calls()) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: reads.calls()) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100_000).write(to: url)
             var iterator = url.chunks(of: 1000, readAhead: readAhead, using: io).makeAsyncIterator()
             for taken in 1...20 {
                 _ = try await iterator.next()
                 await reads.wait(for: taken + readAhead)
-                try await io.waitForMetrics { $0.jobsRunning + $0.jobsWaiting == 0 }
+                try await io.waitForStatistics { $0.runningCount + $0.waitingCount == 0 }
                 #expect(reads.soFar == taken + readAhead)
             }
         }
@@ -114,24 +114,24 @@ import Testing
     @Test func `a job that has read 4 MiB gives the thread back to others`() async throws {
         var calls = SystemCalls.system
         calls.inline = .missing
-        try await withIO(threads: 1, calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 1, calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try Data().write(to: url)
             #expect(truncate(url.path, 20 << 20) == 0)
             var iterator = url.chunks(of: 64 << 10, readAhead: 1000, using: io).makeAsyncIterator()
             var count = try await iterator.next()!.count
             // Between two jobs there is a moment in which none runs and none waits.
-            try await io.waitForMetrics { $0.jobsFinished >= 5 }
+            try await io.waitForStatistics { $0.finishedCount >= 5 }
             while let chunk = try await iterator.next() { count += chunk.count }
             #expect(count == 20 << 20)
-            #expect((5...6).contains(io.metrics.jobsFinished))
+            #expect((5...6).contains(io.statistics.finishedCount))
         }
     }
 
     @Test func `errors come after the chunks that were read before them, once, with the file closed`() async throws {
         let reads = Reads()
-        try await withIO(calls: reads.calls { $0 == 4 ? -Int(EIO) : nil }) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: reads.calls { $0 == 4 ? -Int(EIO) : nil }) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             var iterator = url.chunks(of: 1000, readAhead: 5, using: io).makeAsyncIterator()
             #expect(same(try await iterator.next()!, pattern(1000)))
@@ -139,15 +139,15 @@ import Testing
             #expect(try await iterator.next()?.count == 1000)
             #expect(try await iterator.next()?.count == 1000)
             let error = await expectFileError(.inputOutput) { try await iterator.next() }
-            #expect(error?.path == url.path && error?.operation == "read")
-            #expect(io.metrics.openFiles == 0)
+            #expect(error?.subject == url.path && error?.operation == "read")
+            #expect(io.statistics.openCount == 0)
             #expect(try await iterator.next() == nil)
         }
     }
 
     @Test func `an error of close comes after the last chunk, and one of open instead of the first`() async throws {
-        try await withIO(calls: .failing(.close, with: EIO)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(.close, with: EIO)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1500).write(to: url)
             var iterator = url.chunks(of: 1000, using: io).makeAsyncIterator()
             #expect(try await iterator.next()?.count == 1000)
@@ -155,9 +155,9 @@ import Testing
             let error = await expectFileError(.inputOutput) { try await iterator.next() }
             #expect(error?.operation == "close")
         }
-        try await withIO { io, folder in
+        try await withIO { io, directory in
             for (url, code) in [
-                (folder.appending(path: "none"), FileError.Code.notFound), (folder, .isDirectory),
+                (directory.appending(path: "none"), FileError.Code.notFound), (directory, .isDirectory),
                 (URL(string: "http://example.org")!, .invalidPath),
             ] {
                 var iterator = url.chunks(using: io).makeAsyncIterator()
@@ -184,13 +184,13 @@ import Testing
     }
 
     @Test func `chunks that are in memory take no job but the first and the last`() async throws {
-        try await withIO(calls: inline { nil }) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: inline { nil }) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_500).write(to: url)
             var sizes: [Int] = []
             for try await chunk in url.chunks(of: 1000, readAhead: 3, using: io) { sizes.append(chunk.count) }
             #expect(sizes == Array(repeating: 1000, count: 10) + [500])
-            #expect(io.metrics.jobsFinished == 2)
+            #expect(io.statistics.finishedCount == 2)
         }
     }
 
@@ -202,20 +202,20 @@ import Testing
                 return $0 == 3 ? -Int(EAGAIN) : nil
             }
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(20_000).write(to: url)
             var iterator = url.chunks(of: 1000, readAhead: 2, using: io).makeAsyncIterator()
             for _ in 1...3 { _ = try await iterator.next() }
-            #expect(io.metrics.jobsFinished == 1)
+            #expect(io.statistics.finishedCount == 1)
             for _ in 4...10 { _ = try await iterator.next() }
             #expect(number.withLock { $0 } == 3, "what is read ahead is not read here")
         }
     }
 
     @Test func `a chunk of which a part is in memory is that part and the rest`() async throws {
-        try await withIO(calls: inline { [-Int(EAGAIN), 0, 1, 7, 99, nil, nil, nil].randomElement()! }) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: inline { [-Int(EAGAIN), 0, 1, 7, 99, nil, nil, nil].randomElement()! }) { io, directory in
+            let url = directory.appending(path: "file")
             for count in [99, 100, 101, 1000, 5003] {
                 try pattern(count).write(to: url)
                 for round in 0..<60 {
@@ -232,8 +232,8 @@ import Testing
     // MARK: FIFOs
 
     @Test func `of a FIFO nothing is read ahead, and its chunks are full up to the end`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "fifo")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "fifo")
             #expect(mkfifo(url.path, 0o600) == 0)
             // Opening waits for the reader, and blocks its thread until then.
             async let writer: Void = offPool {
@@ -245,8 +245,8 @@ import Testing
             }
             var iterator = url.chunks(of: 1500, readAhead: 3, using: io).makeAsyncIterator()
             var all = try await iterator.next()!
-            try await io.waitForMetrics { $0.jobsRunning + $0.jobsWaiting == 0 }
-            #expect(io.metrics.jobsFinished == 1, "no job waits for bytes that nobody asked for")
+            try await io.waitForStatistics { $0.runningCount + $0.waitingCount == 0 }
+            #expect(io.statistics.finishedCount == 1, "no job waits for bytes that nobody asked for")
             var sizes = [all.count]
             while let chunk = try await iterator.next() {
                 sizes.append(chunk.count)
@@ -259,8 +259,8 @@ import Testing
     }
 
     @Test func `after the end of a FIFO there is nothing, and its descriptor is not read again`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "fifo")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "fifo")
             #expect(mkfifo(url.path, 0o600) == 0)
             let writer = open(url.path, O_RDWR)
             let stream = try await url.openForReading(using: io)
@@ -279,7 +279,7 @@ import Testing
                     #expect(chunk == nil)
                 }
             }
-            #expect(io.metrics.jobsRunning + io.metrics.jobsWaiting == 0)
+            #expect(io.statistics.runningCount + io.statistics.waitingCount == 0)
         }
     }
 
@@ -298,15 +298,15 @@ import Testing
             closers.withLock { $0.append(nameOfThisThread()) }
             return SystemCalls.system.close(descriptor)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             for try await chunk in url.chunks(of: 1000, using: io) {
                 #expect(chunk.count == 1000)
                 await gate.waitForThreads(1)
                 break
             }
-            #expect(io.metrics.openFiles == 1, "the kernel still writes into the buffer")
+            #expect(io.statistics.openCount == 1, "the kernel still writes into the buffer")
             gate.open()
         }
         #expect(closers.withLock { $0 } == ["sluice-files"])
@@ -321,26 +321,26 @@ import Testing
             if String(cString: path).hasSuffix("/stuck") { gate.pass() }
             return SystemCalls.system.open(path, flags, mode)
         }
-        try await withIO(threads: 1, calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 1, calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             let stream = try await url.openForReading(using: io)
             // The thread is taken by another file, so that what is read ahead stays in the queue.
-            let stuck = folder.appending(path: "stuck")
+            let stuck = directory.appending(path: "stuck")
             try Data().write(to: stuck)
             var iterator: FileChunks.Iterator? = stream.chunks(of: 1000, readAhead: 0).makeAsyncIterator()
             #expect(try await iterator?.next()?.count == 1000)
             let blocking = Task { try await Data(asyncContentsOf: stuck, using: io) }
-            try await io.waitForMetrics { $0.jobsRunning > 0 }
+            try await io.waitForStatistics { $0.runningCount > 0 }
             let waiting = Task { [iterator] in
                 var iterator = iterator
                 return try await iterator?.next()
             }
             iterator = nil
-            try await io.waitForMetrics { $0.jobsWaiting > 0 }
+            try await io.waitForStatistics { $0.waitingCount > 0 }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
-            #expect(io.metrics.jobsWithdrawn == 1)
+            #expect(io.statistics.withdrawnCount == 1)
             gate.open()
             #expect(try await blocking.value.isEmpty)
         }
@@ -354,28 +354,28 @@ import Testing
             if String(cString: path).hasSuffix("blocker") { gate.pass() }
             return SystemCalls.system.open(path, flags, mode)
         }
-        try await withIO(threads: 1, calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 1, calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             var iterator: FileChunks.Iterator? = url.chunks(of: 1000, using: io).makeAsyncIterator()
             _ = try await iterator?.next()
-            try await io.waitForMetrics { $0.jobsRunning + $0.jobsWaiting == 0 }
-            let blocker = folder.appending(path: "blocker")
+            try await io.waitForStatistics { $0.runningCount + $0.waitingCount == 0 }
+            let blocker = directory.appending(path: "blocker")
             let blocking = Task { try await blocker.withFileForWriting(using: io) { _ in } }
             await gate.waitForThreads(1)
             // It is there; that it is taken makes room for another.
             _ = try await iterator?.next()
-            #expect(io.metrics.jobsWaiting == 1)
+            #expect(io.statistics.waitingCount == 1)
             iterator = nil
-            #expect(io.metrics.jobsWithdrawn == 1)
+            #expect(io.statistics.withdrawnCount == 1)
             gate.open()
             try await blocking.value
         }
     }
 
     @Test func `a cancelled task gets no further chunk, and the file is closed`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             let task = Task {
                 var iterator = url.chunks(of: 1000, using: io).makeAsyncIterator()
@@ -383,7 +383,7 @@ import Testing
                 withUnsafeCurrentTask { $0?.cancel() }
                 await #expect(throws: CancellationError.self) { try await iterator.next() }
                 // A task of its own, as this one is cancelled.
-                try await Task { try await io.waitForMetrics { $0.openFiles == 0 } }.value
+                try await Task { try await io.waitForStatistics { $0.openCount == 0 } }.value
                 // The iterator still exists.
                 await #expect(throws: CancellationError.self) { try await iterator.next() }
             }
@@ -402,8 +402,8 @@ import Testing
         calls.read = { [read = calls.read] descriptor, buffer in
             read(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(10)))
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             let task = Task {
                 var iterator = url.chunks(of: 1000, using: io).makeAsyncIterator()
@@ -418,8 +418,8 @@ import Testing
     }
 
     @Test func `a storm of loops that are left or cancelled anywhere leaves every count at nought`() async throws {
-        try await withIO(threads: 3) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 3) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(50_000).write(to: url)
             // In waves: each of them has a file open.
             for wave in 0..<6 {
@@ -450,52 +450,52 @@ import Testing
     }
 
     @Test func `an engine that was shut down refuses the next chunk`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let io = FileIO(configuration: .init(threads: 1))
-            let url = folder.appending(path: "file")
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let io = FileIO(configuration: .init(concurrency: 1))
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             var iterator = url.chunks(of: 1000, readAhead: 0, using: io).makeAsyncIterator()
             _ = try await iterator.next()
             await io.shutdown()
             await expectFileError(.shutDown) { try await iterator.next() }
             await io.shutdown()
-            try await io.waitForMetrics { $0.openFiles == 0 }
+            try await io.waitForStatistics { $0.openCount == 0 }
         }
     }
 
     // MARK: Chunks of a stream
 
     @Test func `a stream's chunks begin where the stream was, and close it`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             let stream = try await url.openForReading(using: io)
             #expect(same(try await stream.read(upToCount: 512), pattern(512)))
             var all = Data()
             for try await chunk in stream.chunks(of: 1000, readAhead: 2) { all += chunk }
             #expect(same(all, pattern(5000).dropFirst(512)))
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 
     @Test func `a stream's chunks close it also when they are never iterated, or dropped early, with copies about`()
         async throws
     {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             do {
                 let chunks = try await url.openForReading(using: io).chunks()
                 let copy = chunks
-                #expect(io.metrics.openFiles == 1)
+                #expect(io.statistics.openCount == 1)
                 withExtendedLifetime((chunks, copy)) {}
             }
-            try await io.waitForMetrics { $0.openFiles == 0 }
+            try await io.waitForStatistics { $0.openCount == 0 }
 
             let chunks = try await url.openForReading(using: io).chunks(of: 100)
             for try await _ in chunks { break }
             // The sequence still exists; the iteration had the file.
-            try await io.waitForMetrics { $0.openFiles == 0 }
+            try await io.waitForStatistics { $0.openCount == 0 }
             withExtendedLifetime(chunks) {}
         }
     }
@@ -512,8 +512,8 @@ import Testing
 
     @MainActor @Test func `a loop on the main actor stays there, and may use what is not Sendable`() async throws {
         final class Sum { var bytes = 0 }
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             let sum = Sum()
             for try await chunk in url.chunks(of: 100, using: io) {

@@ -6,12 +6,12 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct `Copies that are cancelled, and their progress` {
     @Test func `a cancelled task begins nothing`() async throws {
         let log = CallLog()
-        try await withIO(calls: .recorded(in: log)) { io, folder in
-            let a = folder.appending(path: "a")
+        try await withIO(calls: .recorded(in: log)) { io, directory in
+            let a = directory.appending(path: "a")
             try makeFile(a, 10)
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
-                return try await io.copy(a, to: folder.appending(path: "b"))
+                return try await io.copy(a, to: directory.appending(path: "b"), options: .init(existing: .replace))
             }
             await #expect(throws: CancellationError.self) { try await task.value }
             #expect(log.all == [])
@@ -43,17 +43,17 @@ import Testing
         call: Call, number: Int, range: CInt?
     ) async throws {
         let gate = ThreadGate()
-        try await withIO(calls: Self.stopping(at: call, number, gate, range: range), in: memoryFolder) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO(calls: Self.stopping(at: call, number, gate, range: range), in: memoryDirectory) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, large)
             try makeFile(b, 70)
             let reports = Guarded<[FileProgress]>([])
-            let task = Task { try await io.copy(a, to: b) { report in reports.withLock { $0.append(report) } } }
+            let task = Task { try await io.copy(a, to: b, options: .init(existing: .replace)) { report in reports.withLock { $0.append(report) } } }
             await gate.waitForThreads(1)
             task.cancel()
             gate.open()
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(names(in: folder) == ["a", "b"])
+            #expect(names(in: directory) == ["a", "b"])
             #expect(same(contents(of: b), pattern(70)))
             #expect(reports.withLock { $0.allSatisfy { !$0.isFinished } })
         }
@@ -68,10 +68,10 @@ import Testing
             log.add("\(count)")
             return real(source, destination, count)
         }
-        try await withIO(calls: calls, in: memoryFolder) { io, folder in
-            let a = folder.appending(path: "a")
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let a = directory.appending(path: "a")
             try makeFile(a, large)
-            let task = Task { try await io.copy(a, to: folder.appending(path: "b")) }
+            let task = Task { try await io.copy(a, to: directory.appending(path: "b"), options: .init(existing: .replace)) }
             await gate.waitForThreads(1)
             task.cancel()
             gate.open()
@@ -82,10 +82,10 @@ import Testing
 
     @Test func `one that is renamed already counts`() async throws {
         let gate = ThreadGate()
-        try await withIO(calls: Self.stopping(at: .rename, 0, gate, range: nil), in: memoryFolder) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO(calls: Self.stopping(at: .rename, 0, gate, range: nil), in: memoryDirectory) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 5000)
-            let task = Task { try await io.copy(a, to: b) }
+            let task = Task { try await io.copy(a, to: b, options: .init(existing: .replace)) }
             await gate.waitForThreads(1)
             task.cancel()
             gate.open()
@@ -101,27 +101,27 @@ import Testing
         range: CInt?
     ) async throws {
         let calls = CopyTests.without(clone: EXDEV, range: range)
-        try await withIO(calls: calls, in: memoryFolder) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, large)
             let reports = Guarded<[(FileProgress, thread: String, isInPlace: Bool)]>([])
-            try await io.copy(a, to: b) { progress in
+            try await io.copy(a, to: b, options: .init(existing: .replace)) { progress in
                 let isInPlace = access(b.path, F_OK) == 0
                 reports.withLock { $0.append((progress, nameOfThisThread(), isInPlace)) }
             }
             let all = reports.withLock { $0 }
-            #expect(all.map(\.0.completedBytes) == [4 << 20, 8 << 20, large])
+            #expect(all.map { Int($0.0.completedBytes) } == [4 << 20, 8 << 20, large])
             #expect(all.map(\.0.isFinished) == [false, false, true])
             #expect(all.map(\.isInPlace) == [false, false, true])
-            #expect(all.allSatisfy { $0.thread == "sluice-files" && $0.0.totalBytes == large })
+            #expect(all.allSatisfy { $0.thread == "sluice-files" && $0.0.totalBytes == Int64(large) })
             #expect(all.last?.0.completedEntries == 1)
         }
     }
 
     @Test func `of a file that does not tell its size there is no total, and one report at the end`() async throws {
-        try await withIO(in: memoryFolder) { io, folder in
+        try await withIO(in: memoryDirectory) { io, directory in
             let reports = Guarded<[FileProgress]>([])
-            let result = try await io.copy(URL(filePath: "/proc/self/status"), to: folder.appending(path: "b")) {
+            let result = try await io.copy(URL(filePath: "/proc/self/status"), to: directory.appending(path: "b"), options: .init(existing: .replace)) {
                 report in
                 reports.withLock { $0.append(report) }
             }
@@ -132,11 +132,11 @@ import Testing
 
     @Test func `a copy that fails makes no last report`() async throws {
         let reports = Guarded<[FileProgress]>([])
-        try await withIO(calls: .failing(.rename, with: EIO), in: memoryFolder) { io, folder in
-            let a = folder.appending(path: "a")
+        try await withIO(calls: .failing(.rename, with: EIO), in: memoryDirectory) { io, directory in
+            let a = directory.appending(path: "a")
             try makeFile(a, large)
             await expectFileError(.inputOutput) {
-                try await io.copy(a, to: folder.appending(path: "b")) { report in
+                try await io.copy(a, to: directory.appending(path: "b"), options: .init(existing: .replace)) { report in
                     reports.withLock { $0.append(report) }
                 }
             }

@@ -20,19 +20,19 @@ func makeFile(_ url: URL, _ count: Int, seed: UInt8 = 0) throws {
 func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: b)) }
 
 @Suite("Copies of files", .timeLimit(.minutes(5))) struct CopyTests {
-    static let places: [URL?] = [nil, memoryFolder]
+    static let places: [URL?] = [nil, memoryDirectory]
     static let sizes = [0, 1, 4096, 65_536, 65_537, 300_000, large]
 
     @Test(arguments: places, sizes)
     func `a copy holds what the original holds, and leaves nothing else`(place: URL?, size: Int) async throws {
-        try await withIO(in: place) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO(in: place) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, size)
-            let result = try await io.copy(a, to: b)
+            let result = try await io.copy(a, to: b, options: .init(existing: .replace))
             #expect(result.bytes == size)
             #expect(sameFiles(a, b))
-            #expect(names(in: folder) == ["a", "b"])
-            #expect(io.metrics.jobsFinished == 1)
+            #expect(names(in: directory) == ["a", "b"])
+            #expect(io.statistics.finishedCount == 1)
         }
     }
 
@@ -52,10 +52,10 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             (Self.without(clone: number == 0 ? EXDEV : number, range: nil), FileCopyResult.Method.kernelCopy),
             (Self.without(clone: EOPNOTSUPP, range: number), .readAndWrite),
         ] {
-            try await withIO(calls: calls, in: memoryFolder) { io, folder in
-                let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+            try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+                let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
                 try makeFile(a, 300_000)
-                let result = try await io.copy(a, to: b, options: .init(durability: .none))
+                let result = try await io.copy(a, to: b, options: .init(durability: .none, existing: .replace))
                 #expect(result == FileCopyResult(bytes: 300_000, method: copiesInKernel ? method : .readAndWrite))
                 #expect(sameFiles(a, b))
             }
@@ -73,10 +73,10 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         calls.copying.copyRange = { _, _, _ in -Int(EIO) }
         calls.read = { _, _ in -Int(EIO) }
         let reports = Guarded<[FileProgress]>([])
-        try await withIO(calls: calls, in: memoryFolder) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 5000)
-            let result = try await io.copy(a, to: b) { progress in reports.withLock { $0.append(progress) } }
+            let result = try await io.copy(a, to: b, options: .init(existing: .replace)) { progress in reports.withLock { $0.append(progress) } }
             #expect(result == FileCopyResult(bytes: 5000, method: .clone))
             #expect(sameFiles(a, b))
         }
@@ -98,10 +98,10 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         }
         calls.read = { SystemCalls.system.read($0, UnsafeMutableRawBufferPointer(rebasing: $1.prefix(777))) }
         calls.write = { SystemCalls.system.write($0, UnsafeRawBufferPointer(rebasing: $1.prefix(333))) }
-        try await withIO(calls: calls, in: memoryFolder) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 30_000)
-            let result = try await io.copy(a, to: b)
+            let result = try await io.copy(a, to: b, options: .init(existing: .replace))
             #expect(result == FileCopyResult(bytes: 30_000, method: .readAndWrite))
             #expect(sameFiles(a, b))
             #expect(count.withLock { $0 } == 7)
@@ -115,11 +115,11 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     {
         // Kernels before 5.19 say 0 here, and later ones EXDEV.
         let calls = rangeSaysNothing ? Self.without(clone: nil, range: 0) : .system
-        try await withIO(calls: calls, in: memoryFolder) { io, folder in
-            let copy = folder.appending(path: "copy")
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let copy = directory.appending(path: "copy")
             for path in ["/proc/kallsyms", "/proc/cpuinfo", "/proc/self/maps"] {
                 guard access(path, R_OK) == 0 else { continue }
-                let result = try await io.copy(URL(filePath: path), to: copy)
+                let result = try await io.copy(URL(filePath: path), to: copy, options: .init(existing: .replace))
                 #expect(result.bytes > 0 && result.bytes == contents(of: copy).count)
                 // By plain reads: Foundation stops short in /proc.
                 if path != "/proc/self/maps" {
@@ -133,9 +133,9 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     @Test(arguments: ["/sys/kernel/uevent_seqnum", "/sys/kernel/mm/transparent_hugepage/enabled"])
     func `a file of sys is copied whole, though it claims a page`(path: String) async throws {
         guard access(path, R_OK) == 0 else { return }
-        try await withIO(in: memoryFolder) { io, folder in
-            let copy = folder.appending(path: "copy")
-            let result = try await io.copy(URL(filePath: path), to: copy)
+        try await withIO(in: memoryDirectory) { io, directory in
+            let copy = directory.appending(path: "copy")
+            let result = try await io.copy(URL(filePath: path), to: copy, options: .init(existing: .replace))
             #expect(result.bytes < 4096 && result.bytes > 0)
             #expect(sameFiles(URL(filePath: path), copy))
         }
@@ -168,11 +168,11 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             grow()
             return SystemCalls.system.read(descriptor, buffer)
         }
-        try await withIO(calls: calls, in: memoryFolder) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, size)
             path.withLock { $0 = a.path }
-            let result = try await io.copy(a, to: b)
+            let result = try await io.copy(a, to: b, options: .init(existing: .replace))
             #expect(result.bytes == size)
             #expect(same(contents(of: b), contents(of: a).prefix(size)))
         }
@@ -185,11 +185,11 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
             _ = Glibc.truncate(path.withLock { $0 }, 100_000)
             return SystemCalls.system.read(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(65_000)))
         }
-        try await withIO(calls: calls, in: memoryFolder) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 300_000)
             path.withLock { $0 = a.path }
-            let result = try await io.copy(a, to: b)
+            let result = try await io.copy(a, to: b, options: .init(existing: .replace))
             #expect(result.bytes == 100_000)
             #expect(sameFiles(a, b))
         }
@@ -206,18 +206,18 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     @Test(arguments: holes, places)
     func `holes stay holes`(file: ([Int], Int), place: URL?) async throws {
         for range in [nil, EXDEV] as [CInt?] {
-            try await withIO(calls: Self.without(clone: EXDEV, range: range), in: place) { io, folder in
-                let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+            try await withIO(calls: Self.without(clone: EXDEV, range: range), in: place) { io, directory in
+                let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
                 try makeSparse(a, file.0, size: file.1)
                 let reports = Guarded<FileProgress?>(nil)
-                let result = try await io.copy(a, to: b, options: .init(durability: .none)) { progress in
+                let result = try await io.copy(a, to: b, options: .init(durability: .none, existing: .replace)) { progress in
                     reports.withLock { $0 = progress }
                 }
                 let status = try #require(try await io.status(of: b))
                 #expect(result.bytes == file.1 && status.size == file.1)
                 #expect(status.allocatedSize <= (file.0.count + 1) * (128 << 10))
                 #expect(try dataIsSame(a, b, at: file.0))
-                #expect(reports.withLock { $0?.completedBytes } == file.1)
+                #expect(reports.withLock { $0?.completedBytes } == Int64(file.1))
             }
         }
     }
@@ -232,10 +232,10 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
                         $0 += 1; return $0 - 1
                     } == ordinal ? EINVAL : nil
             }
-            try await withIO(calls: calls, in: memoryFolder) { io, folder in
-                let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+            try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+                let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
                 try makeSparse(a, [1 << 20, 3 << 20], size: 4 << 20)
-                let result = try await io.copy(a, to: b)
+                let result = try await io.copy(a, to: b, options: .init(existing: .replace))
                 #expect(result.bytes == 4 << 20)
                 #expect(sameFiles(a, b))
             }

@@ -10,8 +10,8 @@ struct `Killed while replacing` {
     func `leaves the old file or the new one, whole, and its lock to the next`(level: String, name: String) async throws
     {
         let worker = try #require(Child.program("FileWorker"))
-        try await withIO(in: memoryFolder) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(in: memoryDirectory) { io, directory in
+            let url = directory.appending(path: "file")
             let (old, new) = (pattern(3000), Data(repeating: 0x6E, count: 5000))
             var (step, deaths, whenNew) = (0, 0, 0)
             while true {
@@ -30,17 +30,17 @@ struct `Killed while replacing` {
                 #expect(mode(of: url) == 0o640)
                 #expect(isNew || whenNew == 0, "old again after it was new")
                 if isNew { whenNew += 1 }
-                let left = names(in: folder).filter { $0 != "file" }
+                let left = names(in: directory).filter { $0 != "file" }
                 #expect(left.count <= 1 && left.allSatisfy { $0 == name || $0.hasPrefix(".sluice-") }, "\(left)")
 
                 // Whoever comes next gets through, also under the name that the dead one had locked.
                 let options = FileWriteOptions(durability: .none, temporaryName: name == "-" ? nil : name)
                 try await old.asyncWrite(to: url, options: options, using: io)
                 #expect(same(contents(of: url), old))
-                for name in names(in: folder) where name.hasPrefix(".sluice-") {
-                    try FileManager.default.removeItem(at: folder.appending(path: name))
+                for name in names(in: directory) where name.hasPrefix(".sluice-") {
+                    try FileManager.default.removeItem(at: directory.appending(path: name))
                 }
-                #expect(names(in: folder) == ["file"])
+                #expect(names(in: directory) == ["file"])
                 step += 1
             }
             print("killed while replacing, \(level), \(name): \(deaths) deaths, \(whenNew) with the new file in place")

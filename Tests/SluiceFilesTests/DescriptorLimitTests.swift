@@ -63,11 +63,11 @@ private final class FewDescriptors: Sendable {
             kernel.waitUntilRefused()
             return close(descriptor)
         }
-        try await withIO(threads: 8, calls: calls, in: memoryFolder) { io, folder in
-            for index in 0..<8 { try pattern(4096, seed: UInt8(index)).write(to: folder.appending(path: "\(index)")) }
+        try await withIO(concurrency: 8, calls: calls, in: memoryDirectory) { io, directory in
+            for index in 0..<8 { try pattern(4096, seed: UInt8(index)).write(to: directory.appending(path: "\(index)")) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<600 {
-                    let url = folder.appending(path: "\(index % 8)")
+                    let url = directory.appending(path: "\(index % 8)")
                     group.addTask {
                         if index % 3 == 0 {
                             let options = FileWriteOptions(durability: index % 2 == 0 ? .none : .fullAndDirectory)
@@ -86,8 +86,8 @@ private final class FewDescriptors: Sendable {
 
     @Test func `where there are none at all, each open hears of that, also one that counted on another`() async throws {
         let kernel = FewDescriptors(0)
-        try await withIO(threads: 8, calls: kernel.calls, in: memoryFolder) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 8, calls: kernel.calls, in: memoryDirectory) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(300).write(to: url)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<2000 {
@@ -110,8 +110,8 @@ private final class FewDescriptors: Sendable {
             gate.pass()
             return read(descriptor, buffer)
         }
-        try await withIO(threads: 4, calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 4, calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(300).write(to: url)
             let first = try await url.openForReading(using: io)
             async let whole = Data(asyncContentsOf: url, using: io)
@@ -125,7 +125,7 @@ private final class FewDescriptors: Sendable {
 
             let third = try await url.openForReading(using: io)
             let error = await expectFileError(.tooManyOpenFiles) { try await url.openForReading(using: io).close() }
-            #expect(error?.path == url.path)
+            #expect(error?.subject == url.path)
             #expect(error?.remedy?.hasPrefix("This FileIO has 2 files open") == true)
             try await first.close()
             try await third.close()
@@ -135,14 +135,14 @@ private final class FewDescriptors: Sendable {
     @Test func `a FIFO that is being read is not waited for`() async throws {
         // One for the FIFO, two for the lane that waits for it.
         let kernel = FewDescriptors(3)
-        try await withIO(threads: 4, calls: kernel.calls) { io, folder in
-            let (fifo, url) = (folder.appending(path: "fifo"), folder.appending(path: "file"))
+        try await withIO(concurrency: 4, calls: kernel.calls) { io, directory in
+            let (fifo, url) = (directory.appending(path: "fifo"), directory.appending(path: "file"))
             try pattern(300).write(to: url)
             #expect(mkfifo(fifo.path, 0o600) == 0)
             async let read = Data(asyncContentsOf: fifo, using: io)
             // Returns when the reader has opened it, and holds it open.
             let writer = await offPool { Foundation.open(fifo.path, O_WRONLY) }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             await expectFileError(.tooManyOpenFiles) { try await Data(asyncContentsOf: url, using: io) }
             Foundation.close(writer)
             #expect(try await read.isEmpty)
@@ -151,9 +151,9 @@ private final class FewDescriptors: Sendable {
 
     @Test func `ten thousand whole files are read at once with 256 descriptors`() async throws {
         let worker = try #require(Child.program("FileWorker"))
-        try await withIO(in: memoryFolder) { _, folder in
-            for index in 0..<20 { try Data(repeating: 0x6F, count: 5000).write(to: folder.appending(path: "\(index)")) }
-            let end = await Child.run(worker, ["limited", "256", folder.path])
+        try await withIO(in: memoryDirectory) { _, directory in
+            for index in 0..<20 { try Data(repeating: 0x6F, count: 5000).write(to: directory.appending(path: "\(index)")) }
+            let end = await Child.run(worker, ["limited", "256", directory.path])
             #expect(end.status == 0, "\(end)")
         }
     }

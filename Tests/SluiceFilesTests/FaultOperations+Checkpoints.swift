@@ -3,8 +3,8 @@ import SluiceFiles
 
 extension FaultedOperation {
     static let checkpoints: [Self] = [
-        Self("checkpointed file: from opening to publishing", checkpointed) { io, folder in
-            guard let opened = try await CheckpointedFile.openLocked(places(folder), mode: .ifCheckpointed, using: io)
+        Self("checkpointed file: from opening to publishing", checkpointed) { io, directory in
+            guard let opened = try await CheckpointedFile.openLocked(places(directory), mode: .ifCheckpointed, using: io)
             else {
                 throw WrongResult("not opened")
             }
@@ -22,44 +22,44 @@ extension FaultedOperation {
                 throw error
             }
             try await file.publish(
-                as: folder.appending(path: "whole"), existing: .fail, durability: .data, removingOnFailure: false)
-        }.checking { folder, _ in
-            let checkpoint = folder.appending(path: "song.check")
-            let isThere = names(in: folder).contains("song.check")
+                as: directory.appending(path: "whole"), existing: .fail, durability: .data, removingOnFailure: false)
+        }.checking { directory, _ in
+            let checkpoint = directory.appending(path: "song.check")
+            let isThere = names(in: directory).contains("song.check")
             return !isThere || ["old", "new"].map({ Data($0.utf8) }).contains(contents(of: checkpoint))
                 ? nil : "the checkpoint is neither old nor new"
         }.believingCheckpoints().ignoring(.close, at: 0, 2),
-        Self("checkpointed file: closed with a checkpoint", checkpointed) { io, folder in
-            let opened = try await CheckpointedFile.openLocked(places(folder), mode: .always, using: io)
+        Self("checkpointed file: closed with a checkpoint", checkpointed) { io, directory in
+            let opened = try await CheckpointedFile.openLocked(places(directory), mode: .always, using: io)
             try await opened?.file.close(appending: [pattern(10)], durability: .full) { _ in Data("new".utf8) }
         }.believingCheckpoints(),
-        Self("checkpointed file: discarded", checkpointed) { io, folder in
-            let opened = try await CheckpointedFile.openLocked(places(folder), mode: .always, using: io)
+        Self("checkpointed file: discarded", checkpointed) { io, directory in
+            let opened = try await CheckpointedFile.openLocked(places(directory), mode: .always, using: io)
             await opened?.file.discard()
         }
         // It gives no account of itself.
         .believingCheckpoints().ignoring(.status).ignoring(.unlink).ignoring(.close),
-        Self("checkpointed file: removed", checkpointed) { io, folder in
-            if try await !CheckpointedFile.removeUnlessLocked(places(folder), using: io) { throw WrongResult("locked") }
-            if !names(in: folder).isEmpty { throw WrongResult("is still there") }
+        Self("checkpointed file: removed", checkpointed) { io, directory in
+            if try await !CheckpointedFile.removeUnlessLocked(places(directory), using: io) { throw WrongResult("locked") }
+            if !names(in: directory).isEmpty { throw WrongResult("is still there") }
         }.believingCheckpoints().ignoring(.close).ignoring(.startThread)
             .believing(.lock, EWOULDBLOCK).believing(.open, EWOULDBLOCK).believing(.unlink, ENOENT),
-        Self("checkpointed file: looked at when published", checkpointed) { io, folder in
+        Self("checkpointed file: looked at when published", checkpointed) { io, directory in
             let found = try await CheckpointedFile.published(
-                places(folder), as: folder.appending(path: "song.part"), using: io)
+                places(directory), as: directory.appending(path: "song.part"), using: io)
             if found?.size != 300 { throw WrongResult("not found") }
         }.believingCheckpoints().ignoring(.close),
     ]
 
-    private static func places(_ folder: URL) -> CheckpointedFile.Places {
+    private static func places(_ directory: URL) -> CheckpointedFile.Places {
         .init(
-            file: folder.appending(path: "song.part"), checkpoint: folder.appending(path: "song.check"),
-            temporary: folder.appending(path: "song.check-new"))
+            file: directory.appending(path: "song.part"), checkpoint: directory.appending(path: "song.check"),
+            temporary: directory.appending(path: "song.check-new"))
     }
 
-    private static let checkpointed: @Sendable (URL) throws -> Void = { folder in
-        try pattern(300).write(to: folder.appending(path: "song.part"))
-        try Data("old".utf8).write(to: folder.appending(path: "song.check"))
+    private static let checkpointed: @Sendable (URL) throws -> Void = { directory in
+        try pattern(300).write(to: directory.appending(path: "song.part"))
+        try Data("old".utf8).write(to: directory.appending(path: "song.check"))
     }
 
     /// A checkpoint is missing, or what has its name is none. It is only read.

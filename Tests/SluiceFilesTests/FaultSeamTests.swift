@@ -29,8 +29,8 @@ struct `The seam of system calls` {
                 seen.withLock { $0.append("\(call) \(result < 0 ? result : min(result, 1))") }
             }
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             let error = await expectFileError(.inputOutput) {
                 try await pattern(10).asyncWrite(to: url, options: .init(durability: .data), using: io)
             }
@@ -43,8 +43,8 @@ struct `The seam of system calls` {
     }
 
     @Test func `a close that is failed has closed`() async throws {
-        try await withIO(calls: .failing(.close, with: EIO)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(.close, with: EIO)) { io, directory in
+            let url = directory.appending(path: "file")
             let descriptor = Guarded<CInt>(-1)
             let calls = SystemCalls.system.intercepted {
                 $0 == .close ? EIO : nil

@@ -3,9 +3,9 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// Makes a FIFO in a folder.
-func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
-    let url = folder.appending(path: name)
+/// Makes a FIFO in a directory.
+func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
+    let url = directory.appending(path: name)
     precondition(mkfifo(url.path, 0o600) == 0)
     return url
 }
@@ -14,33 +14,33 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     // MARK: Reading
 
     @Test func `a FIFO is opened at once, and read once its first writer has come`() async throws {
-        try await withIO(threads: 1) { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO(concurrency: 1) { io, directory in
+            let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
-            #expect(io.metrics.jobsFinished == 1)
+            #expect(io.statistics.finishedCount == 1)
             let read = Task { [box = Guarded<AsyncFileStream<ReadMode>?>(stream)] in
                 let stream = box.withLock { $0.take() }!
                 let data = try await stream.readToEnd()
                 try await stream.close()
                 return data
             }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             let writer = open(url.path, O_WRONLY | O_NONBLOCK)
             #expect(writer >= 0)
             #expect(write(writer, "hello", 5) == 5)
             close(writer)
             #expect(try await read.value == Data("hello".utf8))
-            #expect(io.metrics.jobsFinished == 1, "nothing but the opening ran on the pool")
-            #expect(io.metrics.completions.readiness == 1)
-            #expect(io.metrics.readinessWaits == 0)
+            #expect(io.statistics.finishedCount == 1, "nothing but the opening ran on the pool")
+            #expect(io.statistics.completions.readiness == 1)
+            #expect(io.statistics.readinessWaitingCount == 0)
         }
     }
 
     @Test func `a writer that comes and goes without a byte is the end`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let read = Task { try await Data(asyncContentsOf: url, using: io) }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             let writer = open(url.path, O_WRONLY | O_NONBLOCK)
             close(writer)
             let data = try await read.value
@@ -65,8 +65,8 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
             }
             return result
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO(calls: calls) { io, directory in
+            let url = makeFIFO(directory)
             path.withLock { $0 = url.path }
             let data = try await Data(asyncContentsOf: url, using: io)
             #expect(data == Data("late".utf8))
@@ -74,8 +74,8 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     }
 
     @Test func `after the end, the next writer can be read too`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
             for text in ["one", "two"] {
                 let writer = open(url.path, O_WRONLY | O_NONBLOCK)
@@ -89,17 +89,17 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     }
 
     @Test func `a read waits for as many bytes as it asks for, and gives fewer only at the end`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             try await url.withFileForReading(using: io) { stream in
                 let writer = open(url.path, O_WRONLY | O_NONBLOCK)
                 #expect(write(writer, "abc", 3) == 3)
                 let start = try await stream.read(upToCount: 2)
                 #expect(start == Data("ab".utf8))
                 let more = Task {
-                    try await io.waitForMetrics { $0.readinessWaits >= 1 }
+                    try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
                     #expect(Foundation.write(writer, "d", 1) == 1)
-                    try await io.waitForMetrics { $0.readinessWaits >= 1 }
+                    try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
                     close(writer)
                 }
                 #expect(try await stream.read(upToCount: 4) == Data("cd".utf8))
@@ -111,13 +111,13 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     }
 
     @Test func `a limit is kept, and what was read until then is not lost to the stream`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
             let writer = open(url.path, O_WRONLY | O_NONBLOCK)
             #expect(write(writer, "0123456789", 10) == 10)
             let error = await expectFileError(.limitExceeded) { try await stream.readToEnd(limit: 4) }
-            #expect(error?.path == url.path)
+            #expect(error?.subject == url.path)
             close(writer)
             #expect(try await stream.read(upToCount: 3) == Data("012".utf8))
             #expect(try await stream.read(upToCount: 1) == Data("3".utf8))
@@ -129,9 +129,9 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     // MARK: Writing
 
     @Test func `an open for writing waits for the reader without a thread`() async throws {
-        try await withIO(threads: 1) { io, folder in
-            let url = makeFIFO(folder)
-            let file = folder.appending(path: "file")
+        try await withIO(concurrency: 1) { io, directory in
+            let url = makeFIFO(directory)
+            let file = directory.appending(path: "file")
             try pattern(10).write(to: file)
             let opened = Task { try await url.withFileForWriting(using: io) { try await $0.write(pattern(3)) } }
             // The one thread is free between two looks: others use it.
@@ -152,21 +152,21 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
             if result == -ENXIO { refused.continuation.yield() }
             return result
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO(calls: calls) { io, directory in
+            let url = makeFIFO(directory)
             let open = Task { try await url.withFileForWriting(using: io) { _ in } }
             var refusals = refused.stream.makeAsyncIterator()
             await refusals.next()
             await refusals.next()
             open.cancel()
             await #expect(throws: CancellationError.self) { try await open.value }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 
     @Test func `ENXIO of what is no FIFO is an error`() async throws {
-        try await withIO(calls: .failing(.open, with: ENXIO)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(.open, with: ENXIO)) { io, directory in
+            let url = directory.appending(path: "file")
             await expectFileError(.notRegularFile) { try await url.openForWriting(using: io).close() }
             try Data().write(to: url)
             await expectFileError(.notRegularFile) { try await url.openForWriting(using: io).close() }
@@ -174,8 +174,8 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     }
 
     @Test func `more than the FIFO holds is written as its reader makes room, in all forms of writing`() async throws {
-        try await withIO(threads: 1) { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO(concurrency: 1) { io, directory in
+            let url = makeFIFO(directory)
             async let read = Data(asyncContentsOf: url, using: io)
             try await url.withFileForWriting(using: io) { stream in
                 try await stream.write(pattern(300_000))
@@ -190,13 +190,13 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
             for index in 0..<300 { expected += pattern(700, seed: UInt8(index % 250)) }
             expected += pattern(100_000) + pattern(200_000) + pattern(200_000)
             #expect(same(try await read, expected))
-            #expect(io.metrics.completions.readiness == 7)
+            #expect(io.statistics.completions.readiness == 7)
         }
     }
 
     @Test func `a reader that goes is a broken pipe, with the bytes that were put out, and no signal`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let reader = open(url.path, O_RDONLY | O_NONBLOCK)
             let stream = try await url.openForWriting(using: io)
             let write = Task { [box = Guarded<AsyncFileStream<WriteMode>?>(stream)] in
@@ -205,7 +205,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                     try await stream.write(pattern(100_000))
                     Issue.record("nothing was thrown")
                 } catch let error as FileError {
-                    #expect(error.code == .brokenPipe && error.path == url.path)
+                    #expect(error.code == .brokenPipe && error.subject == url.path)
                     #expect(error.bytesWritten == 65_536)
                 }
                 // At once, on the thread of this task.
@@ -213,7 +213,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                 #expect(error?.bytesWritten == 0)
                 try await stream.close()
             }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             close(reader)
             try await write.value
         }
@@ -222,17 +222,17 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     // MARK: Cancellation
 
     @Test func `a cancelled read ends at once and loses no byte`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
             let writer = open(url.path, O_WRONLY | O_NONBLOCK)
             #expect(write(writer, "abc", 3) == 3)
             let shared = Shared(stream)
             let read = Task { try await shared.read(upToCount: 10) }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             read.cancel()
             await #expect(throws: CancellationError.self) { try await read.value }
-            #expect(io.metrics.readinessWaits == 0)
+            #expect(io.statistics.readinessWaitingCount == 0)
             #expect(write(writer, "def", 3) == 3)
             close(writer)
             #expect(try await shared.read(upToCount: 10) == Data("abcdef".utf8))
@@ -241,8 +241,8 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     }
 
     @Test func `a cancelled write says how many bytes it put out`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let reader = open(url.path, O_RDONLY | O_NONBLOCK)
             let stream = try await url.openForWriting(using: io)
             let write = Task { [box = Guarded<AsyncFileStream<WriteMode>?>(stream)] in
@@ -252,7 +252,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                     try await stream.write([pattern(50_000), pattern(50_000, seed: 1)])
                     Issue.record("nothing was thrown")
                 } catch let error as FileError {
-                    #expect(error.code == .cancelled && error.path == url.path, "\(error)")
+                    #expect(error.code == .cancelled && error.subject == url.path, "\(error)")
                     written = error.bytesWritten
                 }
                 // Of this one nothing was put out.
@@ -260,7 +260,7 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                 try await stream.close()
                 return written
             }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             write.cancel()
             let written = try await write.value
             #expect(written > 50_000 && written <= 65_536)
@@ -273,22 +273,22 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     }
 
     @Test func `a cancelled whole read leaves nothing open`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let read = Task { try await Data(asyncContentsOf: url, using: io) }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             read.cancel()
             await #expect(throws: CancellationError.self) { try await read.value }
             // The lane has an epoll and a wake-up.
-            #expect(io.metrics.openFiles == 2)
+            #expect(io.statistics.openCount == 2)
         }
     }
 
     @Test func `a shutdown ends the wait for a FIFO`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let read = Task { try await Data(asyncContentsOf: url, using: io) }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             await io.shutdown()
             await expectFileError(.shutDown) { try await read.value }
         }
@@ -297,21 +297,21 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
     // MARK: Chunks
 
     @Test func `chunks of a FIFO come full, and take no job but the opening`() async throws {
-        try await withIO(threads: 1) { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO(concurrency: 1) { io, directory in
+            let url = makeFIFO(directory)
             async let written: Void = url.withFileForWriting(using: io) { try await $0.write(pattern(200_000)) }
             var chunks: [Data] = []
             for try await chunk in url.chunks(of: 4096, using: io) { chunks.append(chunk) }
             try await written
             #expect(chunks.dropLast().allSatisfy { $0.count == 4096 } && chunks.count == 49)
             #expect(same(Data(chunks.joined()), pattern(200_000)))
-            #expect(io.metrics.completions.readiness == 50)
+            #expect(io.statistics.completions.readiness == 50)
         }
     }
 
     @Test func `chunks of an open FIFO come too, and a cancelled loop closes it`() async throws {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
             let writer = open(url.path, O_WRONLY | O_NONBLOCK)
             #expect(write(writer, "abcd", 4) == 4)
@@ -321,11 +321,11 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                 for try await chunk in chunks { seen.append(chunk) }
                 return seen
             }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             loop.cancel()
             await #expect(throws: CancellationError.self) { try await loop.value }
             // The lane has an epoll and a wake-up.
-            try await io.waitForMetrics { $0.openFiles == 2 }
+            try await io.waitForStatistics { $0.openCount == 2 }
             let readiness = SystemCalls.system.readiness.readiness(writer)
             #expect(readiness & CInt(Readiness.failed.rawValue) != 0, "no process reads the FIFO any more")
             close(writer)
@@ -343,10 +343,10 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
             opened.withLock { $0 = result }
             return result
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
-            for opening in [WriteOpening.truncate, .append] {
-                try await url.withFileForWriting(opening, using: io) { _ in
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
+            for opening in [WriteOpening.replace, .append] {
+                try await url.withFileForWriting(existing: opening, using: io) { _ in
                     let flags = fcntl(opened.withLock { $0 }, F_GETFL)
                     #expect(flags & O_NONBLOCK == 0)
                     #expect((flags & O_APPEND != 0) == (opening == .append))
@@ -365,12 +365,12 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
             flagsSeen.withLock { $0.append(flags & O_NONBLOCK) }
             return flags & O_NONBLOCK != 0 ? -EWOULDBLOCK : SystemCalls.system.open(path, flags, mode)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
             #expect(try await Data(asyncContentsOf: url, using: io) == pattern(10))
             #expect(flagsSeen.withLock { $0 } == [O_NONBLOCK, 0])
-            await expectFileError(.locked) { try await makeFIFO(folder).openForReading(using: io).close() }
+            await expectFileError(.locked) { try await makeFIFO(directory).openForReading(using: io).close() }
         }
     }
 
@@ -382,36 +382,31 @@ func makeFIFO(_ folder: URL, _ name: String = "fifo") -> URL {
                 let count = try await stream.read(upToCount: 10).count
                 #expect(count == (path == "/dev/null" ? 0 : 10))
             }
-            #expect(io.metrics.completions.readiness == 0)
+            #expect(io.statistics.completions.readiness == 0)
         }
     }
 }
 
 /// A stream that several tasks read, one after the other.
-final class Shared: Sendable {
-    private let stream: Guarded<AsyncFileStream<ReadMode>?>
+actor Shared {
+    private var stream: AsyncFileStream<ReadMode>?
 
-    init(_ stream: consuming AsyncFileStream<ReadMode>) { self.stream = Guarded(stream) }
+    init(_ stream: consuming sending AsyncFileStream<ReadMode>) { self.stream = consume stream }
 
     func read(upToCount count: Int) async throws -> Data {
-        let stream = self.stream.withLock { $0.take() }!
+        let stream = self.stream.take()!
         let result: Result<Data, any Error>
         do {
             result = .success(try await stream.read(upToCount: count))
         } catch {
             result = .failure(error)
         }
-        putBack(stream)
+        self.stream = consume stream
         return try result.get()
     }
 
-    private func putBack(_ stream: consuming AsyncFileStream<ReadMode>) {
-        var back = Optional(stream)
-        self.stream.withLock { $0 = back.take() }
-    }
-
     func close() async throws {
-        let stream = self.stream.withLock { $0.take() }!
+        let stream = self.stream.take()!
         try await stream.close()
     }
 }

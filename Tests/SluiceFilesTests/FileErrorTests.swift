@@ -47,7 +47,7 @@ struct `File errors` {
         let error = FileError(operation: "open", path: "/music/a", systemError: number)
         #expect(error.code == Self.codes[number] ?? .other)
         let text = String(cString: strerror(number))
-        #expect(error.description.hasPrefix("could not open '/music/a': \(text) ("), "\(error)")
+        #expect(error.description.hasPrefix("Could not open '/music/a': \(text) ("), "\(error)")
         #expect(!error.description.contains("\n"))
         if error.code == .other {
             #expect(number == EINTR || error.remedy == nil, "advice about nobody knows what")
@@ -87,7 +87,7 @@ struct `File errors` {
         let error = FileError(operation: "write", path: "/music/a", systemError: ENOSPC, bytesWritten: 4096)
         #expect(
             "\(error)" == """
-                could not write '/music/a': No space left on device (ENOSPC) after 4096 bytes. \
+                Could not write '/music/a': No space left on device (ENOSPC) after 4096 bytes. \
                 Free some space on that file system, then try again.
                 """)
     }
@@ -97,12 +97,54 @@ struct `File errors` {
         #expect("\(FileError(operation: "open", path: "/a", systemError: 9999))".contains("errno 9999"))
         #expect(
             "\(FileError(code: .limitExceeded, operation: "read", path: "/a"))".hasSuffix(
-                "there is more than the limit"))
+                "there is more than the limit."))
     }
 
     @Test func `what is known better at the place of failure replaces the table's word`() {
         let error = FileError(code: .busy, operation: "watch", path: "/a", systemError: ENOSPC, remedy: "Raise it.")
         #expect(error.code == .busy)
         #expect(error.remedy == "Raise it.")
+    }
+
+    @Test func `an error of an application says what the application says`() {
+        let error = FileError(.locked, subject: "/music", message: "Another player has it.", remedy: "Close it.")
+        #expect("\(error)" == "Another player has it. Close it.")
+        #expect(error.code == .locked && error.subject == "/music" && error.systemError == 0)
+        #expect("\(FileError(.locked, subject: "/music", message: "Another player has it."))" == "Another player has it.")
+    }
+
+    @Test func `what is shown to users says what to do`() {
+        let error: any Error = FileError(operation: "write", path: "/music/a", systemError: ENOSPC)
+        #expect(error.localizedDescription == "\(error)")
+        let localized = error as? any LocalizedError
+        #expect(localized?.errorDescription == "\(error)")
+        #expect(localized?.failureReason == "Could not write '/music/a': No space left on device (ENOSPC).")
+        #expect(localized?.recoverySuggestion == "Free some space on that file system, then try again.")
+    }
+
+    @Test func `errors that say the same are equal, whatever caused them`() {
+        let error = FileError(operation: "open", path: "/a", systemError: ENOENT)
+        var caused = error
+        caused.cause = CancellationError()
+        #expect(caused == error && caused.hashValue == error.hashValue)
+        #expect(error.with(operation: "open", path: "/a") == error)
+        #expect(caused.with(operation: "close", path: "/a").cause is CancellationError)
+
+        var others = [
+            FileError(operation: "close", path: "/a", systemError: ENOENT),
+            FileError(operation: "open", path: "/b", systemError: ENOENT),
+            FileError(operation: "open", path: "/a", systemError: EIO),
+            FileError(operation: "open", path: "/a", systemError: ENOENT, bytesWritten: 1),
+        ]
+        for change in [\FileError.subject, \FileError.message] {
+            others.append(error)
+            others[others.count - 1][keyPath: change] = "other"
+        }
+        others.append(error)
+        others[others.count - 1].code = .exists
+        others.append(error)
+        others[others.count - 1].remedy = nil
+        for other in others { #expect(other != error) }
+        #expect(Set(others + [error, caused]).count == others.count + 1)
     }
 }

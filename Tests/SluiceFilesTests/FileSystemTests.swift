@@ -3,18 +3,18 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// A folder on some kind of file system.
+/// A directory on some kind of file system.
 struct FileSystem: Sendable, CustomTestStringConvertible {
     var name: String
-    var folder: URL
+    var directory: URL
 
     var testDescription: String { name }
 
     /// Where temporary files go, memory, and what Scripts/checks/file-systems.sh has mounted:
     /// `SLUICE_FILE_SYSTEMS=overlay=/mnt/a:ext4=/mnt/b`.
     static let all: [FileSystem] = {
-        var all = [FileSystem(name: "temporary files", folder: FileManager.default.temporaryDirectory)]
-        if let memoryFolder { all.append(FileSystem(name: "tmpfs", folder: memoryFolder)) }
+        var all = [FileSystem(name: "temporary files", directory: FileManager.default.temporaryDirectory)]
+        if let memoryDirectory { all.append(FileSystem(name: "tmpfs", directory: memoryDirectory)) }
         return all + mounted("SLUICE_FILE_SYSTEMS")
     }()
 
@@ -24,7 +24,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     private static func mounted(_ variable: String) -> [FileSystem] {
         (ProcessInfo.processInfo.environment[variable] ?? "").split(separator: ":").map { entry in
             let parts = entry.split(separator: "=", maxSplits: 1).map(String.init)
-            return FileSystem(name: parts[0], folder: URL(filePath: parts[1], directoryHint: .isDirectory))
+            return FileSystem(name: parts[0], directory: URL(filePath: parts[1], directoryHint: .isDirectory))
         }
     }
 }
@@ -32,8 +32,8 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
 @Suite(.timeLimit(.minutes(5))) struct `Every file system` {
     @Test(arguments: FileSystem.all)
     func `what is written is read back, at each durability and by each way`(system: FileSystem) async throws {
-        try await withIO(in: system.folder) { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO(in: system.directory) { io, directory in
+            let file = directory.appending(path: "file")
             for (index, durability) in [Durability.none, .data, .full, .fullAndDirectory].enumerated() {
                 for name in [nil, "file.part"] {
                     let data = pattern(100_000 + index, seed: UInt8(index))
@@ -46,21 +46,21 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
             }
             try await Data().asyncWrite(to: file, using: io)
             for _ in 0..<2 { #expect(try await Data(asyncContentsOf: file, using: io).isEmpty) }
-            #expect(names(in: folder) == ["file"])
+            #expect(names(in: directory) == ["file"])
         }
     }
 
     @Test(arguments: FileSystem.all)
     func `streams append, cut off, sync, and are read in pieces`(system: FileSystem) async throws {
-        try await withIO(in: system.folder) { io, folder in
-            let file = folder.appending(path: "file")
-            try await file.withFileForWriting(.createNew, permissions: 0o640, lock: .exclusive, using: io) { stream in
+        try await withIO(in: system.directory) { io, directory in
+            let file = directory.appending(path: "file")
+            try await file.withFileForWriting(existing: .fail, permissions: 0o640, locked: true, using: io) { stream in
                 try await stream.write([pattern(50_000), pattern(3), pattern(70_000, seed: 1)])
                 try await stream.sync(.fullAndDirectory)
                 try await stream.truncate(to: 60_000)
             }
             #expect(mode(of: file) == 0o640)
-            try await file.withFileForWriting(.append, using: io) { try await $0.write(pattern(10)) }
+            try await file.withFileForWriting(existing: .append, using: io) { try await $0.write(pattern(10)) }
             let wanted = pattern(50_000) + pattern(3) + pattern(70_000, seed: 1).prefix(9997) + pattern(10)
             var chunks = Data()
             for try await chunk in file.chunks(of: 4096, using: io) { chunks += chunk }
@@ -69,19 +69,19 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
                 try expectSame(await stream.read(upToCount: 7000), wanted.prefix(7000))
                 try expectSame(await stream.readToEnd(), wanted.dropFirst(7000))
             }
-            await expectFileError(.exists) { try await file.withFileForWriting(.createNew, using: io) { _ in } }
+            await expectFileError(.exists) { try await file.withFileForWriting(existing: .fail, using: io) { _ in } }
         }
     }
 
     @Test(arguments: FileSystem.all)
     func `names are claimed by one, replaced at once, and removed with all below them`(system: FileSystem) async throws
     {
-        try await withIO(in: system.folder) { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO(in: system.directory) { io, directory in
+            let file = directory.appending(path: "file")
             let winners = try await withThrowingTaskGroup(of: Int.self) { group in
                 for index in 0..<8 {
                     group.addTask {
-                        let own = folder.appending(path: "own-\(index)")
+                        let own = directory.appending(path: "own-\(index)")
                         try await pattern(10, seed: UInt8(index)).asyncWrite(
                             to: own, options: .init(durability: .none), using: io)
                         do {
@@ -96,9 +96,9 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
                 return try await group.reduce(0, +)
             }
             #expect(winners == 1)
-            #expect(names(in: folder) == ["file"])
+            #expect(names(in: directory) == ["file"])
 
-            let tree = folder.appending(path: "tree")
+            let tree = directory.appending(path: "tree")
             try await io.makeDirectory(at: tree.appending(path: "a/b/c"))
             let long = String(repeating: "n", count: 255)
             for name in ["-leading", "line\nbreak", "ü", long] {
@@ -112,34 +112,34 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
             #expect(try await io.status(of: tree.appending(path: "a/b"))?.kind == .directory)
             await expectFileError(.notEmpty) { try await io.remove(tree) }
             try await io.removeTree(tree)
-            #expect(names(in: folder) == ["file"])
+            #expect(names(in: directory) == ["file"])
         }
     }
 
     @Test(arguments: FileSystem.all)
     func `a lock keeps the second out, and a file is published once`(system: FileSystem) async throws {
-        try await withIO(in: system.folder) { io, folder in
-            let (part, whole) = (folder.appending(path: "part"), folder.appending(path: "whole"))
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+        try await withIO(in: system.directory) { io, directory in
+            let (part, whole) = (directory.appending(path: "part"), directory.appending(path: "whole"))
+            let stream = try await part.openForWriting(locked: true, using: io)
             try await stream.write(pattern(9000))
-            await expectFileError(.locked) { try await part.openForWriting(lock: .exclusive, using: io).close() }
+            await expectFileError(.locked) { try await part.openForWriting(locked: true, using: io).close() }
             try await stream.publish(as: whole, existing: .fail, durability: .fullAndDirectory)
             try expectSame(contents(of: whole), pattern(9000))
             await expectFileError(.exists) {
-                let second = try await part.openForWriting(lock: .exclusive, using: io)
+                let second = try await part.openForWriting(locked: true, using: io)
                 try await second.publish(as: whole, existing: .fail, removingOnFailure: true)
             }
-            #expect(names(in: folder) == ["whole"])
+            #expect(names(in: directory) == ["whole"])
         }
     }
 
     @Test(arguments: FileSystem.all)
     func `a hundred tasks read, replace and remove at once`(system: FileSystem) async throws {
-        try await withIO(in: system.folder) { io, folder in
+        try await withIO(in: system.directory) { io, directory in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<100 {
                     group.addTask {
-                        let file = folder.appending(path: "\(index % 5)")
+                        let file = directory.appending(path: "\(index % 5)")
                         let data = pattern(5000, seed: UInt8(index % 5))
                         do {
                             switch index % 4 {
@@ -154,7 +154,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
                 }
                 try await group.waitForAll()
             }
-            #expect(names(in: folder).allSatisfy { Int($0) != nil })
+            #expect(names(in: directory).allSatisfy { Int($0) != nil })
         }
     }
 }
@@ -169,8 +169,8 @@ struct `A full file system` {
 
     @Test(arguments: FileSystem.small, [nil, "file.part"])
     func `leaves the destination untouched and nothing beside it`(system: FileSystem, name: String?) async throws {
-        try await withIO(in: system.folder) { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO(in: system.directory) { io, directory in
+            let file = directory.appending(path: "file")
             try await pattern(3000).asyncWrite(to: file, using: io)
             let error = await expectFileError(.noSpace) {
                 try await Self.much.asyncWrite(to: file, options: .init(temporaryName: name), using: io)
@@ -178,7 +178,7 @@ struct `A full file system` {
             #expect(error?.remedy != nil)
             #expect(error.map { $0.bytesWritten > 0 && $0.bytesWritten < Self.much.count } == true)
             try expectSame(contents(of: file), pattern(3000))
-            #expect(names(in: folder) == ["file"])
+            #expect(names(in: directory) == ["file"])
             // The room is there again.
             try await pattern(200_000).asyncWrite(to: file, options: .init(temporaryName: name), using: io)
             try expectSame(contents(of: file), pattern(200_000))
@@ -187,8 +187,8 @@ struct `A full file system` {
 
     @Test(arguments: FileSystem.small)
     func `says how many bytes a stream put out, and they are there`(system: FileSystem) async throws {
-        try await withIO(in: system.folder) { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO(in: system.directory) { io, directory in
+            let file = directory.appending(path: "file")
             let stream = try await file.openForWriting(using: io)
             try await stream.write(pattern(1000))
             let error = await expectFileError(.noSpace) { try await stream.write(Self.much) }
@@ -206,7 +206,7 @@ struct `A full file system` {
         try await withIO { io, _ in
             let full = URL(filePath: "/dev/full")
             let error = await expectFileError(.noSpace) {
-                try await full.withFileForWriting(.append, using: io) { try await $0.write(pattern(10)) }
+                try await full.withFileForWriting(existing: .append, using: io) { try await $0.write(pattern(10)) }
             }
             #expect(error?.bytesWritten == 0)
         }
@@ -272,8 +272,8 @@ struct `A full file system` {
             }
             return nil
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "log")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "log")
             func begin() throws {
                 try pattern(300_000).write(to: url)
                 target.withLock { $0 = (url.path, 3) }
@@ -304,8 +304,8 @@ struct `A full file system` {
 
     @Test(arguments: Reading.allCases)
     func `a FIFO written in five pieces gives all of them by every way of reading`(reading: Reading) async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "fifo")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "fifo")
             #expect(mkfifo(url.path, 0o600) == 0)
             let expected = (0..<5).reduce(into: Data()) { $0 += pattern(1000, seed: UInt8($1)) }
             async let written: Void = url.withFileForWriting(using: io) { stream in

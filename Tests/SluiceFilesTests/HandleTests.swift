@@ -45,7 +45,7 @@ func put(_ text: String, _ descriptor: CInt) {
 
 @Suite(.timeLimit(.minutes(5))) struct `File handles` {
     @Test func `chunks of a pipe are what is there, as it arrives, and end with its writer`() async throws {
-        try await withIO(threads: 1) { io, _ in
+        try await withIO(concurrency: 1) { io, _ in
             let pipe = Pipe()
             let writer = pipe.fileHandleForWriting.fileDescriptor
             put("one", writer)
@@ -55,14 +55,14 @@ func put(_ text: String, _ descriptor: CInt) {
             put("three", writer)
             #expect(try await iterator.next() == Data("twothree".utf8))
             async let last = pipe.fileHandleForReading.asyncRead(upToCount: 10, using: io)
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             put("four", writer)
             #expect(try await last == Data("four".utf8))
             try pipe.fileHandleForWriting.close()
             #expect(try await iterator.next() == nil)
             #expect(try await iterator.next() == nil)
-            #expect(io.metrics.jobsFinished == 0, "no job for a pipe")
-            #expect(io.metrics.completions.readiness == 4)
+            #expect(io.statistics.finishedCount == 0, "no job for a pipe")
+            #expect(io.statistics.completions.readiness == 4)
         }
     }
 
@@ -93,18 +93,18 @@ func put(_ text: String, _ descriptor: CInt) {
     }
 
     @Test func `more than a pipe holds goes through it, with one thread that nobody needs`() async throws {
-        try await withIO(threads: 1) { io, _ in
+        try await withIO(concurrency: 1) { io, _ in
             let pipe = Pipe()
             async let read = pipe.fileHandleForReading.asyncReadToEnd(using: io)
             try await pipe.fileHandleForWriting.asyncWrite(pattern(1_000_000), using: io)
             try pipe.fileHandleForWriting.close()
             #expect(same(try await read, pattern(1_000_000)))
-            #expect(io.metrics.jobsFinished == 0)
+            #expect(io.statistics.finishedCount == 0)
         }
     }
 
     @Test func `sockets are read and written in both directions at once`() async throws {
-        try await withIO(threads: 1) { io, _ in
+        try await withIO(concurrency: 1) { io, _ in
             let ends = Ends.sockets()
             defer { ends.close() }
             let (ours, theirs) = (FileHandle(fileDescriptor: ends.ours), FileHandle(fileDescriptor: ends.theirs))
@@ -120,22 +120,22 @@ func put(_ text: String, _ descriptor: CInt) {
             async let one: Void = exchange(ours, pattern(1_000_000), pattern(1_000_000, seed: 1))
             try await exchange(theirs, pattern(1_000_000, seed: 1), pattern(1_000_000))
             try await one
-            #expect(io.metrics.jobsFinished == 0)
+            #expect(io.statistics.finishedCount == 0)
         }
     }
 
     @Test func `a terminal is read and written, also when nobody takes what it shows`() async throws {
-        try await withIO(threads: 1) { io, _ in
+        try await withIO(concurrency: 1) { io, _ in
             let ends = Ends.terminal()
             let terminal = FileHandle(fileDescriptor: ends.ours)
             async let line = terminal.asyncRead(upToCount: 100, using: io)
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             put("typed", ends.theirs)
             #expect(try await line == Data("typed".utf8))
             // More than it holds, and nobody looks.
             let write = Task { try await terminal.asyncWrite(pattern(100_000), using: io) }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
-            #expect(io.metrics.jobsRunning == 0 && io.metrics.jobsFinished == 0)
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
+            #expect(io.statistics.runningCount == 0 && io.statistics.finishedCount == 0)
             write.cancel()
             let error = await expectFileError(.cancelled) { try await write.value }
             #expect((1..<100_000).contains(error?.bytesWritten ?? 0))
@@ -148,9 +148,9 @@ func put(_ text: String, _ descriptor: CInt) {
     }
 
     @Test func `the flags of a descriptor of others stay as they are`() async throws {
-        try await withIO { io, folder in
+        try await withIO { io, directory in
             let pipe = Pipe()
-            let fifo = makeFIFO(folder)
+            let fifo = makeFIFO(directory)
             let (sockets, terminal) = (Ends.sockets(), Ends.terminal())
             defer {
                 sockets.close()
@@ -167,10 +167,10 @@ func put(_ text: String, _ descriptor: CInt) {
                     for (descriptor, flags) in zip([reader, writer], flags) {
                         #expect(fcntl(descriptor, F_SETFL, flags | (isNonBlocking ? O_NONBLOCK : 0)) == 0)
                     }
-                    async let read = io.read(upToCount: 10, fromDescriptor: reader, name: "reader")
-                    try await io.waitForMetrics { $0.readinessWaits >= 1 }
+                    async let read = io.read(upToCount: 10, descriptor: reader, name: "reader")
+                    try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
                     #expect(fcntl(reader, F_GETFL) & O_NONBLOCK == (isNonBlocking ? O_NONBLOCK : 0))
-                    try await io.write(Data("abc".utf8), toDescriptor: writer, name: "writer")
+                    try await io.write(Data("abc".utf8), descriptor: writer, name: "writer")
                     #expect(try await read == Data("abc".utf8))
                     for (descriptor, flags) in zip([reader, writer], flags) {
                         #expect(fcntl(descriptor, F_GETFL) == flags | (isNonBlocking ? O_NONBLOCK : 0))
@@ -184,19 +184,19 @@ func put(_ text: String, _ descriptor: CInt) {
     func `a FIFO that its owner opened ends when its writer has gone, though it is opened once more for each read`()
         async throws
     {
-        try await withIO { io, folder in
-            let url = makeFIFO(folder)
+        try await withIO { io, directory in
+            let url = makeFIFO(directory)
             let reader = open(url.path, O_RDONLY | O_NONBLOCK)
             let writer = open(url.path, O_WRONLY)
             #expect(fcntl(reader, F_SETFL, 0) == 0)
             defer { close(reader) }
             put("abc", writer)
             close(writer)
-            let first = try await io.read(upToCount: 10, fromDescriptor: reader, name: "fifo")
+            let first = try await io.read(upToCount: 10, descriptor: reader, name: "fifo")
             #expect(first == Data("abc".utf8))
-            let last = try await io.read(upToCount: 10, fromDescriptor: reader, name: "fifo")
+            let last = try await io.read(upToCount: 10, descriptor: reader, name: "fifo")
             #expect(last.isEmpty)
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 
@@ -209,22 +209,22 @@ func put(_ text: String, _ descriptor: CInt) {
             return manner == .noWait
                 ? -Int(EOPNOTSUPP) : SystemCalls.system.readiness.write(descriptor, bytes, manner)
         }
-        try await withIO(threads: 1, calls: calls) { io, _ in
+        try await withIO(concurrency: 1, calls: calls) { io, _ in
             let pipe = Pipe()
             async let read = pipe.fileHandleForReading.asyncReadToEnd(using: io)
             try await pipe.fileHandleForWriting.asyncWrite(pattern(300_000), using: io)
             // It waits for room without a thread, too.
-            let write = Task { try await io.write(pattern(10), toDescriptor: -1, name: "none") }
+            let write = Task { try await io.write(pattern(10), descriptor: -1, name: "none") }
             _ = await write.result
             try pipe.fileHandleForWriting.close()
             #expect(same(try await read, pattern(300_000)))
-            #expect(io.metrics.jobsFinished > 2)
+            #expect(io.statistics.finishedCount > 2)
         }
     }
 
     @Test func `a file behind a handle is read and written on the pool`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             #expect(FileManager.default.createFile(atPath: url.path, contents: nil))
             let writer = try FileHandle(forWritingTo: url)
             try await writer.asyncWrite(pattern(100_000), using: io)
@@ -235,7 +235,7 @@ func put(_ text: String, _ descriptor: CInt) {
             #expect(same(all, pattern(100_000)))
             try reader.seek(toOffset: 50_000)
             #expect(try await reader.asyncReadToEnd(using: io).count == 50_000)
-            #expect(io.metrics.completions.readiness == 0 && io.metrics.completions.pool > 10)
+            #expect(io.statistics.completions.readiness == 0 && io.statistics.completions.pool > 10)
             try reader.close()
         }
     }
@@ -250,7 +250,7 @@ func put(_ text: String, _ descriptor: CInt) {
                 let error = await expectFileError(.brokenPipe) {
                     try await FileHandle(fileDescriptor: descriptor).asyncWrite(pattern(10), using: io)
                 }
-                #expect(error?.path == "descriptor \(descriptor)" && error?.bytesWritten == 0)
+                #expect(error?.subject == "descriptor \(descriptor)" && error?.bytesWritten == 0)
             }
             close(sockets.ours)
         }
@@ -288,11 +288,11 @@ func put(_ text: String, _ descriptor: CInt) {
         try await withIO(calls: calls) { io, _ in
             let pipe = TestPipe()
             await expectFileError(.invalidArgument) {
-                try await io.read(upToCount: 1, fromDescriptor: 1 << 20, name: "none")
+                try await io.read(upToCount: 1, descriptor: 1 << 20, name: "none")
             }
             await expectFileError(.invalidArgument) { try await io.readToEnd(descriptor: pipe.writing, name: "pipe") }
             await expectFileError(.invalidArgument) {
-                try await io.write(pattern(1), toDescriptor: pipe.reading, name: "pipe")
+                try await io.write(pattern(1), descriptor: pipe.reading, name: "pipe")
             }
         }
     }
@@ -302,8 +302,8 @@ func put(_ text: String, _ descriptor: CInt) {
         await #expect(processExitsWith: .success) {
             try await withIO { io, _ in
                 let pipe = TestPipe()
-                let read = Task { try await io.read(upToCount: 1, fromDescriptor: pipe.reading, name: "pipe") }
-                try await io.waitForMetrics { $0.readinessWaits >= 1 }
+                let read = Task { try await io.read(upToCount: 1, descriptor: pipe.reading, name: "pipe") }
+                try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
                 pipe.closeReading()
                 await expectFileError(.invalidArgument) { try await read.value }
             }
@@ -319,15 +319,15 @@ func put(_ text: String, _ descriptor: CInt) {
                 if milliseconds < 0 { sleeps.continuation.yield() }
                 return SystemCalls.system.readiness.waitForEvents(queue, milliseconds, &events)
             }
-            try await withIO(calls: calls) { io, folder in
+            try await withIO(calls: calls) { io, directory in
                 // A descriptor of the engine's own, which nobody else can close.
-                let fifo = folder.appending(path: "fifo")
+                let fifo = directory.appending(path: "fifo")
                 #expect(mkfifo(fifo.path, 0o600) == 0)
                 let silent = Task { try await Data(asyncContentsOf: fifo, using: io) }
                 for await _ in sleeps.stream { break }
                 let pipe = TestPipe()
-                let read = Task { try await io.read(upToCount: 1, fromDescriptor: pipe.reading, name: "pipe") }
-                try await io.waitForMetrics { $0.readinessWaits >= 2 }
+                let read = Task { try await io.read(upToCount: 1, descriptor: pipe.reading, name: "pipe") }
+                try await io.waitForStatistics { $0.readinessWaitingCount >= 2 }
                 pipe.closeReading()
                 await expectFileError(.invalidArgument) { try await read.value }
                 silent.cancel()
@@ -343,7 +343,7 @@ func put(_ text: String, _ descriptor: CInt) {
             let error = await expectFileError(.limitExceeded) {
                 try await io.readToEnd(descriptor: pipe.reading, name: "pipe", limit: 10)
             }
-            #expect(error?.path == "pipe")
+            #expect(error?.subject == "pipe")
         }
     }
 
@@ -354,9 +354,9 @@ func put(_ text: String, _ descriptor: CInt) {
         try await withIO { io, _ in
             let pipe = TestPipe()
             let reads = (0..<2).map { _ in
-                Task { try await io.read(upToCount: 10, fromDescriptor: pipe.reading, name: "pipe") }
+                Task { try await io.read(upToCount: 10, descriptor: pipe.reading, name: "pipe") }
             }
-            try await io.waitForMetrics { $0.readinessWaits >= 2 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 2 }
             reads[0].cancel()
             await #expect(throws: CancellationError.self) { try await reads[0].value }
             pipe.write(Data("abc".utf8))
@@ -366,7 +366,7 @@ func put(_ text: String, _ descriptor: CInt) {
     }
 
     @Test func `a storm of cancelled reads and writes loses no byte and leaves nothing waiting`() async throws {
-        try await withIO(threads: 2) { io, _ in
+        try await withIO(concurrency: 2) { io, _ in
             for round in 0..<20 {
                 let pipe = TestPipe()
                 let total = 300_000
@@ -376,7 +376,7 @@ func put(_ text: String, _ descriptor: CInt) {
                     var attempts = 0
                     while written < total {
                         let rest = pattern(total, seed: UInt8(round)).dropFirst(written)
-                        let write = Task { try await io.write(Data(rest), toDescriptor: pipe.writing, name: "pipe") }
+                        let write = Task { try await io.write(Data(rest), descriptor: pipe.writing, name: "pipe") }
                         await suspend(times: attempts % 7)
                         attempts += 1
                         write.cancel()
@@ -393,7 +393,7 @@ func put(_ text: String, _ descriptor: CInt) {
                 var isAtEnd = false
                 var attempts = 0
                 while !isAtEnd {
-                    let read = Task { try await io.read(upToCount: 7777, fromDescriptor: pipe.reading, name: "pipe") }
+                    let read = Task { try await io.read(upToCount: 7777, descriptor: pipe.reading, name: "pipe") }
                     await suspend(times: attempts % 5)
                     attempts += 1
                     if attempts % 3 != 0 { read.cancel() }
@@ -407,7 +407,7 @@ func put(_ text: String, _ descriptor: CInt) {
                 await writer.value
                 #expect(same(all, pattern(total, seed: UInt8(round))))
             }
-            #expect(io.metrics.readinessWaits == 0)
+            #expect(io.statistics.readinessWaitingCount == 0)
         }
     }
 
@@ -420,7 +420,7 @@ func put(_ text: String, _ descriptor: CInt) {
                 var limit = rlimit()
                 getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
                 let count = min(1000, Int(limit.rlim_cur) / 4)
-                try await withIO(threads: 1, calls: poller.calls) { io, _ in
+                try await withIO(concurrency: 1, calls: poller.calls) { io, _ in
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         for index in 0..<count {
                             let pipe = TestPipe()
@@ -431,7 +431,7 @@ func put(_ text: String, _ descriptor: CInt) {
                                 while start < bytes.count {
                                     let size = 1 + Int(random.next() % 3000)
                                     try await io.write(
-                                        Data(bytes.dropFirst(start).prefix(size)), toDescriptor: pipe.writing,
+                                        Data(bytes.dropFirst(start).prefix(size)), descriptor: pipe.writing,
                                         name: "pipe")
                                     start += size
                                     await suspend(times: Int(random.next() % 4))
@@ -447,7 +447,7 @@ func put(_ text: String, _ descriptor: CInt) {
                         }
                         try await group.waitForAll()
                     }
-                    #expect(io.metrics.jobsFinished == 0 && io.metrics.readinessWaits == 0)
+                    #expect(io.statistics.finishedCount == 0 && io.statistics.readinessWaitingCount == 0)
                 }
             }
         }

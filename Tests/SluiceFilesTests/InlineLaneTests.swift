@@ -12,7 +12,7 @@ private func calls(
     calls.inline.read = { descriptor, buffer, offset in
         descriptor < 0 ? -Int(EBADF) : read(descriptor, buffer, offset)
     }
-    // Whatever the tests' folder is on: an open that needs no device, and a file system that says so.
+    // Whatever the tests' directory is on: an open that needs no device, and a file system that says so.
     calls.inline.open = { SystemCalls.system.open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0) }
     calls.inline.isLocal = { _ in local }
     return calls
@@ -30,17 +30,17 @@ private func calls(
 @Suite(.timeLimit(.minutes(5))) struct `The inline lane` {
     // MARK: Whole files
 
-    @Test func `the second file of a local folder is read on the calling thread, and no job runs`() async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let first = folder.appending(path: "first"), second = folder.appending(path: "second")
+    @Test func `the second file of a local directory is read on the calling thread, and no job runs`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let first = directory.appending(path: "first"), second = directory.appending(path: "second")
             try pattern(4096, seed: 1).write(to: first)
             try pattern(5000, seed: 2).write(to: second)
             #expect(try await Data(asyncContentsOf: first, using: io) == pattern(4096, seed: 1))
-            let jobs = io.metrics.completions.pool
-            #expect(io.metrics.completions.inline == 0 && jobs == 1)
+            let jobs = io.statistics.completions.pool
+            #expect(io.statistics.completions.inline == 0 && jobs == 1)
             #expect(try await Data(asyncContentsOf: second, using: io) == pattern(5000, seed: 2))
             #expect(try await Data(asyncContentsOf: first, using: io) == pattern(4096, seed: 1))
-            #expect(io.metrics.completions.inline == 2 && io.metrics.completions.pool == jobs)
+            #expect(io.statistics.completions.inline == 2 && io.statistics.completions.pool == jobs)
         }
     }
 
@@ -48,12 +48,12 @@ private func calls(
         0, 1, 255, 256, 257, 4095, 4096, 4097, 1_000_000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_000_000,
     ])
     func `files of any size come whole`(size: Int) async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(size).write(to: url)
             for _ in 0..<3 { #expect(same(try await Data(asyncContentsOf: url, using: io), pattern(size))) }
             let isInline = size > 0 && size <= 1 << 20
-            #expect(io.metrics.completions.inline == (isInline ? 2 : 0))
+            #expect(io.statistics.completions.inline == (isInline ? 2 : 0))
         }
     }
 
@@ -73,21 +73,21 @@ private func calls(
             case .denied: -Int(EPERM)
             }
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             for _ in 0..<3 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(5000)) }
-            #expect(io.metrics.completions.inline == 0 && io.metrics.completions.pool == 3)
+            #expect(io.statistics.completions.inline == 0 && io.statistics.completions.pool == 3)
         }
     }
 
     @Test func `a limit holds as in the pool`() async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             _ = try await Data(asyncContentsOf: url, using: io)
             #expect(try await Data(asyncContentsOf: url, limit: 5000, using: io).count == 5000)
-            #expect(io.metrics.completions.inline == 1)
+            #expect(io.statistics.completions.inline == 1)
             await expectFileError(.limitExceeded) { try await Data(asyncContentsOf: url, limit: 4999, using: io) }
         }
     }
@@ -99,15 +99,15 @@ private func calls(
             opened.withLock { $0 += 1 }
             return -EAGAIN
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             for _ in 0..<3 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100)) }
             #expect(opened.withLock { $0 } == 0)
         }
     }
 
-    @Test func `a folder that another file system is mounted over is noticed and left to the pool`() async throws {
+    @Test func `a directory that another file system is mounted over is noticed and left to the pool`() async throws {
         let isMounted = Guarded(false)
         var calls = calls(reading: fromMemory)
         calls.statusOfDescriptor = { descriptor, status in
@@ -116,44 +116,44 @@ private func calls(
             return result
         }
         calls.inline.isLocal = { _ in isMounted.withLock { $0 } ? 0 : 1 }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             _ = try await Data(asyncContentsOf: url, using: io)
             isMounted.withLock { $0 = true }
             for _ in 0..<3 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100)) }
-            #expect(io.metrics.completions.inline == 0)
-            #expect(io.metrics.completions.inlineMisses == 1, "asked once, then forgotten")
+            #expect(io.statistics.completions.inline == 0)
+            #expect(io.statistics.completions.inlineMisses == 1, "asked once, then forgotten")
         }
     }
 
     @Test func `what is missing is the pool's error`() async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             _ = try await Data(asyncContentsOf: url, using: io)
-            let missing = folder.appending(path: "missing")
+            let missing = directory.appending(path: "missing")
             let error = await expectFileError(.notFound) { try await Data(asyncContentsOf: missing, using: io) }
-            #expect(error?.path == missing.path && error?.operation == "open")
+            #expect(error?.subject == missing.path && error?.operation == "open")
         }
     }
 
     @Test func `a link is followed, by the pool`() async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let url = folder.appending(path: "file"), link = folder.appending(path: "link")
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let url = directory.appending(path: "file"), link = directory.appending(path: "link")
             try pattern(100).write(to: url)
             try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
             for _ in 0..<2 {
                 #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100))
                 #expect(try await Data(asyncContentsOf: link, using: io) == pattern(100))
             }
-            #expect(io.metrics.completions.inline == 1)
+            #expect(io.statistics.completions.inline == 1)
         }
     }
 
-    @Test func `a FIFO in a folder of files is opened once, and all that its writer puts in comes out`() async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let url = folder.appending(path: "file"), fifo = folder.appending(path: "fifo")
+    @Test func `a FIFO in a directory of files is opened once, and all that its writer puts in comes out`() async throws {
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let url = directory.appending(path: "file"), fifo = directory.appending(path: "fifo")
             try pattern(100).write(to: url)
             _ = try await Data(asyncContentsOf: url, using: io)
             #expect(mkfifo(fifo.path, 0o600) == 0)
@@ -167,8 +167,8 @@ private func calls(
     }
 
     @Test func `a cancelled task reads nothing, though all is in memory`() async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             _ = try await Data(asyncContentsOf: url, using: io)
             let task = Task {
@@ -176,23 +176,23 @@ private func calls(
                 return try await Data(asyncContentsOf: url, using: io)
             }
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(io.metrics.completions.inline == 0)
+            #expect(io.statistics.completions.inline == 0)
         }
     }
 
     // MARK: Open files
 
     @Test func `a stream is read on the calling thread piece by piece, its end by the pool`() async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             let stream = try await url.openForReading(using: io)
-            let jobs = io.metrics.completions.pool
+            let jobs = io.statistics.completions.pool
             #expect(try await stream.read(upToCount: 4000) == pattern(10_000).prefix(4000))
             #expect(try await stream.read(upToCount: 4000) == pattern(10_000)[4000..<8000])
-            #expect(io.metrics.completions.inline == 2 && io.metrics.completions.pool == jobs)
+            #expect(io.statistics.completions.inline == 2 && io.statistics.completions.pool == jobs)
             #expect(try await stream.read(upToCount: 4000) == pattern(10_000)[8000...])
-            #expect(io.metrics.completions.inline == 2 && io.metrics.completions.pool == jobs + 1)
+            #expect(io.statistics.completions.inline == 2 && io.statistics.completions.pool == jobs + 1)
             #expect(try await stream.read(upToCount: 4000).isEmpty)
             try await stream.close()
         }
@@ -211,8 +211,8 @@ private func calls(
             if answer <= 0 { return Int(answer) }
             return fromMemory(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(answer))), offset)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(300_000).write(to: url)
             var all = Data()
             for try await chunk in url.chunks(of: 10_000, using: io) { all += chunk }
@@ -226,8 +226,8 @@ private func calls(
             asked.withLock { $0 += 1 }
             return -Int(EOPNOTSUPP)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             for time in 1...2 {
                 var all = Data()
@@ -239,12 +239,12 @@ private func calls(
     }
 
     @Test func `a read past the lane's size goes to the pool at once`() async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(2_000_000).write(to: url)
             let stream = try await url.openForReading(using: io)
             #expect(try await stream.read(upToCount: (1 << 20) + 1).count == (1 << 20) + 1)
-            #expect(io.metrics.completions.inline == 0 && io.metrics.completions.inlineMisses == 0)
+            #expect(io.statistics.completions.inline == 0 && io.statistics.completions.inlineMisses == 0)
             try await stream.close()
         }
     }
@@ -257,21 +257,21 @@ private func calls(
             if answer <= 0 { return Int(answer) }
             return fromMemory(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(answer))), offset)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(20_000).write(to: url)
             try await url.withRandomAccessFile(using: io) { file async throws in
-                let jobs = io.metrics.completions.pool
+                let jobs = io.statistics.completions.pool
                 for offset in [0, 5000, 12_345] {
-                    let read = try await file.read(at: offset, upToCount: 4096)
+                    let read = try await file.read(at: Int64(offset), upToCount: 4096)
                     #expect(read == pattern(20_000)[offset..<(offset + 4096)])
                     var memory = [UInt8](repeating: 0, count: 4096)
                     var span = memory.mutableSpan
                     var bytes = span.mutableBytes
-                    #expect(try await file.read(at: offset, into: &bytes) == 4096)
+                    #expect(try await file.read(at: Int64(offset), into: &bytes) == 4096)
                     #expect(Data(memory) == read)
                 }
-                #expect(io.metrics.completions.pool - jobs == (answer == 4096 ? 0 : 6))
+                #expect(io.statistics.completions.pool - jobs == (answer == 4096 ? 0 : 6))
                 #expect(try await file.read(at: 19_000, upToCount: 4096).count == 1000)
                 #expect(try await file.read(at: 20_000, upToCount: 4096).isEmpty)
             }
@@ -281,8 +281,8 @@ private func calls(
     // MARK: Which lanes there are
 
     @Test func `an engine without the lane never asks the kernel for it`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let url = folder.appending(path: "file")
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             let calls = calls { _, _, _ in
                 Issue.record("asked")
@@ -311,8 +311,8 @@ private func calls(
             asked.withLock { $0 += 1 }
             return -EPERM
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             for _ in 0..<5 { #expect(try await Data(asyncContentsOf: url, using: io) == pattern(100)) }
             #expect(asked.withLock { $0 } == 1)
@@ -320,8 +320,8 @@ private func calls(
     }
 
     @Test func `files replaced, removed and cut off meanwhile are read whole in one of their states`() async throws {
-        try await withIO(calls: calls(reading: fromMemory)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls(reading: fromMemory)) { io, directory in
+            let url = directory.appending(path: "file")
             let states = [pattern(3000, seed: 1), pattern(5000, seed: 2)]
             try await states[0].asyncWrite(to: url, options: .init(durability: .none), using: io)
             try await withThrowingTaskGroup { group in

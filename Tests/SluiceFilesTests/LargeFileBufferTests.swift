@@ -21,13 +21,13 @@ private func contentsOfLine(_ name: String) throws -> Int {
             status.size = Int64(claimed)
             return result
         }
-        try await withIO(calls: calls, in: memoryFolder) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let url = directory.appending(path: "file")
             let bytes = repeated(count)
             try bytes.write(to: url)
             #expect(same(try await Data(asyncContentsOf: url, limit: .max, using: io), bytes))
             try await url.withRandomAccessFile(using: io) { file async throws in
-                #expect(same(try await file.read(at: count / 3, upToCount: .max), bytes.dropFirst(count / 3)))
+                #expect(same(try await file.read(at: Int64(count / 3), upToCount: .max), bytes.dropFirst(count / 3)))
             }
         }
     }
@@ -52,7 +52,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
             let most = Int.random(in: 1...(bytes.count - buffer.count), using: &random)
             let place = buffer.count
             buffer.append(atMost: most) { free in
-                #expect(free.count >= 1 && free.count <= min(most, ReadBuffer.mostAtOnce))
+                #expect(free.count >= 1 && free.count <= min(most, ReadBuffer.maximumAtOnce))
                 let count = min(free.count, Int.random(in: 1...(3 << 20), using: &random))
                 bytes.withUnsafeBytes { free.copyMemory(from: .init(rebasing: $0[place..<(place + count)])) }
                 return count
@@ -154,7 +154,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
             calls.read = { _, buffer in buffer.count }
             calls.randomAccess.readAt = { _, buffer, _ in buffer.count }
             calls.readiness.read = { _, buffer, _ in buffer.count }
-            let io = FileIO(configuration: .init(threads: 1), calls: calls)
+            let io = FileIO(configuration: .init(concurrency: 1), calls: calls)
             let pipe = TestPipe()
             let file = try await URL(filePath: "/dev/zero").openForRandomAccess(using: io)
             let size = try contentsOfLine("VmSize:") << 10
@@ -164,12 +164,12 @@ private func contentsOfLine(_ name: String) throws -> Int {
                 let error = await expectFileError(.exhausted) {
                     try await Data(asyncContentsOf: URL(filePath: "/dev/zero"), limit: .max, using: io)
                 }
-                #expect(error?.systemError == ENOMEM && error?.path == "/dev/zero" && error?.operation == "read")
+                #expect(error?.systemError == ENOMEM && error?.subject == "/dev/zero" && error?.operation == "read")
                 await expectFileError(.exhausted) { try await file.read(at: 0, upToCount: .max) }
                 let ofPipe = await expectFileError(.exhausted) {
                     try await io.readToEnd(descriptor: pipe.reading, name: "pipe", limit: .max)
                 }
-                #expect(ofPipe?.systemError == ENOMEM && ofPipe?.path == "pipe" && ofPipe?.operation == "read")
+                #expect(ofPipe?.systemError == ENOMEM && ofPipe?.subject == "pipe" && ofPipe?.operation == "read")
             }
             #expect(try await file.read(at: 0, upToCount: 20 << 20).count == 20 << 20)
         }
@@ -185,9 +185,9 @@ private func contentsOfLine(_ name: String) throws -> Int {
                 status.size = 1 << 47
                 return result
             }
-            let io = FileIO(configuration: .init(threads: 4), calls: calls)
-            try await FileIO.shared.withTemporaryDirectory { folder in
-                let url = folder.appending(path: "file")
+            let io = FileIO(configuration: .init(concurrency: 4), calls: calls)
+            try await FileIO.shared.withTemporaryDirectory { directory in
+                let url = directory.appending(path: "file")
                 try Data(count: 20 << 20).write(to: url)
                 // Four at once, a hundred times: what is read and dropped is given back.
                 for _ in 0..<25 {

@@ -39,8 +39,8 @@ private func untouchedZeros(_ count: Int) throws -> Data {
             }
         }
         calls.randomAccess.readAt = { _, buffer, offset in read(buffer, at: Int(offset)) }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1).write(to: url)
             let whole = try await Data(asyncContentsOf: url, limit: 6 << 30, using: io)
             #expect(whole.count == size)
@@ -48,8 +48,8 @@ private func untouchedZeros(_ count: Int) throws -> Data {
             await expectFileError(.limitExceeded) { try await Data(asyncContentsOf: url, limit: size - 1, using: io) }
 
             try await url.withRandomAccessFile(using: io) { file async throws in
-                #expect(try await file.read(at: start, upToCount: 3 << 30).count == 3 << 30)
-                #expect(try await file.read(at: start, upToCount: .max).count == size - start)
+                #expect(try await file.read(at: Int64(start), upToCount: 3 << 30).count == 3 << 30)
+                #expect(try await file.read(at: Int64(start), upToCount: .max).count == size - start)
             }
             #expect(largest.withLock { $0 } <= largestTransfer)
         }
@@ -62,8 +62,8 @@ private func untouchedZeros(_ count: Int) throws -> Data {
             asked.withLock { $0 += [buffer.count, Int(offset)] }
             return min(buffer.count, largestTransfer)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1).write(to: url)
             let size = 5 << 30
             let memory = try #require(
@@ -94,10 +94,10 @@ private func untouchedZeros(_ count: Int) throws -> Data {
             asked.withLock { $0 += [bytes.count, Int(offset)] }
             return min(bytes.count, largestTransfer)
         }
-        try await withIO(calls: calls) { io, folder in
+        try await withIO(calls: calls) { io, directory in
             let zeros = try untouchedZeros(size)
             let rest = size - 2 * largestTransfer
-            let url = folder.appending(path: "file")
+            let url = directory.appending(path: "file")
             try await url.withFileForWriting(using: io) { try await $0.write(zeros) }
             #expect(asked.withLock { $0 } == [largestTransfer, largestTransfer, rest])
             asked.withLock { $0 = [] }
@@ -112,22 +112,22 @@ private func untouchedZeros(_ count: Int) throws -> Data {
     // MARK: Places past 2 and 4 GiB
 
     @Test func `bytes past 4 GiB are written and read at their place`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             let places = [(2 << 30) - 50, (4 << 30) - 50, 5 << 30]
-            try await url.withRandomAccessFile(.readWrite, creating: .mustBeNew, using: io) { file async throws in
+            try await url.withRandomAccessFile(.createNew, using: io) { file async throws in
                 for (index, place) in places.enumerated() {
-                    try await file.write(pattern(100, seed: UInt8(index)), at: place)
+                    try await file.write(pattern(100, seed: UInt8(index)), at: Int64(place))
                 }
                 #expect(try await file.size == (5 << 30) + 100)
                 for (index, place) in places.enumerated() {
-                    #expect(same(try await file.read(at: place, upToCount: 100), pattern(100, seed: UInt8(index))))
+                    #expect(same(try await file.read(at: Int64(place), upToCount: 100), pattern(100, seed: UInt8(index))))
                 }
                 #expect(try await file.read(at: 3 << 30, upToCount: 100) == Data(count: 100))
                 try await file.punchHole((4 << 30)..<((4 << 30) + 10))
                 #expect(
                     same(
-                        try await file.read(at: places[1], upToCount: 100),
+                        try await file.read(at: Int64(places[1]), upToCount: 100),
                         pattern(50, seed: 1) + Data(count: 10) + pattern(100, seed: 1)[60...]))
                 try await file.truncate(to: (4 << 30) + 1)
                 #expect(try await file.size == (4 << 30) + 1)
@@ -137,7 +137,7 @@ private func untouchedZeros(_ count: Int) throws -> Data {
             #expect(same(try await stream.readToEnd(), pattern(50, seed: 1) + Data(count: 1)))
             #expect(try await stream.position == (4 << 30) + 1)
             try await stream.close()
-            try await url.withFileForWriting(.append, using: io) { stream in
+            try await url.withFileForWriting(existing: .append, using: io) { stream in
                 try await stream.write(pattern(10))
                 #expect(try await stream.position == (4 << 30) + 11)
             }

@@ -191,8 +191,8 @@ private struct Pieces: AsyncSequence {
     // MARK: As a sequence
 
     @Test func `the lines of a file are those of its text, for any size of chunks`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             let lines = (0..<500).map { "line \($0) äöü😀 \(String(repeating: "x", count: $0 % 70))" }
             try Data("\u{FEFF}\(lines.joined(separator: "\r\n"))".utf8).write(to: url)
             for size in [1, 7, 100, 1 << 20] {
@@ -222,8 +222,8 @@ private struct Pieces: AsyncSequence {
     }
 
     @Test func `a loop over lines that is left closes the file`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try Data(String(repeating: "line\n", count: 10_000).utf8).write(to: url)
             for try await line in url.chunks(of: 100, using: io).lines() {
                 #expect(line == "line")
@@ -231,7 +231,7 @@ private struct Pieces: AsyncSequence {
             }
             var iterator = url.chunks(of: 100, using: io).lines(limit: 3).makeAsyncIterator()
             await #expect(throws: LineError.self) { try await iterator.next() }
-            try await io.waitForMetrics { $0.openFiles == 0 }
+            try await io.waitForStatistics { $0.openCount == 0 }
             #expect(try await iterator.next() == nil, "it still exists")
         }
     }

@@ -26,53 +26,53 @@ import Testing
     // MARK: Who is kept out
 
     @Test func `those who share come together, and each other combination is kept out`() async throws {
-        try await withIO { io, folder in
-            let lock = folder.appending(path: "lock")
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
             for (held, wanted, together) in [
-                (FileLockKind.shared, FileLockKind.shared, true), (.shared, .exclusive, false),
+                (FileLock.shared, FileLock.shared, true), (.shared, .exclusive, false),
                 (.exclusive, .shared, false), (.exclusive, .exclusive, false),
             ] {
                 try await lock.withFileLock(held, using: io) {
                     if together {
-                        let result = try await lock.withFileLock(wanted, waiting: .notAtAll, using: io) { 7 }
+                        let result = try await lock.withFileLock(wanted, timeout: .zero, using: io) { 7 }
                         #expect(result == 7)
                     } else {
                         let error = await expectFileError(.locked) {
-                            try await lock.withFileLock(wanted, waiting: .notAtAll, using: io) {}
+                            try await lock.withFileLock(wanted, timeout: .zero, using: io) {}
                         }
-                        #expect(error?.operation == "lock" && error?.path == lock.path)
+                        #expect(error?.operation == "lock" && error?.subject == lock.path)
                         #expect(error?.systemError == EWOULDBLOCK)
                     }
                 }
-                try await lock.withFileLock(.exclusive, waiting: .notAtAll, using: io) {}
+                try await lock.withFileLock(.exclusive, timeout: .zero, using: io) {}
             }
-            #expect(names(in: folder) == ["lock"], "created, and left")
+            #expect(names(in: directory) == ["lock"], "created, and left")
         }
     }
 
     @Test func `an open with a lock and a scope with a lock keep each other out`() async throws {
-        try await withIO { io, folder in
-            let lock = folder.appending(path: "lock")
-            let stream = try await lock.openForWriting(lock: .exclusive, using: io)
-            await expectFileError(.locked) { try await lock.withFileLock(.shared, waiting: .notAtAll, using: io) {} }
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
+            let stream = try await lock.openForWriting(locked: true, using: io)
+            await expectFileError(.locked) { try await lock.withFileLock(.shared, timeout: .zero, using: io) {} }
             try await stream.close()
             try await lock.withFileLock(.shared, using: io) {
                 _ = await expectFileError(.locked) {
-                    try await lock.withFileForWriting(lock: .exclusive, using: io) { _ in }
+                    try await lock.withFileForWriting(locked: true, using: io) { _ in }
                 }
             }
         }
     }
 
     @Test func `what a file holds and its mode stay`() async throws {
-        try await withIO { io, folder in
-            let lock = folder.appending(path: "lock")
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
             try pattern(10).write(to: lock)
             #expect(chmod(lock.path, 0o640) == 0)
-            for kind in [FileLockKind.shared, .exclusive] { try await lock.withFileLock(kind, using: io) {} }
+            for kind in [FileLock.shared, .exclusive] { try await lock.withFileLock(kind, using: io) {} }
             #expect(same(contents(of: lock), pattern(10)))
             #expect(mode(of: lock) == 0o640)
-            let new = folder.appending(path: "new")
+            let new = directory.appending(path: "new")
             try await new.withFileLock(.shared, permissions: 0o600, using: io) { #expect(mode(of: new) == 0o600) }
         }
     }
@@ -85,10 +85,10 @@ import Testing
             if operation == LOCK_UN { unlocked.withLock { $0 += 1 } }
             return SystemCalls.system.lock(descriptor, operation)
         }
-        try await withIO(calls: calls) { io, folder in
-            let lock = folder.appending(path: "lock")
+        try await withIO(calls: calls) { io, directory in
+            let lock = directory.appending(path: "lock")
             await #expect(throws: Mine.self) { try await lock.withFileLock(using: io) { throw Mine() } }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
             #expect(unlocked.withLock { $0 } == 1)
             let task = Task {
                 try await lock.withFileLock(using: io) {
@@ -97,16 +97,16 @@ import Testing
                 }
             }
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
             #expect(unlocked.withLock { $0 } == 2)
-            try await lock.withFileLock(waiting: .notAtAll, using: io) {}
+            try await lock.withFileLock(timeout: .zero, using: io) {}
         }
     }
 
     @MainActor @Test func `the body runs where its caller runs`() async throws {
-        try await withIO { io, folder in
+        try await withIO { io, directory in
             var runs = 0
-            try await folder.appending(path: "lock").withFileLock(using: io) {
+            try await directory.appending(path: "lock").withFileLock(using: io) {
                 MainActor.assertIsolated()
                 runs += 1
             }
@@ -119,8 +119,8 @@ import Testing
     @Test func `who waits holds neither thread nor descriptor, pauses longer each time, and comes in when it is free`()
         async throws
     {
-        try await withIO { io, folder in
-            let lock = folder.appending(path: "lock")
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
             let pauses = Pauses()
             let waiting = Guarded<Task<Int, any Error>?>(nil)
             try await lock.withFileLock(using: io) {
@@ -132,8 +132,8 @@ import Testing
                 for _ in 0..<10 {
                     let pause = try #require(await pauses.next())
                     #expect(pause <= longest && pause >= longest * 0.5)
-                    #expect(io.metrics.openFiles == 1)
-                    #expect(io.metrics.jobsRunning + io.metrics.jobsWaiting == 0)
+                    #expect(io.statistics.openCount == 1)
+                    #expect(io.statistics.runningCount + io.statistics.waitingCount == 0)
                     longest = min(longest * 2, .milliseconds(100))
                     pauses.end()
                 }
@@ -144,30 +144,71 @@ import Testing
         }
     }
 
-    @Test func `a wait that is cancelled ends, and one with a bound ends with it`() async throws {
-        try await withIO { io, folder in
-            let lock = folder.appending(path: "lock")
+    @Test func `a cancelled wait ends`() async throws {
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
             try await lock.withFileLock(using: io) {
                 let pauses = Pauses()
                 let task = Task { try await lock.withFileLock(using: io, pausing: { try await pauses.pause($0) }) {} }
                 _ = await pauses.next()
                 task.cancel()
                 await #expect(throws: CancellationError.self) { try await task.value }
+            }
+        }
+    }
 
-                var sum = Duration.zero
-                await expectFileError(.locked) {
-                    try await lock.withFileLock(
-                        .shared, waiting: .atMost(.milliseconds(500)), using: io, pausing: { sum += $0 }, {})
+    @Test func `a wait with a deadline throws when the deadline has passed and not before`() async throws {
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
+            let clock = ManualClock()
+            try await lock.withFileLock(using: io) {
+                let deadline = clock.now.advanced(by: .milliseconds(500))
+                let task = Task { try await lock.withFileLock(.shared, until: deadline, clock: clock, using: io) {} }
+                for step in [Duration.milliseconds(100), .milliseconds(399), .milliseconds(1)] {
+                    await clock.sleepers(1)
+                    clock.advance(by: step)
                 }
-                #expect(sum == .milliseconds(500))
+                let error = await expectFileError(.locked) { try await task.value }
+                #expect(error?.operation == "lock" && clock.now == deadline)
+            }
+        }
+    }
+
+    @Test func `a wait with a deadline gets the lock that is released before it`() async throws {
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
+            let clock = ManualClock()
+            let waiting = Guarded<Task<Int, any Error>?>(nil)
+            try await lock.withFileLock(using: io) {
+                let deadline = clock.now.advanced(by: .seconds(1))
+                waiting.withLock { value in
+                    value = Task { try await lock.withFileLock(until: deadline, clock: clock, using: io) { 7 } }
+                }
+                await clock.sleepers(1)
+            }
+            clock.advance(by: .milliseconds(1))
+            #expect(try await waiting.withLock { $0 }?.value == 7)
+        }
+    }
+
+    @Test func `a cancelled wait with a deadline ends`() async throws {
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
+            let clock = ManualClock()
+            try await lock.withFileLock(using: io) {
+                let deadline = clock.now.advanced(by: .seconds(1))
+                let task = Task { try await lock.withFileLock(until: deadline, clock: clock, using: io) {} }
+                await clock.sleepers(1)
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
             }
         }
     }
 
     @Test func `tasks of one process that count in a file miss none`() async throws {
-        try await withIO { io, folder in
-            let lock = folder.appending(path: "lock")
-            let counter = folder.appending(path: "counter")
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
+            let counter = directory.appending(path: "counter")
             try Data("0".utf8).write(to: counter)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<8 { group.addTask { try await count(in: counter, under: lock, times: 10, using: io) } }
@@ -181,16 +222,16 @@ import Testing
 
     #if os(Linux)
     @Test func `processes and tasks that count in a file miss none`() async throws {
-        try await withIO { io, folder in
-            let lock = folder.appending(path: "lock")
-            let counter = folder.appending(path: "counter")
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
+            let counter = directory.appending(path: "counter")
             try Data("0".utf8).write(to: counter)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<2 {
                     group.addTask {
                         let status = try await shell(
                             "for i in 1 2 3 4 5 6 7 8 9 10; do flock lock sh -c 'n=$(cat counter); echo $((n + 1)) > counter'; done",
-                            in: folder)
+                            in: directory)
                         #expect(status == 0)
                     }
                 }
@@ -202,34 +243,34 @@ import Testing
     }
 
     @Test func `other processes are kept out of what this one holds, as far as it says`() async throws {
-        try await withIO { io, folder in
-            let lock = folder.appending(path: "lock")
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
             try await lock.withFileLock(using: io) {
-                try await expectStatus(1, of: "flock --shared --nonblock lock true", in: folder)
-                try await expectStatus(1, of: "flock --nonblock lock true", in: folder)
+                try await expectStatus(1, of: "flock --shared --nonblock lock true", in: directory)
+                try await expectStatus(1, of: "flock --nonblock lock true", in: directory)
             }
             try await lock.withFileLock(.shared, using: io) {
-                try await expectStatus(0, of: "flock --shared --nonblock lock true", in: folder)
-                try await expectStatus(1, of: "flock --nonblock lock true", in: folder)
+                try await expectStatus(0, of: "flock --shared --nonblock lock true", in: directory)
+                try await expectStatus(1, of: "flock --nonblock lock true", in: directory)
             }
-            try await expectStatus(0, of: "flock --nonblock lock true", in: folder)
+            try await expectStatus(0, of: "flock --nonblock lock true", in: directory)
         }
     }
 
     @Test(arguments: ["touch done", "touch done; kill -KILL $$"])
     func `what another process holds is waited for, until it is done or killed`(ending: String) async throws {
-        try await withIO { io, folder in
-            let lock = folder.appending(path: "lock")
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
             let (input, output) = (Pipe(), Pipe())
             async let other = shell(
-                "flock --no-fork lock sh -c 'echo held; read line; \(ending)'", in: folder, input, output)
+                "flock --no-fork lock sh -c 'echo held; read line; \(ending)'", in: directory, input, output)
             let said = try await output.fileHandleForReading.asyncRead(upToCount: 5, using: io)
             #expect(said == Data("held\n".utf8))
-            await expectFileError(.locked) { try await lock.withFileLock(.shared, waiting: .notAtAll, using: io) {} }
+            await expectFileError(.locked) { try await lock.withFileLock(.shared, timeout: .zero, using: io) {} }
             let pauses = Pauses()
             let waiting = Task {
                 try await lock.withFileLock(using: io, pausing: { try await pauses.pause($0) }) {
-                    #expect(names(in: folder).contains("done"))
+                    #expect(names(in: directory).contains("done"))
                 }
             }
             // It has found the lock taken.
@@ -246,9 +287,9 @@ import Testing
 
     @Test(arguments: [EOPNOTSUPP, ENOLCK, EINVAL, ENOSYS])
     func `where the file system has no locks, nothing runs as if it had`(number: CInt) async throws {
-        try await withIO(calls: .failing(.lock, with: number)) { io, folder in
+        try await withIO(calls: .failing(.lock, with: number)) { io, directory in
             let error = await expectFileError(.unsupported) {
-                try await folder.appending(path: "lock").withFileLock(using: io) { Issue.record("ran") }
+                try await directory.appending(path: "lock").withFileLock(using: io) { Issue.record("ran") }
             }
             #expect(error?.systemError == number && error?.remedy != nil)
         }
@@ -263,32 +304,32 @@ import Testing
             }
             return left >= 0 ? -EINTR : SystemCalls.system.lock(descriptor, operation)
         }
-        try await withIO(calls: calls) { io, folder in
-            try await folder.appending(path: "lock").withFileLock(using: io) {}
+        try await withIO(calls: calls) { io, directory in
+            try await directory.appending(path: "lock").withFileLock(using: io) {}
         }
-        try await withIO(calls: .failing(.lock, with: EIO)) { io, folder in
+        try await withIO(calls: .failing(.lock, with: EIO)) { io, directory in
             await expectFileError(.inputOutput) {
-                try await folder.appending(path: "lock").withFileLock(using: io) { Issue.record("ran") }
+                try await directory.appending(path: "lock").withFileLock(using: io) { Issue.record("ran") }
             }
         }
     }
 
-    @Test func `links, folders, FIFOs and missing folders are refused and not waited for`() async throws {
-        try await withIO { io, folder in
-            let target = folder.appending(path: "target")
-            let link = folder.appending(path: "link")
+    @Test func `links, directories, FIFOs and missing directories are refused and not waited for`() async throws {
+        try await withIO { io, directory in
+            let target = directory.appending(path: "target")
+            let link = directory.appending(path: "link")
             #expect(symlink(target.path, link.path) == 0)
-            let fifo = folder.appending(path: "fifo")
+            let fifo = directory.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
-            for kind in [FileLockKind.shared, .exclusive] {
+            for kind in [FileLock.shared, .exclusive] {
                 for (url, code) in [
-                    (link, FileError.Code.tooManyLinks), (folder, .notRegularFile), (fifo, .notRegularFile),
-                    (folder.appending(path: "none/lock"), .notFound), (URL(string: "http://a/b")!, .invalidPath),
+                    (link, FileError.Code.tooManyLinks), (directory, .notRegularFile), (fifo, .notRegularFile),
+                    (directory.appending(path: "none/lock"), .notFound), (URL(string: "http://a/b")!, .invalidPath),
                 ] {
                     await expectFileError(code) { try await url.withFileLock(kind, using: io) { Issue.record("ran") } }
                 }
             }
-            #expect(names(in: folder) == ["fifo", "link"])
+            #expect(names(in: directory) == ["fifo", "link"])
         }
     }
 
@@ -311,10 +352,10 @@ import Testing
             }
             return result
         }
-        try await withIO(calls: calls) { io, folder in
-            let lock = folder.appending(path: "lock")
+        try await withIO(calls: calls) { io, directory in
+            let lock = directory.appending(path: "lock")
             try await lock.withFileLock(using: io) {
-                #expect(names(in: folder) == ["lock"])
+                #expect(names(in: directory) == ["lock"])
                 #expect(log.count("create") == 3)
                 let again = open(lock.path, O_RDWR)
                 #expect(flock(again, LOCK_EX | LOCK_NB) == -1, "what is there is what is locked")
@@ -331,10 +372,10 @@ import Testing
             if operation != LOCK_UN { copies.withLock { $0.append(dup(descriptor)) } }
             return SystemCalls.system.lock(descriptor, operation)
         }
-        try await withIO(calls: calls) { io, folder in
-            let lock = folder.appending(path: "lock")
+        try await withIO(calls: calls) { io, directory in
+            let lock = directory.appending(path: "lock")
             try await lock.withFileLock(using: io) {}
-            try await lock.withFileLock(waiting: .notAtAll, using: io) {}
+            try await lock.withFileLock(timeout: .zero, using: io) {}
         }
         for copy in copies.withLock({ $0 }) { close(copy) }
     }
@@ -357,21 +398,21 @@ private func count(in counter: URL, under lock: URL, times: Int, using io: FileI
 
 #if os(Linux)
 private func expectStatus(
-    _ status: Int32, of script: String, in folder: URL, sourceLocation: SourceLocation = #_sourceLocation
+    _ status: Int32, of script: String, in directory: URL, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
-    let found = try await shell(script, in: folder)
+    let found = try await shell(script, in: directory)
     #expect(found == status, "\(script)", sourceLocation: sourceLocation)
 }
 
 /// Runs a script in a directory and gives what it exits with. A thread of its own waits for it: flock(1) may wait for this process.
-private func shell(_ script: String, in folder: URL, _ input: Pipe? = nil, _ output: Pipe? = nil) async throws -> Int32
+private func shell(_ script: String, in directory: URL, _ input: Pipe? = nil, _ output: Pipe? = nil) async throws -> Int32
 {
     try await offPool {
         Result {
             let process = Process()
             process.executableURL = URL(filePath: "/bin/sh")
             process.arguments = ["-c", script]
-            process.currentDirectoryURL = folder
+            process.currentDirectoryURL = directory
             if let input { process.standardInput = input }
             if let output { process.standardOutput = output }
             try process.run()

@@ -7,20 +7,20 @@ import Testing
     @Test(arguments: [EACCES, EAGAIN, EINVAL, ENFILE, ENODEV, ENOMEM, EOVERFLOW, EPERM, EIO])
     func `a mapping that fails is an error and leaves nothing open`(number: CInt) async throws {
         var calls = SystemCalls.system
-        calls.randomAccess.map = { _, _, _ in -number }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        calls.randomAccess.map = { _, _, _, _ in -number }
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             for size in [0, 10] {
                 try pattern(size).write(to: url)
                 do {
                     try await MappedFile(contentsOf: url, using: io).unmap()
                     Issue.record("nothing was thrown")
                 } catch let error as FileError {
-                    #expect(error.systemError == number && error.operation == "map" && error.path == url.path)
+                    #expect(error.systemError == number && error.operation == "map" && error.subject == url.path)
                     if number == ENODEV { #expect(error.code == .unsupported) }
                     if number == EIO { #expect(error.code == (size == 0 ? .unsupported : .inputOutput)) }
                 }
-                #expect(io.metrics.openFiles == 0)
+                #expect(io.statistics.openCount == 0)
             }
         }
     }
@@ -36,13 +36,13 @@ import Testing
         for (calls, operation, code) in [
             (statusFails, "look at", FileError.Code.inputOutput), (unmapFails, "unmap", .exhausted),
         ] {
-            try await withIO(calls: calls) { io, folder in
-                let url = folder.appending(path: "file")
+            try await withIO(calls: calls) { io, directory in
+                let url = directory.appending(path: "file")
                 for size in [0, 10] {
                     try pattern(size).write(to: url)
                     let error = await expectFileError(code) { try await url.withMappedFile(using: io) { _ in } }
-                    #expect(error?.operation == operation && error?.path == url.path)
-                    #expect(io.metrics.openFiles == 0)
+                    #expect(error?.operation == operation && error?.subject == url.path)
+                    #expect(io.statistics.openCount == 0)
                 }
             }
         }
@@ -57,8 +57,8 @@ import Testing
             touched.withLock { $0.append("\(count) on \(nameOfThisThread())") }
             return RandomAccessCalls.system.touch(address, count)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100_001).write(to: url)
             try await url.withMappedFile(using: io) { file in
                 try await file.prefetch()
@@ -82,8 +82,8 @@ import Testing
                 $0 += 1; return $0 % 3 == 0
             } ? -number : -EINTR
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
             try await url.withMappedFile(using: io) { file in
                 for operation in ["prefetch", "advise on"] {
@@ -91,7 +91,7 @@ import Testing
                         if operation == "prefetch" { try await file.prefetch() } else { try await file.advise(.needed) }
                         Issue.record("nothing was thrown")
                     } catch let error as FileError {
-                        #expect(error.systemError == number && error.operation == operation && error.path == url.path)
+                        #expect(error.systemError == number && error.operation == operation && error.subject == url.path)
                     }
                 }
             }
@@ -113,8 +113,8 @@ import Testing
             }
             return 0
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try Data().write(to: url)
             truncate(url.path, (100 << 20) + 5)
             let prefetch = Task { try await url.withMappedFile(using: io) { try await $0.prefetch() } }
@@ -134,8 +134,8 @@ import Testing
         let given = Guarded<[String]>([])
         let start = Guarded(0)
         var calls = SystemCalls.system
-        calls.randomAccess.map = { descriptor, count, address in
-            let result = RandomAccessCalls.system.map(descriptor, count, &address)
+        calls.randomAccess.map = { descriptor, count, isChangeable, address in
+            let result = RandomAccessCalls.system.map(descriptor, count, isChangeable, &address)
             start.withLock { $0 = Int(bitPattern: address) }
             return result
         }
@@ -143,8 +143,8 @@ import Testing
             given.withLock { $0.append("\(advice) \(Int(bitPattern: address) - start.withLock { $0 }) \(count)") }
             return RandomAccessCalls.system.adviseMemory(address, count, advice)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(20_000).write(to: url)
             try await url.withMappedFile(using: io) { file in
                 for advice in AccessAdvice.allCases { try await file.advise(advice) }
@@ -158,12 +158,12 @@ import Testing
 
     @Test func `a range outside of the file stops the program with a sentence`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            try await FileIO.shared.withTemporaryDirectory { folder in
-                let url = folder.appending(path: "file")
+            try await FileIO.shared.withTemporaryDirectory { directory in
+                let url = directory.appending(path: "file")
                 try Data(count: 10).write(to: url)
                 try await url.withMappedFile { file in
                     unlink(url.path)
-                    rmdir(folder.path)
+                    rmdir(directory.path)
                     try await file.prefetch(5..<11)
                 }
             }

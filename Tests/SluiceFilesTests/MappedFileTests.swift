@@ -13,8 +13,8 @@ private final class Balance: Sendable {
 
     var calls: SystemCalls {
         var calls = SystemCalls.system
-        calls.randomAccess.map = { [self] descriptor, count, address in
-            let result = RandomAccessCalls.system.map(descriptor, count, &address)
+        calls.randomAccess.map = { [self] descriptor, count, isChangeable, address in
+            let result = RandomAccessCalls.system.map(descriptor, count, isChangeable, &address)
             let key = Int(bitPattern: address)
             if result == 0 { mapped.withLock { $0[key] = count } }
             return result
@@ -38,12 +38,12 @@ extension MappedFile {
 @Suite(.timeLimit(.minutes(5))) struct Mapped {
     @Test func `a mapped file has the bytes of the file`() async throws {
         let balance = Balance()
-        try await withIO(calls: balance.calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: balance.calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100_001).write(to: url)
             let last = try await url.withMappedFile(using: io) { file in
                 #expect(file.count == 100_001 && file.path == url.path)
-                #expect(io.metrics.openFiles == 0, "it needs no descriptor")
+                #expect(io.statistics.openCount == 0, "it needs no descriptor")
                 try await file.prefetch()
                 #expect(same(file.copied(), pattern(100_001)))
                 return file.bytes.unsafeLoad(fromByteOffset: 100_000, as: UInt8.self)
@@ -60,8 +60,8 @@ extension MappedFile {
 
     @Test func `an empty file is mapped, and has no bytes`() async throws {
         let balance = Balance()
-        try await withIO(calls: balance.calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: balance.calls) { io, directory in
+            let url = directory.appending(path: "file")
             try Data().write(to: url)
             try await url.withMappedFile(using: io) { file in
                 #expect(file.count == 0 && file.bytes.isEmpty)
@@ -74,22 +74,22 @@ extension MappedFile {
     }
 
     @Test func `what is no regular file is refused, and waits for nobody`() async throws {
-        try await withIO(threads: 1) { io, folder in
-            let fifo = folder.appending(path: "fifo")
+        try await withIO(concurrency: 1) { io, directory in
+            let fifo = directory.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
-            let socket = folder.appending(path: "socket")
+            let socket = directory.appending(path: "socket")
             try bindSocket(at: socket)
             for url in [fifo, socket, URL(filePath: "/dev/zero"), URL(filePath: "/dev/null")] {
                 let error = await expectFileError(.notRegularFile) {
                     try await MappedFile(contentsOf: url, using: io).unmap()
                 }
-                #expect(error?.path == url.path && error?.remedy != nil)
+                #expect(error?.subject == url.path && error?.remedy != nil)
             }
-            await expectFileError(.isDirectory) { try await MappedFile(contentsOf: folder, using: io).unmap() }
+            await expectFileError(.isDirectory) { try await MappedFile(contentsOf: directory, using: io).unmap() }
             await expectFileError(.notFound) {
-                try await MappedFile(contentsOf: folder.appending(path: "none"), using: io).unmap()
+                try await MappedFile(contentsOf: directory.appending(path: "none"), using: io).unmap()
             }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 
@@ -104,7 +104,7 @@ extension MappedFile {
             let error = await expectFileError(.unsupported) {
                 try await MappedFile(contentsOf: URL(filePath: path), using: io).unmap()
             }
-            #expect(error?.path == path && error?.operation == "map" && error?.remedy?.contains("read it") == true)
+            #expect(error?.subject == path && error?.operation == "map" && error?.remedy?.contains("read it") == true)
         }
     }
     #endif
@@ -112,8 +112,8 @@ extension MappedFile {
     @Test func `a scope unmaps also when its body throws, and when the task is cancelled`() async throws {
         struct Mine: Error {}
         let balance = Balance()
-        try await withIO(calls: balance.calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: balance.calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
             await #expect(throws: Mine.self) { try await url.withMappedFile(using: io) { _ in throw Mine() } }
             #expect(balance.isEven)
@@ -132,8 +132,8 @@ extension MappedFile {
 
     @Test func `a file that is dropped is unmapped once, on a worker`() async throws {
         let balance = Balance()
-        try await withIO(calls: balance.calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: balance.calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
             do {
                 let file = try await MappedFile(contentsOf: url, using: io)
@@ -146,8 +146,8 @@ extension MappedFile {
     }
 
     @Test func `a mapping keeps the file that it was made of, whatever becomes of the name`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             try await url.withMappedFile(using: io) { file in
                 try await pattern(10, seed: 1).asyncWrite(to: url, using: io)
@@ -159,11 +159,11 @@ extension MappedFile {
     }
 
     @Test func `a file that grows keeps the size that it was mapped with`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             try await url.withMappedFile(using: io) { file in
-                try await url.withFileForWriting(.append, using: io) { try await $0.write(pattern(5000)) }
+                try await url.withFileForWriting(existing: .append, using: io) { try await $0.write(pattern(5000)) }
                 #expect(file.count == 5000)
                 #expect(same(file.copied(), pattern(5000)))
             }
@@ -171,12 +171,12 @@ extension MappedFile {
     }
 
     @Test func `a file of more than 2 GiB is mapped whole`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             let (size, place) = (5 << 30, (4 << 30) + 123)
-            try await url.withRandomAccessFile(.readWrite, creating: .mustBeNew, using: io) { file in
-                try await file.truncate(to: size)
-                try await file.write(pattern(100), at: place)
+            try await url.withRandomAccessFile(.createNew, using: io) { file in
+                try await file.truncate(to: Int64(size))
+                try await file.write(pattern(100), at: Int64(place))
             }
             try await url.withMappedFile(using: io) { file in
                 #expect(file.count == size)
@@ -190,15 +190,15 @@ extension MappedFile {
 
     #if os(Linux)
     @Test func `a prefetch of what was cut off is an error, and no signal`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100_000).write(to: url)
             try await url.withMappedFile(using: io) { file in
                 try await file.prefetch(99_000..<100_000)
                 truncate(url.path, 5000)
                 try await file.prefetch(0..<5000)
                 let error = await expectFileError(.inputOutput) { try await file.prefetch() }
-                #expect(error?.operation == "prefetch" && error?.path == url.path && error?.systemError == EFAULT)
+                #expect(error?.operation == "prefetch" && error?.subject == url.path && error?.systemError == EFAULT)
                 #expect(same(file.bytes.extracting(0..<5000).withUnsafeBytes { Data($0) }, pattern(5000)))
             }
         }
@@ -207,14 +207,14 @@ extension MappedFile {
     /// What the documentation says: the kernel kills whoever touches what is not there any more.
     @Test func `a touch of what was cut off is SIGBUS`() async {
         await #expect(processExitsWith: .signal(SIGBUS)) {
-            try await FileIO.shared.withTemporaryDirectory { folder in
-                let url = folder.appending(path: "file")
+            try await FileIO.shared.withTemporaryDirectory { directory in
+                let url = directory.appending(path: "file")
                 try Data(count: 100_000).write(to: url)
                 try await url.withMappedFile { file in
-                    // The folder has to be gone before the process is.
+                    // The directory has to be gone before the process is.
                     truncate(url.path, 0)
                     unlink(url.path)
-                    rmdir(folder.path)
+                    rmdir(directory.path)
                     print(file.bytes.unsafeLoad(fromByteOffset: 50_000, as: UInt8.self))
                 }
             }

@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Setting what status tells` {
-    @Test(arguments: [nil, memoryFolder])
+    @Test(arguments: [nil, memoryDirectory])
     func `times are kept to the nanosecond, and each alone`(place: URL?) async throws {
-        try await withIO(in: place) { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO(in: place) { io, directory in
+            let file = directory.appending(path: "file")
             try pattern(5).write(to: file)
             let (old, new) = (
                 FileTime(seconds: 1_000_000_000, nanoseconds: 1),
@@ -34,8 +34,8 @@ import Testing
     }
 
     @Test func `a link is followed, or has its own times`() async throws {
-        try await withIO { io, folder in
-            let (file, link) = (folder.appending(path: "file"), folder.appending(path: "link"))
+        try await withIO { io, directory in
+            let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(5).write(to: file)
             #expect(symlink("file", link.path) == 0)
             let (one, two) = (FileTime(seconds: 1), FileTime(seconds: 2))
@@ -48,23 +48,23 @@ import Testing
     }
 
     @Test func `modes are set whatever the umask, and links are followed`() async throws {
-        try await withIO { io, folder in
-            let (file, link) = (folder.appending(path: "file"), folder.appending(path: "link"))
+        try await withIO { io, directory in
+            let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(5).write(to: file)
             #expect(symlink("file", link.path) == 0)
             for permissions in [0o777, 0o000, 0o4755, 0o1640] as [FilePermissions] {
                 try await io.setPermissions(permissions, of: link)
                 #expect(mode(of: file) == Int(permissions.rawValue))
             }
-            try await io.setPermissions(0o711, of: folder)
-            #expect(mode(of: folder) == 0o711)
+            try await io.setPermissions(0o711, of: directory)
+            #expect(mode(of: directory) == 0o711)
         }
     }
 
     @Test(.enabled(if: getuid() == 0, "only root gives files away"))
     func `owners are set, each alone, of a file or of a link itself`() async throws {
-        try await withIO { io, folder in
-            let (file, link) = (folder.appending(path: "file"), folder.appending(path: "link"))
+        try await withIO { io, directory in
+            let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(5).write(to: file)
             #expect(symlink("file", link.path) == 0)
             try await io.setOwner(of: link, user: 7, group: 8)
@@ -82,14 +82,14 @@ import Testing
     }
 
     @Test func `what is not there is named, and so is what was tried`() async throws {
-        try await withIO { io, folder in
-            let none = folder.appending(path: "none")
+        try await withIO { io, directory in
+            let none = directory.appending(path: "none")
             var error = await expectFileError(.notFound) { try await io.setPermissions(0o600, of: none) }
-            #expect(error?.operation == "set the mode of" && error?.path == none.path)
+            #expect(error?.operation == "set the mode of" && error?.subject == none.path)
             error = await expectFileError(.notFound) { try await io.setTimes(of: none, modification: .now) }
-            #expect(error?.operation == "set the times of" && error?.path == none.path)
+            #expect(error?.operation == "set the times of" && error?.subject == none.path)
             error = await expectFileError(.notFound) { try await io.setOwner(of: none, user: 0) }
-            #expect(error?.operation == "set the owner of" && error?.path == none.path)
+            #expect(error?.operation == "set the owner of" && error?.subject == none.path)
         }
     }
 
@@ -99,19 +99,19 @@ import Testing
             made.withLock { $0.append(call) }
             return nil
         }
-        try await withIO(calls: calls) { io, folder in
+        try await withIO(calls: calls) { io, directory in
             let operations: [@Sendable () async throws -> Void] = [
-                { try await io.setPermissions(0o600, of: folder) },
-                { try await io.setTimes(of: folder, modification: .now) },
-                { try await io.setOwner(of: folder, user: 0) },
-                { try await io.makeSymbolicLink(at: folder, to: "x") },
-                { try await io.makeLink(at: folder, to: folder) },
-                { _ = try await io.destination(ofSymbolicLink: folder) },
-                { _ = try await io.resolve(folder) },
-                { _ = try await io.extendedAttributes(of: folder) },
-                { _ = try await io.extendedAttribute("user.a", of: folder) },
-                { try await io.setExtendedAttribute("user.a", of: folder, to: Data()) },
-                { try await io.removeExtendedAttribute("user.a", of: folder) },
+                { try await io.setPermissions(0o600, of: directory) },
+                { try await io.setTimes(of: directory, modification: .now) },
+                { try await io.setOwner(of: directory, user: 0) },
+                { try await io.makeSymbolicLink(at: directory, to: "x") },
+                { try await io.makeLink(at: directory, to: directory) },
+                { _ = try await io.destination(ofSymbolicLink: directory) },
+                { _ = try await io.resolve(directory) },
+                { _ = try await io.extendedAttributes(of: directory) },
+                { _ = try await io.extendedAttribute("user.a", of: directory) },
+                { try await io.setExtendedAttribute("user.a", of: directory, to: Data()) },
+                { try await io.removeExtendedAttribute("user.a", of: directory) },
             ]
             for operation in operations {
                 let task = Task {

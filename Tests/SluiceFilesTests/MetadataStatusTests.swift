@@ -4,14 +4,14 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Status of files` {
     @Test func `each kind is told from the others`() async throws {
-        try await withIO { io, folder in
-            let fifo = folder.appending(path: "fifo")
-            let socket = folder.appending(path: "socket")
-            let block = folder.appending(path: "block")
+        try await withIO { io, directory in
+            let fifo = directory.appending(path: "fifo")
+            let socket = directory.appending(path: "socket")
+            let block = directory.appending(path: "block")
             #expect(mkfifo(fifo.path, 0o600) == 0)
             #expect(mknod(socket.path, mode_t(S_IFSOCK) | 0o600, 0) == 0)
             var expected: [(URL, FileStatus.Kind)] = [
-                (fifo, .fifo), (socket, .socket), (URL(filePath: "/dev/null"), .characterDevice), (folder, .directory),
+                (fifo, .fifo), (socket, .socket), (URL(filePath: "/dev/null"), .characterDevice), (directory, .directory),
             ]
             // Root alone may.
             if mknod(block.path, mode_t(S_IFBLK) | 0o600, 0x700) == 0 { expected.append((block, .blockDevice)) }
@@ -22,10 +22,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [nil, memoryFolder])
+    @Test(arguments: [nil, memoryDirectory])
     func `it says what stat says, to the nanosecond`(parent: URL?) async throws {
-        try await withIO(in: parent) { io, folder in
-            let (file, name) = (folder.appending(path: "file"), folder.appending(path: "name"))
+        try await withIO(in: parent) { io, directory in
+            let (file, name) = (directory.appending(path: "file"), directory.appending(path: "name"))
             let before = FileTime.now
             try pattern(10_000).write(to: file)
             #expect(chmod(file.path, 0o4751) == 0 && Glibc.link(file.path, name.path) == 0)
@@ -46,14 +46,14 @@ import Testing
                 #expect(created <= status.changeTime)
             }
             #expect(try await io.status(of: name)?.identity == status.identity)
-            #expect(try await io.status(of: folder)?.identity != status.identity)
+            #expect(try await io.status(of: directory)?.identity != status.identity)
             #expect(try await io.exists(file))
         }
     }
 
     @Test func `a file with holes takes less than its size`() async throws {
-        try await withIO { io, folder in
-            let file = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let file = directory.appending(path: "file")
             close(creat(file.path, 0o600))
             #expect(truncate(file.path, 1 << 30) == 0)
             let status = try #require(try await io.status(of: file))
@@ -62,20 +62,20 @@ import Testing
     }
 
     @Test func `existence follows links or not, and a failure to look is no "no"`() async throws {
-        try await withIO { io, folder in
-            let link = folder.appending(path: "link")
+        try await withIO { io, directory in
+            let link = directory.appending(path: "link")
             #expect(symlink("nowhere", link.path) == 0)
             var exists = try await io.exists(link)
             #expect(!exists)
             exists = try await io.exists(link, followingLinks: false)
             #expect(exists)
-            exists = try await io.exists(folder.appending(path: "a/b/c"))
+            exists = try await io.exists(directory.appending(path: "a/b/c"))
             #expect(!exists)
         }
-        try await withIO(calls: .failing(.status, with: EACCES)) { io, folder in
-            let error = await expectFileError(.permissionDenied) { try await io.exists(folder) }
+        try await withIO(calls: .failing(.status, with: EACCES)) { io, directory in
+            let error = await expectFileError(.permissionDenied) { try await io.exists(directory) }
             #expect(
-                error?.operation == "look at" && error?.path == String(folder.path(percentEncoded: false).dropLast()))
+                error?.operation == "look at" && error?.subject == String(directory.path(percentEncoded: false).dropLast()))
         }
     }
 }

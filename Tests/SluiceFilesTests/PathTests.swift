@@ -3,20 +3,20 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Names and folders` {
+@Suite(.timeLimit(.minutes(5))) struct `Names and directories` {
     @Test func `renaming replaces, or leaves what is there`() async throws {
-        try await withIO { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try pattern(1).write(to: a)
             try pattern(2).write(to: b)
             let error = await expectFileError(.exists) { try await io.rename(a, to: b, existing: .fail) }
-            #expect(error?.path == b.path)
+            #expect(error?.subject == b.path)
             #expect(same(contents(of: b), pattern(2)))
-            try await io.rename(a, to: b)
+            try await io.rename(a, to: b, existing: .replace)
             #expect(same(contents(of: b), pattern(1)))
             try await io.rename(b, to: a, existing: .fail)
-            #expect(names(in: folder) == ["a"])
-            await expectFileError(.notFound) { try await io.rename(b, to: a) }
+            #expect(names(in: directory) == ["a"])
+            await expectFileError(.notFound) { try await io.rename(b, to: a, existing: .replace) }
         }
     }
 
@@ -25,33 +25,33 @@ import Testing
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
         calls.fail(.renameWithoutReplacing, with: number)
-        try await withIO(calls: calls) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO(calls: calls) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try pattern(1).write(to: a)
             try await io.rename(a, to: b, existing: .fail)
             #expect(log.all == ["link", "unlink"])
-            #expect(names(in: folder) == ["b"])
+            #expect(names(in: directory) == ["b"])
             try pattern(2).write(to: a)
             await expectFileError(.exists) { try await io.rename(a, to: b, existing: .fail) }
             #expect(same(contents(of: b), pattern(1)))
-            #expect(names(in: folder) == ["a", "b"])
+            #expect(names(in: directory) == ["a", "b"])
         }
     }
 
     @Test(arguments: [EINVAL, ENOSYS, EPERM])
-    func `without renameat2 an empty folder is made and replaced by a folder`(number: CInt) async throws {
-        try await withIO(calls: .failing(.renameWithoutReplacing, with: number)) { io, folder in
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+    func `without renameat2 an empty directory is made and replaced by a directory`(number: CInt) async throws {
+        try await withIO(calls: .failing(.renameWithoutReplacing, with: number)) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try await io.makeDirectory(at: a)
             try pattern(1).write(to: a.appending(path: "x"))
             try await io.rename(a, to: b, existing: .fail)
-            #expect(names(in: folder) == ["b"])
+            #expect(names(in: directory) == ["b"])
             #expect(same(contents(of: b.appending(path: "x")), pattern(1)))
-            // An empty folder in the way stays too, which rename(2) would replace.
+            // An empty directory in the way stays too, which rename(2) would replace.
             try await io.makeDirectory(at: a)
             let error = await expectFileError(.exists) { try await io.rename(b, to: a, existing: .fail) }
-            #expect(error?.path == a.path)
-            #expect(names(in: folder) == ["a", "b"])
+            #expect(error?.subject == a.path)
+            #expect(names(in: directory) == ["a", "b"])
             // Into itself: nothing is left there.
             await expectFileError(.invalidArgument) {
                 try await io.rename(b, to: b.appending(path: "inner"), existing: .fail)
@@ -60,14 +60,14 @@ import Testing
         }
     }
 
-    @Test func `removing takes files, links and empty folders, and says what else it found`() async throws {
-        try await withIO { io, folder in
-            let (file, link) = (folder.appending(path: "file"), folder.appending(path: "link"))
-            let inner = folder.appending(path: "inner/")
+    @Test func `removing takes files, links and empty directories, and says what else it found`() async throws {
+        try await withIO { io, directory in
+            let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
+            let inner = directory.appending(path: "inner/")
             try pattern(1).write(to: file)
             #expect(symlink(file.path, link.path) == 0)
             try await io.remove(link)
-            #expect(names(in: folder) == ["file"])
+            #expect(names(in: directory) == ["file"])
             try await io.makeDirectory(at: inner)
             try pattern(1).write(to: inner.appending(path: "x"))
             await expectFileError(.notEmpty) { try await io.remove(inner) }
@@ -75,7 +75,7 @@ import Testing
             try await io.remove(inner)
             try await io.remove(file)
             await expectFileError(.notFound) { try await io.remove(file) }
-            #expect(names(in: folder) == [])
+            #expect(names(in: directory) == [])
         }
     }
 
@@ -84,53 +84,53 @@ import Testing
     {
         try await withIO { io, _ in
             // What the kernel answers in /proc, whatever the name.
-            let folder = URL(filePath: "/proc/sluice-none/deeper")
-            await expectFileError(.notFound) { try await io.makeDirectory(at: folder) }
+            let directory = URL(filePath: "/proc/sluice-none/deeper")
+            await expectFileError(.notFound) { try await io.makeDirectory(at: directory) }
         }
     }
 
-    @Test func `making a folder makes those on the way, and names the file in the way`() async throws {
-        try await withIO { io, folder in
-            let deep = folder.appending(path: "a/b/c/d")
+    @Test func `making a directory makes those on the way, and names the file in the way`() async throws {
+        try await withIO { io, directory in
+            let deep = directory.appending(path: "a/b/c/d")
             await expectFileError(.notFound) { try await io.makeDirectory(at: deep, withIntermediates: false) }
             try await io.makeDirectory(at: deep, permissions: 0o750)
             #expect(mode(of: deep) == 0o750)
             try await io.makeDirectory(at: deep)
             try await io.makeDirectory(at: deep, withIntermediates: false)
-            let file = folder.appending(path: "a/file")
+            let file = directory.appending(path: "a/file")
             try pattern(1).write(to: file)
             var error = await expectFileError(.exists) { try await io.makeDirectory(at: file) }
-            #expect(error?.path == file.path)
+            #expect(error?.subject == file.path)
             error = await expectFileError(.notDirectory) {
                 try await io.makeDirectory(at: file.appending(path: "x/y/z"))
             }
-            #expect(error?.path == file.path)
+            #expect(error?.subject == file.path)
         }
     }
 
-    @Test func `many make one deep folder at once and all succeed`() async throws {
-        try await withIO(threads: 8) { io, folder in
+    @Test func `many make one deep directory at once and all succeed`() async throws {
+        try await withIO(concurrency: 8) { io, directory in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<32 {
                     group.addTask {
-                        try await io.makeDirectory(at: folder.appending(path: "a/b/c/d/e/f/\(index % 4)"))
+                        try await io.makeDirectory(at: directory.appending(path: "a/b/c/d/e/f/\(index % 4)"))
                     }
                 }
                 try await group.waitForAll()
             }
-            #expect(names(in: folder.appending(path: "a/b/c/d/e/f")) == ["0", "1", "2", "3"])
+            #expect(names(in: directory.appending(path: "a/b/c/d/e/f")) == ["0", "1", "2", "3"])
         }
     }
 
     @Test func `status tells kind, size, mode and time, or that nothing is there`() async throws {
-        try await withIO { io, folder in
-            let (file, link) = (folder.appending(path: "file"), folder.appending(path: "link"))
+        try await withIO { io, directory in
+            let (file, link) = (directory.appending(path: "file"), directory.appending(path: "link"))
             try pattern(1234).write(to: file)
             #expect(chmod(file.path, 0o640) == 0)
             let status = try await io.status(of: file)
             #expect(status?.kind == .file && status?.size == 1234 && status?.permissions == 0o640)
             #expect(abs(status?.modificationTime.date.timeIntervalSinceNow ?? .infinity) < 600)
-            #expect(try await io.status(of: folder)?.kind == .directory)
+            #expect(try await io.status(of: directory)?.kind == .directory)
             #expect(try await io.status(of: URL(filePath: "/dev/null"))?.kind == .characterDevice)
             #expect(symlink(file.path, link.path) == 0)
             #expect(try await io.status(of: link)?.kind == .file)
@@ -142,7 +142,7 @@ import Testing
             #expect(symlink(link.path, file.path) == 0)
             await expectFileError(.tooManyLinks) { try await io.status(of: file) }
             await expectFileError(.nameTooLong) {
-                try await io.status(of: folder.appending(path: String(repeating: "x", count: 256)))
+                try await io.status(of: directory.appending(path: String(repeating: "x", count: 256)))
             }
         }
     }
@@ -150,11 +150,11 @@ import Testing
     // MARK: Trees
 
     @Test func `a tree goes with all that is in it, and what links point to stays`() async throws {
-        try await withIO(in: memoryFolder) { io, folder in
-            let outside = folder.appending(path: "outside")
+        try await withIO(in: memoryDirectory) { io, directory in
+            let outside = directory.appending(path: "outside")
             try await io.makeDirectory(at: outside)
             try pattern(1).write(to: outside.appending(path: "kept"))
-            let tree = folder.appending(path: "tree")
+            let tree = directory.appending(path: "tree")
             try await io.makeDirectory(at: tree.appending(path: "a/b"))
             #expect(symlink(outside.path, tree.appending(path: "a/link").path) == 0)
             #expect(mkfifo(tree.appending(path: "a/fifo").path, 0o600) == 0)
@@ -165,14 +165,14 @@ import Testing
             close(descriptor)
             for index in 0..<2500 { close(creat(tree.appending(path: "a/b/\(index)").path, 0o600)) }
             try await io.removeTree(tree)
-            #expect(names(in: folder) == ["outside"])
+            #expect(names(in: directory) == ["outside"])
             #expect(names(in: outside) == ["kept"])
 
-            let link = folder.appending(path: "link")
+            let link = directory.appending(path: "link")
             #expect(symlink(outside.path, link.path) == 0)
             try await io.removeTree(link)
             try await io.removeTree(outside.appending(path: "kept"))
-            #expect(names(in: folder) == ["outside"])
+            #expect(names(in: directory) == ["outside"])
             await expectFileError(.notFound) { try await io.removeTree(tree) }
         }
     }
@@ -181,8 +181,8 @@ import Testing
         let most = Guarded(0)
         let open = Guarded(0)
         var calls = SystemCalls.system
-        calls.openAt = { folder, name, flags in
-            let result = SystemCalls.system.openAt(folder, name, flags)
+        calls.openAt = { directory, name, flags in
+            let result = SystemCalls.system.openAt(directory, name, flags)
             let now = open.withLock {
                 $0 += 1; return $0
             }
@@ -193,8 +193,8 @@ import Testing
             open.withLock { $0 -= 1 }
             return SystemCalls.system.close(descriptor)
         }
-        try await withIO(calls: calls, in: memoryFolder) { io, folder in
-            let tree = folder.appending(path: "deep")
+        try await withIO(calls: calls, in: memoryDirectory) { io, directory in
+            let tree = directory.appending(path: "deep")
             try await io.makeDirectory(at: tree)
             var descriptor = Glibc.open(tree.path, O_RDONLY | O_DIRECTORY)
             for _ in 0..<3000 {
@@ -206,71 +206,71 @@ import Testing
             #expect(descriptor >= 0)
             close(descriptor)
             try await io.removeTree(tree)
-            #expect(names(in: folder) == [])
+            #expect(names(in: directory) == [])
             #expect(most.withLock { $0 } <= 20)
         }
     }
 
     @Test func `what cannot be removed is named`() async throws {
         var calls = SystemCalls.system
-        calls.unlinkAt = { folder, name, flags in
-            String(cString: name) == "stuck" ? -EPERM : SystemCalls.system.unlinkAt(folder, name, flags)
+        calls.unlinkAt = { directory, name, flags in
+            String(cString: name) == "stuck" ? -EPERM : SystemCalls.system.unlinkAt(directory, name, flags)
         }
-        try await withIO(calls: calls) { io, folder in
-            let tree = folder.appending(path: "tree")
+        try await withIO(calls: calls) { io, directory in
+            let tree = directory.appending(path: "tree")
             try await io.makeDirectory(at: tree.appending(path: "a/b"))
             try pattern(1).write(to: tree.appending(path: "a/b/stuck"))
             let error = await expectFileError(.permissionDenied) { try await io.removeTree(tree) }
-            #expect(error?.path == tree.appending(path: "a/b/stuck").path)
+            #expect(error?.subject == tree.appending(path: "a/b/stuck").path)
         }
     }
 
-    @Test func `a folder swapped for a link while it is being removed is not followed`() async throws {
+    @Test func `a directory swapped for a link while it is being removed is not followed`() async throws {
         let paths = Guarded<(inner: String, outside: String)?>(nil)
         var calls = SystemCalls.system
-        calls.openAt = { folder, name, flags in
+        calls.openAt = { directory, name, flags in
             if let names = paths.withLock({ $0.take() }) {
                 _ = rmdir(names.inner)
                 _ = symlink(names.outside, names.inner)
             }
-            return SystemCalls.system.openAt(folder, name, flags)
+            return SystemCalls.system.openAt(directory, name, flags)
         }
-        try await withIO(calls: calls) { io, folder in
-            let (tree, outside) = (folder.appending(path: "tree"), folder.appending(path: "outside"))
+        try await withIO(calls: calls) { io, directory in
+            let (tree, outside) = (directory.appending(path: "tree"), directory.appending(path: "outside"))
             try await io.makeDirectory(at: tree.appending(path: "inner"))
             try await io.makeDirectory(at: outside)
             try pattern(1).write(to: outside.appending(path: "kept"))
             paths.withLock { $0 = (tree.appending(path: "inner").path, outside.path) }
             try await io.removeTree(tree)
-            #expect(names(in: folder) == ["outside"])
+            #expect(names(in: directory) == ["outside"])
             #expect(names(in: outside) == ["kept"])
         }
     }
 
-    // MARK: Temporary folders
+    // MARK: Temporary directories
 
-    @Test func `a temporary folder is gone after success, failure and cancellation`() async throws {
+    @Test func `a temporary directory is gone after success, failure and cancellation`() async throws {
         struct Mine: Error {}
-        try await withIO { io, folder in
-            let name = try await io.withTemporaryDirectory(prefix: "mine", in: folder) { temporary in
+        try await withIO { io, directory in
+            let name = try await io.withTemporaryDirectory(prefix: "mine", in: directory) { temporary in
                 try pattern(1).write(to: temporary.appending(path: "x"))
                 #expect(mode(of: temporary) == 0o700)
                 return temporary.lastPathComponent
             }
             #expect(name.hasPrefix("mine-"))
-            #expect(names(in: folder) == [])
-            await #expect(throws: Mine.self) { try await io.withTemporaryDirectory(in: folder) { _ in throw Mine() } }
-            #expect(names(in: folder) == [])
+            #expect(names(in: directory) == [])
+            await #expect(throws: Mine.self) { try await io.withTemporaryDirectory(in: directory) { _ in throw Mine() } }
+            #expect(names(in: directory) == [])
             let task = Task {
-                try await io.withTemporaryDirectory(in: folder) { temporary in
+                try await io.withTemporaryDirectory(in: directory) { temporary in
                     try pattern(1).write(to: temporary.appending(path: "x"))
                     withUnsafeCurrentTask { $0?.cancel() }
                     try Task.checkCancellation()
                 }
             }
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(names(in: folder) == [])
-            try await io.withTemporaryDirectory(in: folder) { try FileManager.default.removeItem(at: $0) }
+            #expect(names(in: directory) == [])
+            try await io.withTemporaryDirectory(in: directory) { try FileManager.default.removeItem(at: $0) }
         }
     }
 }
@@ -285,18 +285,18 @@ import Testing
         let url = try #require(URL(string: text))
         try await withIO { io, _ in
             let error = await expectFileError(.invalidPath) { try await Data(asyncContentsOf: url, using: io) }
-            #expect(error?.path == shown)
+            #expect(error?.subject == shown)
             #expect(error.map { "\($0)".contains("secret") } == false)
         }
     }
 
     @Test(arguments: ["a\u{600}", "a\u{301}", "\u{301}", "a\u{200D}", "\u{600}"])
     func `slashes at the end are cut off, and nothing of the name with them`(name: String) async throws {
-        try await withIO { io, folder in
+        try await withIO { io, directory in
             for slashes in ["", "/", "//"] {
-                let url = URL(filePath: "\(folder.path)/\(name)\(slashes)")
+                let url = URL(filePath: "\(directory.path)/\(name)\(slashes)")
                 try await pattern(5).asyncWrite(to: url, using: io)
-                #expect(names(in: folder).map { Array($0.utf8) } == [Array(name.utf8)])
+                #expect(names(in: directory).map { Array($0.utf8) } == [Array(name.utf8)])
             }
         }
     }

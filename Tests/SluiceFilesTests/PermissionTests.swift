@@ -26,22 +26,22 @@ private func callsOfNobody() throws -> SystemCalls {
 
 @Suite(.enabled(if: getuid() == 0, "needs root to become nobody")) struct Permissions {
     @Test func `what the user may not do is permission denied, by path`() async throws {
-        try await withIO(calls: try callsOfNobody()) { io, folder in
-            let secret = folder.appending(path: "secret")
+        try await withIO(calls: try callsOfNobody()) { io, directory in
+            let secret = directory.appending(path: "secret")
             try pattern(5).write(to: secret)
-            // The folder has mode 0700 and belongs to root.
+            // The directory has mode 0700 and belongs to root.
             var error = await expectFileError(.permissionDenied) { try await Data(asyncContentsOf: secret, using: io) }
-            #expect(error?.path == secret.path && error?.systemError == EACCES)
+            #expect(error?.subject == secret.path && error?.systemError == EACCES)
             await expectFileError(.permissionDenied) { try await io.status(of: secret) }
             await expectFileError(.permissionDenied) { try await pattern(1).asyncWrite(to: secret, using: io) }
 
             // Now it may be looked into but not changed.
-            #expect(chmod(folder.path, 0o755) == 0 && chmod(secret.path, 0o600) == 0)
+            #expect(chmod(directory.path, 0o755) == 0 && chmod(secret.path, 0o600) == 0)
             await expectFileError(.permissionDenied) { try await Data(asyncContentsOf: secret, using: io) }
             error = await expectFileError(.permissionDenied) { try await pattern(1).asyncWrite(to: secret, using: io) }
             #expect(error?.remedy != nil)
             await expectFileError(.permissionDenied) { try await io.remove(secret) }
-            await expectFileError(.permissionDenied) { try await io.makeDirectory(at: folder.appending(path: "x")) }
+            await expectFileError(.permissionDenied) { try await io.makeDirectory(at: directory.appending(path: "x")) }
             await expectFileError(.permissionDenied) { try await secret.withFileForWriting(using: io) { _ in } }
             #expect(same(contents(of: secret), pattern(5)))
         }

@@ -44,26 +44,26 @@ private struct SplitMix {
 
 @Suite(.timeLimit(.minutes(5))) struct `The worker pool` {
     @Test func `threads start with the first job and stay below their limit`() async throws {
-        try await withIO(threads: 3) { io, folder in
-            #expect(io.metrics.threads == 0)
-            _ = try await io.status(of: folder)
-            #expect(io.metrics.threads == 1)
+        try await withIO(concurrency: 3) { io, directory in
+            #expect(io.statistics.threadCount == 0)
+            _ = try await io.status(of: directory)
+            #expect(io.statistics.threadCount == 1)
             await withTaskGroup { group in
-                for _ in 0..<200 { group.addTask { _ = try? await io.status(of: folder) } }
+                for _ in 0..<200 { group.addTask { _ = try? await io.status(of: directory) } }
             }
-            #expect((1...3).contains(io.metrics.threads))
-            #expect(io.metrics.jobsFinished == 201)
+            #expect((1...3).contains(io.statistics.threadCount))
+            #expect(io.statistics.finishedCount == 201)
         }
     }
 
     @Test func `sixty-four stuck files hold the pool's threads and none of the cooperative ones`() async throws {
         let gate = ThreadGate()
-        try await withIO(threads: 4, calls: gate.beforeOpen()) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 4, calls: gate.beforeOpen()) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5).write(to: url)
             let stuck = (0..<64).map { _ in Task { try await Data(asyncContentsOf: url, using: io) } }
             await gate.waitForThreads(4)
-            try await io.waitForMetrics { $0.jobsWaiting >= 60 }
+            try await io.waitForStatistics { $0.waitingCount >= 60 }
             // Everybody else goes on: as many tasks as would fill the cooperative pool many times over.
             let beats = await withTaskGroup(of: Int.self) { group in
                 for _ in 0..<64 {
@@ -80,8 +80,8 @@ private struct SplitMix {
                 let read = try await Data(asyncContentsOf: url, using: other)
                 #expect(read == pattern(5))
             }
-            #expect(io.metrics.jobsRunning == 4)
-            #expect(io.metrics.jobsFinished == 0)
+            #expect(io.statistics.runningCount == 4)
+            #expect(io.statistics.finishedCount == 0)
             gate.open()
             for task in stuck { #expect(try await task.value == pattern(5)) }
         }
@@ -94,9 +94,9 @@ private struct SplitMix {
             threads.withLock { _ = $0.insert(nameOfThisThread()) }
             return SystemCalls.system.open(path, flags, mode)
         }
-        try await withIO(calls: calls) { io, folder in
+        try await withIO(calls: calls) { io, directory in
             try await Task { @MainActor in
-                let url = folder.appending(path: "file")
+                let url = directory.appending(path: "file")
                 try await pattern(5).asyncWrite(to: url, using: io)
                 #expect(try await Data(asyncContentsOf: url, using: io) == pattern(5))
                 MainActor.assertIsolated()
@@ -107,12 +107,12 @@ private struct SplitMix {
 
     @Test func `a shutdown finishes what was submitted and refuses what comes later`() async throws {
         let gate = ThreadGate()
-        try await withIO(threads: 1, calls: gate.beforeOpen()) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5).write(to: url)
             let submitted = (0..<3).map { _ in Task { try await Data(asyncContentsOf: url, using: io) } }
             await gate.waitForThreads(1)
-            try await io.waitForMetrics { $0.jobsWaiting >= 2 }
+            try await io.waitForStatistics { $0.waitingCount >= 2 }
             let ending = Task { await io.shutdown() }
             gate.open()
             await ending.value
@@ -123,8 +123,8 @@ private struct SplitMix {
     }
 
     @Test func `a stream that outlives the shutdown is still closed`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             let closed = try await url.openForWriting(using: io)
             let dropped = try await url.openForWriting(using: io)
             await io.shutdown()
@@ -149,7 +149,7 @@ private struct SplitMix {
             deinit { ends.finish() }
         }
         let closed = AsyncStream.makeStream(of: CInt.self)
-        try await FileIO.shared.withTemporaryDirectory { folder in
+        try await FileIO.shared.withTemporaryDirectory { directory in
             weak var weakly: FileIO?
             do {
                 let closes = Closes(closed.continuation)
@@ -158,9 +158,9 @@ private struct SplitMix {
                     defer { closes.ends.yield(descriptor) }
                     return SystemCalls.system.close(descriptor)
                 }
-                let io = FileIO(configuration: .init(threads: 2), calls: calls)
+                let io = FileIO(configuration: .init(concurrency: 2), calls: calls)
                 weakly = io
-                _ = try await folder.appending(path: "file").openForWriting(using: io)
+                _ = try await directory.appending(path: "file").openForWriting(using: io)
             }
             #expect(await closed.stream.reduce(into: []) { $0.append($1) }.count == 1)
             #expect(weakly == nil)
@@ -172,12 +172,12 @@ private struct SplitMix {
     @Test func `without any thread an operation fails, and says what to do`() async throws {
         var calls = SystemCalls.system
         calls.startThread = { _, _ in -EAGAIN }
-        try await withIO(calls: calls) { io, folder in
+        try await withIO(calls: calls) { io, directory in
             for _ in 0..<3 {
-                let error = await expectFileError(.exhausted) { try await io.status(of: folder) }
+                let error = await expectFileError(.exhausted) { try await io.status(of: directory) }
                 #expect(error?.systemError == EAGAIN && error?.remedy?.contains("threads") == true)
             }
-            #expect(io.metrics.threads == 0)
+            #expect(io.statistics.threadCount == 0)
         }
     }
 
@@ -192,13 +192,13 @@ private struct SplitMix {
             }
             return isFirst ? SystemCalls.system.startThread(stackSize, body) : -EAGAIN
         }
-        try await withIO(threads: 4, calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 4, calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5).write(to: url)
             let first = Task { try await Data(asyncContentsOf: url, using: io) }
             await gate.waitForThreads(1)
             let more = (0..<3).map { _ in Task { try await Data(asyncContentsOf: url, using: io) } }
-            try await io.waitForMetrics { $0.jobsWaiting >= 3 }
+            try await io.waitForStatistics { $0.waitingCount >= 3 }
             gate.open()
             for task in [first] + more { #expect(try await task.value == pattern(5)) }
             #expect(starts.withLock { $0 } == 4)
@@ -211,17 +211,17 @@ private struct SplitMix {
         calls.startThread = { stackSize, body in
             hasThreads.withLock { $0 } ? SystemCalls.system.startThread(stackSize, body) : -EAGAIN
         }
-        try await withIO(calls: calls) { io, folder in
-            let part = folder.appending(path: "part")
+        try await withIO(calls: calls) { io, directory in
+            let part = directory.appending(path: "part")
             let closed = try await part.openForWriting(using: io)
             let dropped = try await part.openForWriting(using: io)
             await io.shutdown()
             hasThreads.withLock { $0 = false }
-            let finished = io.metrics.jobsFinished
+            let finished = io.statistics.finishedCount
             try await closed.close()
             _ = consume dropped
-            #expect(io.metrics.openFiles == 0)
-            #expect(io.metrics.jobsFinished == finished + 2)
+            #expect(io.statistics.openCount == 0)
+            #expect(io.statistics.finishedCount == finished + 2)
         }
     }
 
@@ -247,6 +247,6 @@ private struct SplitMix {
         // Nothing waits for the thread any more: the shutdown can go on.
         executor.runUntilIdle()
         #expect(log.all == ["ended"])
-        #expect(io.metrics.threads == 0)
+        #expect(io.statistics.threadCount == 0)
     }
 }

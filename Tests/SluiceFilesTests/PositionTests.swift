@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct Positions {
     @Test func `reading goes on where a seek says, behind the end too`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
             let stream = try await url.openForReading(using: io)
             #expect(try await stream.position == 0)
@@ -25,8 +25,8 @@ import Testing
     }
 
     @Test func `writing goes on where a seek says, and leaves a hole behind the end`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try await url.withFileForWriting(using: io) { stream in
                 try await stream.write(pattern(10))
                 try await stream.seek(to: 20)
@@ -41,10 +41,10 @@ import Testing
     }
 
     @Test func `appending does so wherever the position is`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
-            try await url.withFileForWriting(.append, using: io) { stream in
+            try await url.withFileForWriting(existing: .append, using: io) { stream in
                 try await stream.seek(to: 3)
                 #expect(try await stream.position == 3)
                 try await stream.write(pattern(5, seed: 1))
@@ -55,19 +55,19 @@ import Testing
     }
 
     @Test func `a FIFO has no position, and says so`() async throws {
-        try await withIO { io, folder in
-            let fifo = folder.appending(path: "fifo")
+        try await withIO { io, directory in
+            let fifo = directory.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
             let writer = Task {
                 let stream = try await fifo.openForWriting(using: io)
                 let error = await expectESPIPE { try await stream.seek(to: 0) }
-                #expect(error?.operation == "seek in" && error?.path == fifo.path)
+                #expect(error?.operation == "seek in" && error?.subject == fifo.path)
                 try await stream.write(pattern(3))
                 try await stream.close()
             }
             let stream = try await fifo.openForReading(using: io)
             let error = await expectESPIPE { try await stream.position }
-            #expect(error?.operation == "ask for the position of" && error?.path == fifo.path)
+            #expect(error?.operation == "ask for the position of" && error?.subject == fifo.path)
             await expectESPIPE { try await stream.seek(to: 5) }
             #expect(same(try await stream.readToEnd(), pattern(3)))
             try await stream.close()
@@ -103,9 +103,9 @@ import Testing
 
     @Test(arguments: 1...4) func `random reads, writes and seeks do what they do to an array`(seed: UInt64) async throws
     {
-        try await withIO { io, folder in
+        try await withIO { io, directory in
             var random = SeededRandom(seed: seed)
-            let url = folder.appending(path: "file")
+            let url = directory.appending(path: "file")
             var model: [UInt8] = []
             var place = 0
             let writer = try await url.openForWriting(using: io)
@@ -114,7 +114,7 @@ import Testing
                 switch Int.random(in: 0..<4, using: &random) {
                 case 0:
                     place = Int.random(in: 0..<20_000, using: &random)
-                    try await writer.seek(to: place)
+                    try await writer.seek(to: Int64(place))
                 case 1:
                     #expect(try await writer.position == place)
                 case 2:
@@ -126,7 +126,7 @@ import Testing
                 default:
                     let offset = Int.random(in: 0..<25_000, using: &random)
                     let count = Int.random(in: 0..<5000, using: &random)
-                    try await reader.seek(to: offset)
+                    try await reader.seek(to: Int64(offset))
                     let read = try await reader.read(upToCount: count)
                     #expect(same(read, Data(model.dropFirst(offset).prefix(count))), "step \(step)")
                     #expect(try await reader.position == offset + read.count)
@@ -139,8 +139,8 @@ import Testing
     }
 
     @Test func `a stream takes space in advance and keeps its size`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             let stream = try await url.openForWriting(using: io)
             try await stream.preallocate(upTo: 0)
             try await stream.preallocate(upTo: 1 << 20)
@@ -158,8 +158,8 @@ import Testing
         for (number, code) in [(ENOSPC, FileError.Code.noSpace), (EOPNOTSUPP, .unsupported), (ENOSYS, .unsupported)] {
             var calls = SystemCalls.system
             calls.randomAccess.preallocate = { _, _, _, keepingSize in keepingSize ? -number : 0 }
-            try await withIO(calls: calls) { io, folder in
-                try await folder.appending(path: "file").withFileForWriting(using: io) { stream in
+            try await withIO(calls: calls) { io, directory in
+                try await directory.appending(path: "file").withFileForWriting(using: io) { stream in
                     let error = await expectFileError(code) { try await stream.preallocate(upTo: 10) }
                     #expect(error?.operation == "preallocate" && error?.remedy != nil && error?.systemError == number)
                     try await stream.write(pattern(1))
@@ -169,8 +169,8 @@ import Testing
     }
 
     @Test func `a cancelled task moves nothing`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
             try await Task {
                 let stream = try await url.openForReading(using: io)

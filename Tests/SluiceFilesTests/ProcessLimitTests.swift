@@ -13,9 +13,9 @@ import Testing
     @Test(arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
     func `no file gets the number of a standard stream that is closed`(closed: String) async throws {
         let worker = try builtProgram("FileWorker")
-        try await withIO { _, folder in
+        try await withIO { _, directory in
             // Standard error may be closed: the shell says what the status was.
-            let inner = folder.appending(path: "inner")
+            let inner = directory.appending(path: "inner")
             try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
             let script =
                 "\"$0\" closed \"$1\" \(closed); status=$?; [ $status = 0 ] || echo \"status $status\" >&2; exit $status"

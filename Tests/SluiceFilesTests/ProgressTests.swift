@@ -56,7 +56,7 @@ import Testing
         let (isInside, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let listen: ProgressCounter.Report = { progress in
             let count = reports.withLock {
-                $0.append(progress.completedBytes); return $0.count
+                $0.append(Int(progress.completedBytes)); return $0.count
             }
             if count == 1 {
                 isInside.signal()

@@ -5,19 +5,19 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Locks and publishing` {
     @Test func `a second opener is told that the file is locked, and the first one's bytes stay`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "song.part")
-            let first = try await part.openForWriting(lock: .exclusive, using: io)
+        try await withIO { io, directory in
+            let part = directory.appending(path: "song.part")
+            let first = try await part.openForWriting(locked: true, using: io)
             try await first.write(pattern(100))
             let error = await expectFileError(.locked) {
-                try await part.withFileForWriting(lock: .exclusive, using: io) { _ in }
+                try await part.withFileForWriting(locked: true, using: io) { _ in }
             }
-            #expect(error?.path == part.path && error?.remedy != nil)
+            #expect(error?.subject == part.path && error?.remedy != nil)
             #expect(same(contents(of: part), pattern(100)))
             try await first.close()
-            try await part.withFileForWriting(lock: .exclusive, using: io) { try await $0.write(pattern(3)) }
+            try await part.withFileForWriting(locked: true, using: io) { try await $0.write(pattern(3)) }
             #expect(same(contents(of: part), pattern(3)), "what was left is taken over and cut off")
-            try await part.withFileForWriting(.append, lock: .exclusive, using: io) { try await $0.write(pattern(2)) }
+            try await part.withFileForWriting(existing: .append, locked: true, using: io) { try await $0.write(pattern(2)) }
             #expect(same(contents(of: part), pattern(3) + pattern(2)), "appending keeps what is there")
         }
     }
@@ -32,12 +32,12 @@ import Testing
             if let names = paths.withLock({ $0.take() }) { _ = SystemCalls.system.rename(names.from, names.to) }
             return SystemCalls.system.lock(descriptor, operation)
         }
-        try await withIO(calls: calls) { io, folder in
-            let part = folder.appending(path: "song.part")
-            let song = folder.appending(path: "song")
+        try await withIO(calls: calls) { io, directory in
+            let part = directory.appending(path: "song.part")
+            let song = directory.appending(path: "song")
             try pattern(100).write(to: part)
             paths.withLock { $0 = (part.path, song.path) }
-            try await part.withFileForWriting(lock: .exclusive, using: io) { try await $0.write(pattern(5)) }
+            try await part.withFileForWriting(locked: true, using: io) { try await $0.write(pattern(5)) }
             #expect(same(contents(of: song), pattern(100)), "the finished file is whole")
             #expect(same(contents(of: part), pattern(5)))
             #expect(log.all == ["create", "lock", "close", "create", "lock", "write", "close"])
@@ -45,13 +45,13 @@ import Testing
     }
 
     @Test func `a part that is also the finished file is not cut off`() async throws {
-        try await withIO { io, folder in
+        try await withIO { io, directory in
             // What a crash between link and unlink leaves.
-            let part = folder.appending(path: "song.part")
-            let song = folder.appending(path: "song")
+            let part = directory.appending(path: "song.part")
+            let song = directory.appending(path: "song")
             try pattern(100).write(to: song)
             #expect(link(song.path, part.path) == 0)
-            try await part.withFileForWriting(lock: .exclusive, using: io) { try await $0.write(pattern(5)) }
+            try await part.withFileForWriting(locked: true, using: io) { try await $0.write(pattern(5)) }
             #expect(same(contents(of: song), pattern(100)))
             #expect(same(contents(of: part), pattern(5)))
         }
@@ -63,9 +63,9 @@ import Testing
             status = RawStatus()
             return 0
         }
-        try await withIO(calls: calls) { io, folder in
+        try await withIO(calls: calls) { io, directory in
             await expectFileError(.locked) {
-                try await folder.appending(path: "part").withFileForWriting(lock: .exclusive, using: io) { _ in }
+                try await directory.appending(path: "part").withFileForWriting(locked: true, using: io) { _ in }
             }
         }
     }
@@ -74,38 +74,38 @@ import Testing
         (Durability.none, ["rename", "close"]),
         (.data, ["fdatasync", "rename", "close"]),
         (.full, ["fsync", "rename", "close"]),
-        (.fullAndDirectory, ["fsync", "rename", "open folder", "fsync folder", "close", "close"]),
+        (.fullAndDirectory, ["fsync", "rename", "open directory", "fsync directory", "close", "close"]),
     ])
     func `publishing is one job in the order of its level`(durability: Durability, order: [String]) async throws {
         let log = CallLog()
-        try await withIO(calls: .recorded(in: log)) { io, folder in
-            let part = folder.appending(path: "song.part")
-            let song = folder.appending(path: "song")
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+        try await withIO(calls: .recorded(in: log)) { io, directory in
+            let part = directory.appending(path: "song.part")
+            let song = directory.appending(path: "song")
+            let stream = try await part.openForWriting(locked: true, using: io)
             try await stream.write(pattern(10))
-            let (calls, jobs) = (log.all.count, io.metrics.jobsFinished)
-            try await stream.publish(as: song, durability: durability)
+            let (calls, jobs) = (log.all.count, io.statistics.finishedCount)
+            try await stream.publish(as: song, existing: .replace, durability: durability)
             #expect(Array(log.all[calls...]) == order)
-            #expect(io.metrics.jobsFinished == jobs + 1)
+            #expect(io.statistics.finishedCount == jobs + 1)
             #expect(same(contents(of: song), pattern(10)))
-            #expect(names(in: folder) == ["song"])
+            #expect(names(in: directory) == ["song"])
         }
     }
 
     @Test func `publishing with fail leaves what is there, and the part under its name`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "song.part")
-            let song = folder.appending(path: "song")
+        try await withIO { io, directory in
+            let part = directory.appending(path: "song.part")
+            let song = directory.appending(path: "song")
             try pattern(50).write(to: song)
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            let stream = try await part.openForWriting(locked: true, using: io)
             try await stream.write(pattern(10))
             do {
                 try await stream.publish(as: song, existing: .fail)
                 Issue.record("nothing was thrown")
             } catch let error as FileError {
-                #expect(error.code == .exists && error.path == song.path)
+                #expect(error.code == .exists && error.subject == song.path)
             }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
             #expect(same(contents(of: song), pattern(50)))
             #expect(same(contents(of: part), pattern(10)))
         }
@@ -118,28 +118,28 @@ import Testing
     func `publishing that fails closes the file and keeps its old name`(
         call: Call, number: CInt, code: FileError.Code
     ) async throws {
-        try await withIO(calls: .failing(call, with: number)) { io, folder in
-            let part = folder.appending(path: "song.part")
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+        try await withIO(calls: .failing(call, with: number)) { io, directory in
+            let part = directory.appending(path: "song.part")
+            let stream = try await part.openForWriting(locked: true, using: io)
             do {
-                try await stream.publish(as: folder.appending(path: "song"))
+                try await stream.publish(as: directory.appending(path: "song"), existing: .replace)
                 Issue.record("nothing was thrown")
             } catch let error as FileError {
                 #expect(error.code == code)
             }
-            #expect(io.metrics.openFiles == 0)
-            #expect(names(in: folder) == ["song.part"])
+            #expect(io.statistics.openCount == 0)
+            #expect(names(in: directory) == ["song.part"])
         }
     }
 
     @Test func `discarding removes the file, but not what others put under its name`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "song.part")
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
-            let jobs = io.metrics.jobsFinished
+        try await withIO { io, directory in
+            let part = directory.appending(path: "song.part")
+            let stream = try await part.openForWriting(locked: true, using: io)
+            let jobs = io.statistics.finishedCount
             try await stream.discard()
-            #expect(io.metrics.jobsFinished == jobs + 1)
-            #expect(names(in: folder) == [])
+            #expect(io.statistics.finishedCount == jobs + 1)
+            #expect(names(in: directory) == [])
 
             let other = try await part.openForWriting(using: io)
             try FileManager.default.removeItem(at: part)
@@ -150,7 +150,7 @@ import Testing
             let gone = try await part.openForWriting(using: io)
             try FileManager.default.removeItem(at: part)
             try await gone.discard()
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 
@@ -166,15 +166,15 @@ import Testing
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
         calls.fail(call, with: number)
-        try await withIO(calls: calls) { io, folder in
-            let part = folder.appending(path: "song.part")
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+        try await withIO(calls: calls) { io, directory in
+            let part = directory.appending(path: "song.part")
+            let stream = try await part.openForWriting(locked: true, using: io)
             await expectPublishError(code, of: stream) {
-                try await $0.publish(as: folder.appending(path: "song"), removingOnFailure: true)
+                try await $0.publish(as: directory.appending(path: "song"), existing: .replace, removingOnFailure: true)
             }
             #expect(log.all.suffix(2) == ["unlink", "close"])
-            #expect(io.metrics.openFiles == 0)
-            #expect(names(in: folder) == [])
+            #expect(io.statistics.openCount == 0)
+            #expect(names(in: directory) == [])
         }
     }
 
@@ -189,80 +189,80 @@ import Testing
             gate.pass()
             return SystemCalls.system.makeDirectory(path, mode)
         }
-        try await withIO(threads: 1, calls: calls) { io, folder in
-            let part = folder.appending(path: "song.part")
+        try await withIO(concurrency: 1, calls: calls) { io, directory in
+            let part = directory.appending(path: "song.part")
             let publishing = Task {
-                let stream = try await part.openForWriting(lock: .exclusive, using: io)
-                let blocking = Task { try await io.makeDirectory(at: folder) }
+                let stream = try await part.openForWriting(locked: true, using: io)
+                let blocking = Task { try await io.makeDirectory(at: directory) }
                 await gate.waitForThreads(1)
                 log.add("publish")
                 do {
-                    try await stream.publish(as: folder.appending(path: "song"), removingOnFailure: isRemoving)
+                    try await stream.publish(as: directory.appending(path: "song"), existing: .replace, removingOnFailure: isRemoving)
                     Issue.record("nothing was thrown")
                 } catch {
                     #expect(error is CancellationError)
                 }
                 try await blocking.value
             }
-            // The folder is being made, and the publishing waits for the thread.
-            try await io.waitForMetrics { $0.jobsRunning == 1 && $0.jobsWaiting == 1 }
+            // The directory is being made, and the publishing waits for the thread.
+            try await io.waitForStatistics { $0.runningCount == 1 && $0.waitingCount == 1 }
             publishing.cancel()
-            try await io.waitForMetrics { $0.jobsWithdrawn >= 1 }
+            try await io.waitForStatistics { $0.withdrawnCount >= 1 }
             gate.open()
             try await publishing.value
             #expect(log.all == ["create", "lock", "publish"] + (isRemoving ? ["unlink"] : []) + ["close"])
-            #expect(names(in: folder) == (isRemoving ? [] : ["song.part"]))
+            #expect(names(in: directory) == (isRemoving ? [] : ["song.part"]))
         }
     }
 
     @Test func `publishing under what is no file URL removes the file too`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "song.part")
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+        try await withIO { io, directory in
+            let part = directory.appending(path: "song.part")
+            let stream = try await part.openForWriting(locked: true, using: io)
             await expectPublishError(.invalidPath, of: stream) {
-                try await $0.publish(as: URL(string: "https://example.org/song")!, removingOnFailure: true)
+                try await $0.publish(as: URL(string: "https://example.org/song")!, existing: .replace, removingOnFailure: true)
             }
-            #expect(io.metrics.openFiles == 0)
-            #expect(names(in: folder) == [])
+            #expect(io.statistics.openCount == 0)
+            #expect(names(in: directory) == [])
         }
     }
 
-    @Test func `a sync of the folder that fails comes after the rename, and removes nothing`() async throws {
-        try await withIO(calls: .failing(.syncFolder, with: EIO)) { io, folder in
-            let song = folder.appending(path: "song")
+    @Test func `a sync of the directory that fails comes after the rename, and removes nothing`() async throws {
+        try await withIO(calls: .failing(.syncDirectory, with: EIO)) { io, directory in
+            let song = directory.appending(path: "song")
             // Also where the old name is the final one.
-            for part in [folder.appending(path: "song.part"), song] {
-                let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            for part in [directory.appending(path: "song.part"), song] {
+                let stream = try await part.openForWriting(locked: true, using: io)
                 try await stream.write(pattern(10))
                 await expectPublishError(.inputOutput, of: stream) {
-                    try await $0.publish(as: song, durability: .fullAndDirectory, removingOnFailure: true)
+                    try await $0.publish(as: song, existing: .replace, durability: .fullAndDirectory, removingOnFailure: true)
                 }
-                #expect(io.metrics.openFiles == 0)
+                #expect(io.statistics.openCount == 0)
                 #expect(same(contents(of: song), pattern(10)))
-                #expect(names(in: folder) == ["song"])
+                #expect(names(in: directory) == ["song"])
             }
         }
     }
 
     @Test func `a file that took the name meanwhile is neither published nor removed`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "song.part")
-            let song = folder.appending(path: "song")
+        try await withIO { io, directory in
+            let part = directory.appending(path: "song.part")
+            let song = directory.appending(path: "song")
             try pattern(50).write(to: song)
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            let stream = try await part.openForWriting(locked: true, using: io)
             try FileManager.default.removeItem(at: part)
             try pattern(7).write(to: part)
             let error = await expectPublishError(.replaced, of: stream) {
-                try await $0.publish(as: song, removingOnFailure: true)
+                try await $0.publish(as: song, existing: .replace, removingOnFailure: true)
             }
-            #expect(error?.path == part.path && error?.remedy?.contains("replaced by another") == true)
+            #expect(error?.subject == part.path && error?.remedy?.contains("replaced by another") == true)
             #expect(same(contents(of: song), pattern(50)))
             #expect(same(contents(of: part), pattern(7)))
 
-            let gone = try await part.openForWriting(lock: .exclusive, using: io)
+            let gone = try await part.openForWriting(locked: true, using: io)
             try FileManager.default.removeItem(at: part)
-            await expectPublishError(.notFound, of: gone) { try await $0.publish(as: song) }
-            #expect(io.metrics.openFiles == 0)
+            await expectPublishError(.notFound, of: gone) { try await $0.publish(as: song, existing: .replace) }
+            #expect(io.statistics.openCount == 0)
             #expect(same(contents(of: song), pattern(50)))
         }
     }
@@ -270,82 +270,82 @@ import Testing
     // MARK: What is replaced
 
     @Test func `a file that publishing replaces hands on its mode`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "song.part")
-            let song = folder.appending(path: "song")
+        try await withIO { io, directory in
+            let part = directory.appending(path: "song.part")
+            let song = directory.appending(path: "song")
             try pattern(50).write(to: song)
             #expect(chmod(song.path, 0o4751) == 0)
-            let stream = try await part.openForWriting(permissions: 0o600, lock: .exclusive, using: io)
+            let stream = try await part.openForWriting(permissions: 0o600, locked: true, using: io)
             try await stream.write(pattern(10))
-            try await stream.publish(as: song)
+            try await stream.publish(as: song, existing: .replace)
             #expect(same(contents(of: song), pattern(10)))
             #expect(mode(of: song) == 0o4751)
-            let new = try await part.openForWriting(permissions: 0o600, lock: .exclusive, using: io)
-            try await new.publish(as: folder.appending(path: "new"))
-            #expect(mode(of: folder.appending(path: "new")) == 0o600)
+            let new = try await part.openForWriting(permissions: 0o600, locked: true, using: io)
+            try await new.publish(as: directory.appending(path: "new"), existing: .replace)
+            #expect(mode(of: directory.appending(path: "new")) == 0o600)
         }
     }
 
-    @Test func `publishing replaces a symbolic link itself, and refuses a FIFO and a folder`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "song.part")
-            let (link, target) = (folder.appending(path: "link"), folder.appending(path: "target"))
+    @Test func `publishing replaces a symbolic link itself, and refuses a FIFO and a directory`() async throws {
+        try await withIO { io, directory in
+            let part = directory.appending(path: "song.part")
+            let (link, target) = (directory.appending(path: "link"), directory.appending(path: "target"))
             try pattern(50).write(to: target)
             #expect(symlink(target.path, link.path) == 0)
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
-            try await stream.publish(as: link)
+            let stream = try await part.openForWriting(locked: true, using: io)
+            try await stream.publish(as: link, existing: .replace)
             #expect(same(contents(of: link), Data()))
             #expect(same(contents(of: target), pattern(50)))
 
-            let (fifo, inner) = (folder.appending(path: "fifo"), folder.appending(path: "folder"))
+            let (fifo, inner) = (directory.appending(path: "fifo"), directory.appending(path: "directory"))
             #expect(mkfifo(fifo.path, 0o600) == 0)
             #expect(mkdir(inner.path, 0o700) == 0)
             for (url, code) in [(fifo, FileError.Code.notRegularFile), (inner, .isDirectory)] {
-                let stream = try await part.openForWriting(lock: .exclusive, using: io)
-                let error = await expectPublishError(code, of: stream) { try await $0.publish(as: url) }
-                #expect(error?.path == url.path)
+                let stream = try await part.openForWriting(locked: true, using: io)
+                let error = await expectPublishError(code, of: stream) { try await $0.publish(as: url, existing: .replace) }
+                #expect(error?.subject == url.path)
             }
-            #expect(names(in: folder) == ["fifo", "folder", "link", "song.part", "target"])
+            #expect(names(in: directory) == ["directory", "fifo", "link", "song.part", "target"])
         }
     }
 
     // MARK: What is not a regular file
 
-    @Test(arguments: [WriteOpening.truncate, .append])
+    @Test(arguments: [WriteOpening.replace, .append])
     func `a locked open does not follow a symbolic link, and its target stays`(opening: WriteOpening) async throws {
-        try await withIO { io, folder in
-            let target = folder.appending(path: "target")
-            let part = folder.appending(path: "song.part")
+        try await withIO { io, directory in
+            let target = directory.appending(path: "target")
+            let part = directory.appending(path: "song.part")
             try pattern(50).write(to: target)
             #expect(symlink(target.path, part.path) == 0)
             let error = await expectFileError(.tooManyLinks) {
-                try await part.withFileForWriting(opening, lock: .exclusive, using: io) {
+                try await part.withFileForWriting(existing: opening, locked: true, using: io) {
                     try await $0.write(pattern(5))
                 }
             }
-            #expect(error?.path == part.path && error?.remedy?.contains("symbolic link") == true)
+            #expect(error?.subject == part.path && error?.remedy?.contains("symbolic link") == true)
             let options = FileWriteOptions(temporaryName: "song.part")
             await expectFileError(.tooManyLinks) {
-                try await pattern(5).asyncWrite(to: folder.appending(path: "song"), options: options, using: io)
+                try await pattern(5).asyncWrite(to: directory.appending(path: "song"), options: options, using: io)
             }
             #expect(same(contents(of: target), pattern(50)))
-            #expect(names(in: folder) == ["song.part", "target"])
+            #expect(names(in: directory) == ["song.part", "target"])
         }
     }
 
     @Test func `a locked open of a missing link's target creates nothing`() async throws {
-        try await withIO { io, folder in
-            let part = folder.appending(path: "song.part")
-            #expect(symlink(folder.appending(path: "target").path, part.path) == 0)
+        try await withIO { io, directory in
+            let part = directory.appending(path: "song.part")
+            #expect(symlink(directory.appending(path: "target").path, part.path) == 0)
             await expectFileError(.tooManyLinks) {
-                try await part.withFileForWriting(lock: .exclusive, using: io) { _ in }
+                try await part.withFileForWriting(locked: true, using: io) { _ in }
             }
-            #expect(names(in: folder) == ["song.part"])
+            #expect(names(in: directory) == ["song.part"])
         }
     }
 
     enum Irregular: CaseIterable {
-        case fifo, fifoWithReader, socket, folder
+        case fifo, fifoWithReader, socket, directory
 
         /// Puts one at the path; the descriptor keeps it as it is.
         func make(at path: String) -> CInt {
@@ -357,7 +357,7 @@ import Testing
                 #expect(mkfifo(path, 0o600) == 0)
                 return open(path, O_RDONLY | O_NONBLOCK)
             case .socket: return boundSocket(at: path)
-            case .folder:
+            case .directory:
                 #expect(mkdir(path, 0o700) == 0)
                 return -1
             }
@@ -366,22 +366,22 @@ import Testing
 
     @Test(arguments: Irregular.allCases)
     func `a locked open of what is not a regular file fails at once and names the path`(kind: Irregular) async throws {
-        try await withIO(threads: 1) { io, folder in
-            let part = folder.appending(path: "song.part")
+        try await withIO(concurrency: 1) { io, directory in
+            let part = directory.appending(path: "song.part")
             let keeper = kind.make(at: part.path)
             defer { if keeper >= 0 { close(keeper) } }
-            for opening in [WriteOpening.truncate, .append] {
+            for opening in [WriteOpening.replace, .append] {
                 let error = await expectFileError(.notRegularFile) {
-                    try await part.withFileForWriting(opening, lock: .exclusive, using: io) { _ in }
+                    try await part.withFileForWriting(existing: opening, locked: true, using: io) { _ in }
                 }
-                #expect(error?.path == part.path && error?.remedy != nil)
+                #expect(error?.subject == part.path && error?.remedy != nil)
             }
             let options = FileWriteOptions(temporaryName: "song.part")
             let error = await expectFileError(.notRegularFile) {
-                try await pattern(5).asyncWrite(to: folder.appending(path: "song"), options: options, using: io)
+                try await pattern(5).asyncWrite(to: directory.appending(path: "song"), options: options, using: io)
             }
-            #expect(error?.path == part.path)
-            #expect(names(in: folder) == ["song.part"])
+            #expect(error?.subject == part.path)
+            #expect(names(in: directory) == ["song.part"])
         }
     }
 
@@ -389,18 +389,18 @@ import Testing
 
     @Test(arguments: [EOPNOTSUPP, ENOLCK, EINVAL, ENOSYS])
     func `where the file system has no locks, a locked open goes on without one`(number: CInt) async throws {
-        try await withIO(calls: .failing(.lock, with: number)) { io, folder in
-            let part = folder.appending(path: "song.part")
-            let song = folder.appending(path: "song")
+        try await withIO(calls: .failing(.lock, with: number)) { io, directory in
+            let part = directory.appending(path: "song.part")
+            let song = directory.appending(path: "song")
             try pattern(100).write(to: part)
-            let stream = try await part.openForWriting(lock: .exclusive, using: io)
+            let stream = try await part.openForWriting(locked: true, using: io)
             try await stream.write(pattern(5))
-            try await stream.publish(as: song)
+            try await stream.publish(as: song, existing: .replace)
             #expect(same(contents(of: song), pattern(5)))
             let options = FileWriteOptions(temporaryName: "song.part")
             try await pattern(7).asyncWrite(to: song, options: options, using: io)
             #expect(same(contents(of: song), pattern(7)))
-            #expect(names(in: folder) == ["song"])
+            #expect(names(in: directory) == ["song"])
         }
     }
 }

@@ -59,16 +59,16 @@ private final class Ledger: Sendable {
         let gate = ThreadGate()
         let ledger = Ledger()
         let isArmed = Guarded(false)
-        try await withIO(threads: 1, calls: ledger.calls { if isArmed.withLock({ $0 }) { gate.pass() } }) {
-            io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 1, calls: ledger.calls { if isArmed.withLock({ $0 }) { gate.pass() } }) {
+            io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
             let file = try await url.openForRandomAccess(.readWrite, using: io)
             isArmed.withLock { $0 = true }
             let running = Task { try await file.read(at: 0, upToCount: 10) }
             await gate.waitForThreads(1)
             let queued = Task { try await file.read(at: 10, upToCount: 10) }
-            try await io.waitForMetrics { $0.jobsWaiting >= 1 }
+            try await io.waitForStatistics { $0.waitingCount >= 1 }
 
             let log = CallLog()
             // Each of them runs here until it waits.
@@ -113,7 +113,7 @@ private final class Ledger: Sendable {
                     "read", "write", "write", "look at", "truncate", "preallocate", "punch a hole into", "advise on",
                     "sync", "read",
                 ])
-            #expect(verbs.allSatisfy { $0?.remedy?.contains("closed") == true && $0?.path == url.path })
+            #expect(verbs.allSatisfy { $0?.remedy?.contains("closed") == true && $0?.subject == url.path })
             #expect(same(contents(of: url), pattern(1000)))
         }
     }
@@ -133,10 +133,10 @@ private final class Ledger: Sendable {
 
     @Test func `no descriptor is used or closed wrongly while many tasks race with a close`() async throws {
         let ledger = Ledger()
-        try await withIO(threads: 4, calls: ledger.calls(), in: memoryFolder) { io, folder in
+        try await withIO(concurrency: 4, calls: ledger.calls(), in: memoryDirectory) { io, directory in
             var ended = 0
             for round in 0..<100 {
-                let url = folder.appending(path: "\(round)")
+                let url = directory.appending(path: "\(round)")
                 try pattern(5000).write(to: url)
                 let file = try await url.openForRandomAccess(.readWrite, using: io)
                 ended += try await withThrowingTaskGroup(of: Int.self) { group in
@@ -183,13 +183,13 @@ private final class Ledger: Sendable {
     }
 
     @Test func `close reports what closing reports, to the first who closes, and closes`() async throws {
-        try await withIO(calls: .failing(.close, with: EDQUOT)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(.close, with: EDQUOT)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1).write(to: url)
             let file = try await url.openForRandomAccess(using: io)
             let error = await expectFileError(.quotaExceeded) { try await file.close() }
-            #expect(error?.operation == "close" && error?.path == url.path)
-            #expect(io.metrics.openFiles == 0)
+            #expect(error?.operation == "close" && error?.subject == url.path)
+            #expect(io.statistics.openCount == 0)
             try await file.close()
             await expectFileError(.quotaExceeded) { try await url.withRandomAccessFile(using: io) { _ in } }
         }
@@ -197,11 +197,11 @@ private final class Ledger: Sendable {
 
     @Test func `a scope closes also when its body throws, and the body's error wins`() async throws {
         struct Mine: Error {}
-        try await withIO(calls: .failing(.close, with: EIO)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(.close, with: EIO)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1).write(to: url)
             await #expect(throws: Mine.self) { try await url.withRandomAccessFile(using: io) { _ in throw Mine() } }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 
@@ -209,9 +209,9 @@ private final class Ledger: Sendable {
         let gate = ThreadGate()
         let ledger = Ledger()
         let isArmed = Guarded(false)
-        try await withIO(threads: 1, calls: ledger.calls { if isArmed.withLock({ $0 }) { gate.pass() } }) {
-            io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(concurrency: 1, calls: ledger.calls { if isArmed.withLock({ $0 }) { gate.pass() } }) {
+            io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1).write(to: url)
             let file = try await url.openForRandomAccess(using: io)
             isArmed.withLock { $0 = true }
@@ -237,27 +237,27 @@ private final class Ledger: Sendable {
             closers.withLock { $0.append(nameOfThisThread()) }
             return SystemCalls.system.close(descriptor)
         }
-        let io = FileIO(configuration: .init(threads: 1), calls: calls)
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let url = folder.appending(path: "file")
+        let io = FileIO(configuration: .init(concurrency: 1), calls: calls)
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let url = directory.appending(path: "file")
             do {
-                let file = try await url.openForRandomAccess(.readWrite, creating: .ifMissing, using: io)
+                let file = try await url.openForRandomAccess(.createIfMissing, using: io)
                 try await file.write(pattern(3), at: 0)
             }
             await io.shutdown()
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
             #expect(closers.withLock { $0 } == ["sluice-files"])
         }
     }
 
     @Test func `after a shutdown operations fail, and closing still closes`() async throws {
-        try await withIO { io, folder in
-            let file = try await folder.appending(path: "a").openForRandomAccess(
-                .readWrite, creating: .ifMissing, using: io)
+        try await withIO { io, directory in
+            let file = try await directory.appending(path: "a").openForRandomAccess(
+                .createIfMissing, using: io)
             await io.shutdown()
             await expectFileError(.shutDown) { try await file.size }
             try await file.close()
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 }

@@ -88,15 +88,15 @@ import Testing
     ) async throws {
         var calls = SystemCalls.system
         fault.fail(&calls, number)
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             let file = try await url.openForRandomAccess(.readWrite, using: io)
             do {
                 try await fault.run(file)
                 Issue.record("nothing was thrown")
             } catch let error as FileError {
-                #expect(error.operation == fault.operation && error.path == url.path)
+                #expect(error.operation == fault.operation && error.subject == url.path)
                 #expect(error.systemError == number && error.bytesWritten == 0)
             }
             try await file.close()
@@ -109,15 +109,15 @@ import Testing
         var statusFails = SystemCalls.system
         statusFails.statusOfDescriptor = { _, _ in -EIO }
         for (calls, number) in [(openFails, EMFILE), (statusFails, EIO)] {
-            try await withIO(calls: calls) { io, folder in
+            try await withIO(calls: calls) { io, directory in
                 do {
-                    _ = try await folder.appending(path: "a").openForRandomAccess(
-                        .readWrite, creating: .ifMissing, using: io)
+                    _ = try await directory.appending(path: "a").openForRandomAccess(
+                        .createIfMissing, using: io)
                     Issue.record("nothing was thrown")
                 } catch let error as FileError {
                     #expect(error.systemError == number)
                 }
-                #expect(io.metrics.openFiles == 0)
+                #expect(io.statistics.openCount == 0)
             }
         }
     }
@@ -142,9 +142,9 @@ import Testing
             interrupted("advise") ? -EINTR : real.randomAccess.adviseFile($0, $1, $2, $3)
         }
         interrupting.truncate = { interrupted("truncate") ? -EINTR : real.truncate($0, $1) }
-        try await withIO(calls: interrupting) { io, folder in
-            let url = folder.appending(path: "file")
-            try await url.withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) { file async throws in
+        try await withIO(calls: interrupting) { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.createIfMissing, using: io) { file async throws in
                 try await file.preallocate(0..<10)
                 try await file.punchHole(0..<10)
                 try await file.advise(.random)
@@ -171,9 +171,9 @@ import Testing
                     descriptor, UnsafeRawBufferPointer(rebasing: bytes.prefix(1000)), offset)
             }
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
-            try await url.withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) { file async throws in
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.createIfMissing, using: io) { file async throws in
                 var error = await expectFileError(.noSpace) { try await file.write(pattern(3000), at: 50) }
                 #expect(error?.bytesWritten == 2000)
                 #expect(same(contents(of: url), Data(count: 50) + pattern(2000)))
@@ -191,9 +191,9 @@ import Testing
             writes.withLock { $0 += 1 }
             return bytes.count
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
-            try await url.withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) { file async throws in
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.createIfMissing, using: io) { file async throws in
                 let error = await expectFileError(.unsupported) { try await file.preallocate(0..<4096) }
                 #expect(error?.remedy?.contains("in advance") == true)
                 #expect(try await file.size == 0)
@@ -214,9 +214,9 @@ import Testing
             touched.withLock { $0 += 1 }
             return bytes.count
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
-            let file = try await url.openForRandomAccess(.readWrite, creating: .ifMissing, using: io)
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
+            let file = try await url.openForRandomAccess(.createIfMissing, using: io)
             await Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 await #expect(throws: CancellationError.self) { try await file.read(at: 0, upToCount: 1) }
@@ -252,9 +252,9 @@ import Testing
         calls.randomAccess.readAt = { _, buffer, _ in transfer(buffer.count) }
         calls.randomAccess.writeAt = { _, bytes, _ in transfer(bytes.count) }
         var result: Result<Int, any Error> = .success(-1)
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
-            try await url.withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) { file async throws in
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.createIfMissing, using: io) { file async throws in
                 let operation = Task { try await body(file) }
                 await gate.waitForThreads(1)
                 task.withLock { $0 = operation }

@@ -59,32 +59,32 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
 
 @Suite(.timeLimit(.minutes(5))) struct RandomAccessModel {
     @Test(arguments: 1...6) func `random operations do what they do to an array`(seed: UInt64) async throws {
-        try await withIO(calls: reluctantCalls(seed: seed)) { io, folder in
+        try await withIO(calls: reluctantCalls(seed: seed)) { io, directory in
             var random = SeededRandom(seed: seed)
             var model = ModelFile()
-            let url = folder.appending(path: "file")
-            try await url.withRandomAccessFile(.readWrite, creating: .mustBeNew, using: io) { file async throws in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.createNew, using: io) { file async throws in
                 for step in 0..<400 {
                     let offset = Int.random(in: 0..<60_000, using: &random)
                     let count = Int.random(in: 0..<[1, 20, 300, 20_000].randomElement(using: &random)!, using: &random)
                     switch Int.random(in: 0..<10, using: &random) {
                     case 0:
                         model.truncate(to: offset)
-                        try await file.truncate(to: offset)
+                        try await file.truncate(to: Int64(offset))
                     case 1:
                         let keepingSize = Bool.random(using: &random)
                         model.preallocate(offset..<(offset + count), keepingSize: keepingSize)
-                        try await file.preallocate(offset..<(offset + count), keepingSize: keepingSize)
+                        try await file.preallocate(Int64(offset)..<Int64(offset + count), keepingSize: keepingSize)
                     case 2:
                         model.punchHole(offset..<(offset + count))
-                        try await file.punchHole(offset..<(offset + count))
+                        try await file.punchHole(Int64(offset)..<Int64(offset + count))
                     case 3...5:
                         let data = pattern(count, seed: UInt8(step % 256))
                         model.write(data, at: offset)
                         if step % 2 == 0 {
-                            try await file.write(data, at: offset)
+                            try await file.write(data, at: Int64(offset))
                         } else {
-                            try await file.write(Array(data).span.bytes, at: offset)
+                            try await file.write(Array(data).span.bytes, at: Int64(offset))
                         }
                     case 6:
                         var memory = Data(repeating: 1, count: count)
@@ -92,7 +92,7 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
                         #expect(same(memory.prefix(read), model.read(at: offset, upToCount: count)), "step \(step)")
                         #expect(memory.dropFirst(read).allSatisfy { $0 == 1 })
                     default:
-                        let read = try await file.read(at: offset, upToCount: count)
+                        let read = try await file.read(at: Int64(offset), upToCount: count)
                         #expect(same(read, model.read(at: offset, upToCount: count)), "step \(step)")
                     }
                     #expect(try await file.size == model.bytes.count, "step \(step)")
@@ -106,7 +106,7 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
         var array = Array(memory)
         var span = array.mutableSpan
         var bytes = span.mutableBytes
-        let count = try await file.read(at: offset, into: &bytes)
+        let count = try await file.read(at: Int64(offset), into: &bytes)
         memory = Data(array)
         return count
     }
@@ -116,11 +116,11 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
         seed: UInt64
     ) async throws {
         let (tasks, share) = (8, 3000)
-        try await withIO(calls: reluctantCalls(seed: seed)) { io, folder in
-            let url = folder.appending(path: "file")
-            let whole = try await url.withRandomAccessFile(.readWrite, creating: .mustBeNew, using: io) {
+        try await withIO(calls: reluctantCalls(seed: seed)) { io, directory in
+            let url = directory.appending(path: "file")
+            let whole = try await url.withRandomAccessFile(.createNew, using: io) {
                 file async throws in
-                try await file.truncate(to: tasks * share)
+                try await file.truncate(to: Int64(tasks * share))
                 return try await withThrowingTaskGroup(of: (Int, Data).self) { group in
                     for task in 0..<tasks {
                         group.addTask {
@@ -134,9 +134,9 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
                                 if Bool.random(using: &random) {
                                     let data = pattern(count, seed: UInt8((step * tasks + task) % 256))
                                     model.write(data, at: offset)
-                                    try await file.write(data, at: place)
+                                    try await file.write(data, at: Int64(place))
                                 } else {
-                                    let read = try await file.read(at: place, upToCount: count)
+                                    let read = try await file.read(at: Int64(place), upToCount: count)
                                     #expect(same(read, model.read(at: offset, upToCount: count)))
                                 }
                             }

@@ -5,9 +5,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RandomAccessSpace {
     @Test func `space is taken in advance, with the size or without`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
-            try await url.withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) { file async throws in
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.createIfMissing, using: io) { file async throws in
                 try await file.write(pattern(100), at: 0)
                 try await file.preallocate(0..<(1 << 20), keepingSize: true)
                 #expect(try await file.size == 100)
@@ -21,16 +21,16 @@ import Testing
     }
 
     @Test func `a hole reads as zeros, and its space is given back`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             let size = 1 << 20
-            try await url.withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) { file async throws in
+            try await url.withRandomAccessFile(.createIfMissing, using: io) { file async throws in
                 try await file.write(pattern(size), at: 0)
                 try await file.sync(.data)
                 let before = blocks(of: url)
                 try await file.punchHole(0..<0)
                 #expect(same(contents(of: url), pattern(size)))
-                try await file.punchHole(100..<(size - 100))
+                try await file.punchHole(100..<Int64(size - 100))
                 #expect(try await file.size == size)
                 #expect(same(contents(of: url), pattern(100) + Data(count: size - 200) + pattern(size).suffix(100)))
                 #expect(blocks(of: url) < before / 2)
@@ -45,8 +45,8 @@ import Testing
             given.withLock { $0.append("\(advice) \(offset) \(count)") }
             return RandomAccessCalls.system.adviseFile(descriptor, offset, count, advice)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             try await url.withRandomAccessFile(using: io) { file async throws in
                 for advice in AccessAdvice.allCases { try await file.advise(advice) }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RandomAccess {
     @Test func `reads give the bytes at their offset, fewer only at the end, and none past it`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             try await url.withRandomAccessFile(using: io) { file async throws in
                 #expect(file.path == url.path)
@@ -24,15 +24,15 @@ import Testing
     }
 
     @Test func `a read into memory fills it, less only at the end, and leaves the rest as it was`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
             try await url.withRandomAccessFile(using: io) { file async throws in
                 var memory = [UInt8](repeating: 7, count: 100)
                 func read(at offset: Int) async throws -> Int {
                     var span = memory.mutableSpan
                     var bytes = span.mutableBytes
-                    return try await file.read(at: offset, into: &bytes)
+                    return try await file.read(at: Int64(offset), into: &bytes)
                 }
                 #expect(try await read(at: 300) == 100)
                 #expect(same(Data(memory), pattern(1000)[300..<400]))
@@ -46,9 +46,9 @@ import Testing
     }
 
     @Test func `writes go to their offset, and a hole reads as zeros`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
-            try await url.withRandomAccessFile(.readWrite, creating: .mustBeNew, permissions: 0o640, using: io) {
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.createNew, permissions: 0o640, using: io) {
                 file async throws in
                 try await file.write(pattern(10), at: 20)
                 try await file.write(pattern(10, seed: 1)[3..<6], at: 0)
@@ -67,35 +67,35 @@ import Testing
     }
 
     @Test func `opening creates what it may, cuts nothing off, and insists on a new file`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             await expectFileError(.notFound) { try await url.openForRandomAccess(.readWrite, using: io) }
-            try await url.withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) {
+            try await url.withRandomAccessFile(.createIfMissing, using: io) {
                 try await $0.write(pattern(10), at: 0)
             }
-            try await url.withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) {
+            try await url.withRandomAccessFile(.createIfMissing, using: io) {
                 try await $0.write(pattern(5, seed: 1), at: 8)
             }
             #expect(same(contents(of: url), pattern(8) + pattern(5, seed: 1)))
             await expectFileError(.exists) {
-                try await url.openForRandomAccess(.readWrite, creating: .mustBeNew, using: io)
+                try await url.openForRandomAccess(.createNew, using: io)
             }
-            await expectFileError(.isDirectory) { try await folder.openForRandomAccess(using: io) }
-            await expectFileError(.isDirectory) { try await folder.openForRandomAccess(.readWrite, using: io) }
+            await expectFileError(.isDirectory) { try await directory.openForRandomAccess(using: io) }
+            await expectFileError(.isDirectory) { try await directory.openForRandomAccess(.readWrite, using: io) }
             await expectFileError(.invalidPath) {
                 try await #require(URL(string: "https://a.example")).openForRandomAccess(using: io)
             }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 
     @Test func `a file opened for reading is not written`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5).write(to: url)
             try await url.withRandomAccessFile(using: io) { file async throws in
                 let error = await expectFileError(.invalidArgument) { try await file.write(pattern(1), at: 0) }
-                #expect(error?.systemError == EBADF && error?.path == url.path)
+                #expect(error?.systemError == EBADF && error?.subject == url.path)
                 await expectFileError(.invalidArgument) { try await file.truncate(to: 0) }
             }
             #expect(same(contents(of: url), pattern(5)))
@@ -103,19 +103,19 @@ import Testing
     }
 
     @Test func `a FIFO and a socket are refused at once`() async throws {
-        try await withIO(threads: 1) { io, folder in
-            let fifo = folder.appending(path: "fifo")
+        try await withIO(concurrency: 1) { io, directory in
+            let fifo = directory.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
             for access in [FileAccess.readOnly, .readWrite] {
                 let error = await expectFileError(.notRegularFile) {
                     try await fifo.openForRandomAccess(access, using: io)
                 }
-                #expect(error?.path == fifo.path)
+                #expect(error?.subject == fifo.path)
             }
-            let socket = folder.appending(path: "socket")
+            let socket = directory.appending(path: "socket")
             try bindSocket(at: socket)
             await expectFileError(.notRegularFile) { try await socket.openForRandomAccess(using: io) }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 
@@ -124,8 +124,8 @@ import Testing
         calls.open = { path, flags, mode in
             flags & O_NONBLOCK != 0 ? -EWOULDBLOCK : SystemCalls.system.open(path, flags, mode)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(5).write(to: url)
             #expect(try await url.withRandomAccessFile(using: io) { try await $0.read(at: 1, upToCount: 9) }.count == 4)
         }
@@ -140,8 +140,8 @@ import Testing
             descriptors.withLock { $0.append(descriptor) }
             return descriptor
         }
-        try await withIO(calls: calls) { io, folder in
-            try await folder.appending(path: "a").withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) {
+        try await withIO(calls: calls) { io, directory in
+            try await directory.appending(path: "a").withRandomAccessFile(.createIfMissing, using: io) {
                 _ in
                 let descriptor = try #require(descriptors.withLock { $0.first })
                 #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0)
@@ -160,20 +160,20 @@ import Testing
                 #expect(same(try await file.read(at: 0, upToCount: 64 << 20), whole))
                 let offset = whole.count / 2
                 #expect(
-                    same(try await file.read(at: offset, upToCount: 10_000), whole.dropFirst(offset).prefix(10_000)))
+                    same(try await file.read(at: Int64(offset), upToCount: 10_000), whole.dropFirst(offset).prefix(10_000)))
                 #expect(same(try await file.read(at: 1, upToCount: 300 << 10), whole.dropFirst().prefix(300 << 10)))
-                #expect(try await file.read(at: whole.count, upToCount: 10).isEmpty)
+                #expect(try await file.read(at: Int64(whole.count), upToCount: 10).isEmpty)
             }
         }
     }
     #endif
 
     @Test func `a file that grows and shrinks gives what is there when it is read`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             try await url.withRandomAccessFile(.readWrite, using: io) { file async throws in
-                try await url.withFileForWriting(.append, using: io) { try await $0.write(pattern(1_000_000, seed: 1)) }
+                try await url.withFileForWriting(existing: .append, using: io) { try await $0.write(pattern(1_000_000, seed: 1)) }
                 #expect(
                     same(
                         try await file.read(at: 50, upToCount: .max), pattern(100)[50...] + pattern(1_000_000, seed: 1))
@@ -197,9 +197,9 @@ import Testing
             if offset == 0, let url = url.withLock({ $0 }) { truncate(url.path, 150) }
             return count
         }
-        try await withIO(calls: calls) { io, folder in
-            url.withLock { $0 = folder.appending(path: "file") }
-            let file = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            url.withLock { $0 = directory.appending(path: "file") }
+            let file = directory.appending(path: "file")
             try pattern(1_000_000).write(to: file)
             let read = try await file.withRandomAccessFile(using: io) { try await $0.read(at: 0, upToCount: 1_000_000) }
             #expect(same(read, pattern(150)))
@@ -208,16 +208,16 @@ import Testing
 
     @Test func `sync reaches the level it was asked for`() async throws {
         let log = CallLog()
-        try await withIO(calls: .recorded(in: log)) { io, folder in
-            let url = folder.appending(path: "file")
-            try await url.withRandomAccessFile(.readWrite, creating: .ifMissing, using: io) { file async throws in
+        try await withIO(calls: .recorded(in: log)) { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withRandomAccessFile(.createIfMissing, using: io) { file async throws in
                 try await file.sync(.none)
                 try await file.sync(.data)
                 try await file.sync()
                 try await file.sync(.fullAndDirectory)
             }
             #expect(
-                log.all == ["create", "fdatasync", "fsync", "fsync", "open folder", "fsync folder", "close", "close"])
+                log.all == ["create", "fdatasync", "fsync", "fsync", "open directory", "fsync directory", "close", "close"])
         }
     }
 }

@@ -93,8 +93,8 @@ struct `Faults of the readiness lane` {
                 }
                 return ordinal == fault.ordinal ? fault.error : nil
             }
-            try await withIO(threads: 1, calls: calls) { io, folder in
-                let url = makeFIFO(folder)
+            try await withIO(concurrency: 1, calls: calls) { io, directory in
+                let url = makeFIFO(directory)
                 // Keeps both sides there, whatever fails.
                 let holder = open(url.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
                 let reader = open(url.path, O_RDONLY | O_CLOEXEC)
@@ -103,14 +103,14 @@ struct `Faults of the readiness lane` {
                 // A FIFO of others, which is opened once more, waited for and read; then one that is full.
                 otherSide.fills(holder)
                 do {
-                    let read = try await io.read(upToCount: 3, fromDescriptor: reader, name: "\(folder.path)/fifo")
+                    let read = try await io.read(upToCount: 3, descriptor: reader, name: "\(directory.path)/fifo")
                     #expect(read.count == 3, "\(fault)")
                     otherSide.empties(holder)
-                    try await io.write(pattern(70_000), toDescriptor: writer, name: "\(folder.path)/fifo")
+                    try await io.write(pattern(70_000), descriptor: writer, name: "\(directory.path)/fifo")
                 } catch let error as FileError {
                     #expect(Self.numbers(of: fault).contains(error.systemError), "\(fault): \(error)")
                     #expect(!Self.isPassedOver(fault), "\(fault): \(error)")
-                    #expect(!error.operation.isEmpty && !error.path.isEmpty)
+                    #expect(!error.operation.isEmpty && !error.subject.isEmpty)
                 }
                 otherSide.rests()
             }
@@ -131,8 +131,8 @@ struct `Faults of the readiness lane` {
             try await withIO(calls: calls) { io, _ in
                 let pipe = TestPipe()
                 let read = Task { try await io.readToEnd(descriptor: pipe.reading, name: "pipe") }
-                try await io.waitForMetrics { $0.readinessWaits >= 1 }
-                #expect(io.metrics.openFiles == 1)
+                try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
+                #expect(io.statistics.openCount == 1)
                 pipe.write(pattern(5))
                 pipe.closeWriting()
                 let data = try await read.value
@@ -150,7 +150,7 @@ struct `Faults of the readiness lane` {
         try await withIO(calls: calls) { io, _ in
             let pipe = TestPipe()
             await expectFileError(.tooManyOpenFiles) { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
-            #expect(io.metrics.openFiles == 0 && io.metrics.threads == 0)
+            #expect(io.statistics.openCount == 0 && io.statistics.threadCount == 0)
             isFull.withLock { $0 = false }
             pipe.write(pattern(1))
             try await io.waitUntilReady(pipe.reading, .reading, "pipe")
@@ -167,7 +167,7 @@ struct `Faults of the readiness lane` {
                 try await io.waitUntilReady(pipe.reading, .reading, "pipe")
             }
             #expect(error?.systemError == EAGAIN && error?.remedy?.contains("threads") == true)
-            #expect(io.metrics.openFiles == 0 && io.metrics.threads == 0)
+            #expect(io.statistics.openCount == 0 && io.statistics.threadCount == 0)
             hasThreads.withLock { $0 = true }
             pipe.write(pattern(1))
             try await io.waitUntilReady(pipe.reading, .reading, "pipe")

@@ -61,16 +61,16 @@ final class TestPipe: Sendable {
         try await withIO(calls: poller.calls) { io, _ in
             let pipe = TestPipe()
             let wait = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             pipe.write(Data([1]))
             try await wait.value
             var byte: UInt8 = 0
             #expect(read(pipe.reading, &byte, 1) == 1)
             let next = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             pipe.closeWriting()
             try await next.value
-            #expect(io.metrics.readinessWaits == 0 && io.metrics.jobsFinished == 0 && io.metrics.threads == 1)
+            #expect(io.statistics.readinessWaitingCount == 0 && io.statistics.finishedCount == 0 && io.statistics.threadCount == 1)
         }
     }
 
@@ -81,10 +81,10 @@ final class TestPipe: Sendable {
             let pipe = TestPipe()
             let first = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
             let second = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
-            try await io.waitForMetrics { $0.readinessWaits >= 2 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 2 }
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }
-            #expect(io.metrics.readinessWaits == 1)
+            #expect(io.statistics.readinessWaitingCount == 1)
             pipe.write(Data([1]))
             try await second.value
             second.cancel()
@@ -106,10 +106,10 @@ final class TestPipe: Sendable {
             defer { for end in ends { close(end) } }
             let socket = ends[0]
             let reading = Task { try await io.waitUntilReady(socket, .reading, "socket") }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             // It is writable at once, while somebody waits to read it.
             try await io.waitUntilReady(socket, .writing, "socket")
-            #expect(io.metrics.readinessWaits == 1)
+            #expect(io.statistics.readinessWaitingCount == 1)
             #expect(send(ends[1], "a", 1, 0) == 1)
             try await reading.value
         }
@@ -122,11 +122,11 @@ final class TestPipe: Sendable {
                 try await withIO(calls: poller.calls) { io, _ in
                     let pipe = TestPipe()
                     let wait = Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe", watching: true) }
-                    try await io.waitForMetrics { $0.readinessWaits >= 1 }
+                    try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
                     pipe.closeReading()
                     if poller == .epoll {
                         let error = await expectFileError(.invalidArgument) { try await wait.value }
-                        #expect(error?.systemError == EBADF && error?.path == "pipe")
+                        #expect(error?.systemError == EBADF && error?.subject == "pipe")
                     } else {
                         // poll(2) says that it is ready: the read that follows learns why.
                         _ = await wait.result
@@ -143,25 +143,25 @@ final class TestPipe: Sendable {
             let old = TestPipe()
             let number = old.reading
             let stale = Task { try await io.waitUntilReady(number, .reading, "old") }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             let new = TestPipe()
             // dup2 closes the old one and puts the new one there, in one step.
             #expect(dup2(new.reading, number) == number)
             let fresh = Task { try await io.waitUntilReady(number, .reading, "new") }
             let error = await expectFileError(.invalidArgument) { try await stale.value }
-            #expect(error?.path == "old")
+            #expect(error?.subject == "old")
             new.write(Data([1]))
             try await fresh.value
         }
     }
 
     @Test func `those who wait for a number that became a regular file's are told`() async throws {
-        try await withIO { io, folder in
+        try await withIO { io, directory in
             let old = TestPipe()
             let number = old.reading
             let stale = Task { try await io.waitUntilReady(number, .reading, "old", watching: true) }
-            try await io.waitForMetrics { $0.readinessWaits >= 1 }
-            let file = open(folder.appending(path: "file").path, O_RDWR | O_CREAT, 0o600)
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
+            let file = open(directory.appending(path: "file").path, O_RDWR | O_CREAT, 0o600)
             #expect(dup2(file, number) == number)
             close(file)
             let error = await expectFileError(.invalidArgument) { try await stale.value }
@@ -176,13 +176,13 @@ final class TestPipe: Sendable {
                 try await io.waitUntilReady(1 << 20, .reading, "nothing")
             }
             #expect(error?.systemError == EBADF)
-            #expect(io.metrics.readinessWaits == 0)
+            #expect(io.statistics.readinessWaitingCount == 0)
         }
     }
 
     @Test func `a regular file cannot be waited for`() async throws {
-        try await withIO { io, folder in
-            let file = open(folder.appending(path: "file").path, O_RDWR | O_CREAT, 0o600)
+        try await withIO { io, directory in
+            let file = open(directory.appending(path: "file").path, O_RDWR | O_CREAT, 0o600)
             defer { close(file) }
             await expectFileError(.unsupported) { try await io.waitUntilReady(file, .reading, "file") }
         }
@@ -194,10 +194,10 @@ final class TestPipe: Sendable {
         try await withIO(calls: poller.calls) { io, _ in
             let pipe = TestPipe()
             let waits = (0..<10).map { _ in Task { try await io.waitUntilReady(pipe.reading, .reading, "pipe") } }
-            try await io.waitForMetrics { $0.readinessWaits >= 10 }
-            #expect(io.metrics.threads == 1)
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 10 }
+            #expect(io.statistics.threadCount == 1)
             await io.shutdown()
-            #expect(io.metrics.threads == 0 && io.metrics.openFiles == 0)
+            #expect(io.statistics.threadCount == 0 && io.statistics.openCount == 0)
             for wait in waits { await expectFileError(.shutDown) { try await wait.value } }
             await expectFileError(.shutDown) { try await io.waitUntilReady(pipe.reading, .reading, "pipe") }
         }
@@ -224,7 +224,7 @@ final class TestPipe: Sendable {
                 return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
             #expect(ended == 2000)
-            #expect(io.metrics.readinessWaits == 0)
+            #expect(io.statistics.readinessWaitingCount == 0)
         }
     }
 }

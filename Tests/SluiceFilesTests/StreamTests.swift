@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct Streams {
     @Test func `reading gives what was asked for, fewer only at the end, and nothing there`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
             let stream = try await url.openForReading(using: io)
             #expect(try await stream.read(upToCount: 0).isEmpty)
@@ -20,8 +20,8 @@ import Testing
     }
 
     @Test func `every kind of bytes is written in its order`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             var expected = Data()
             let stream = try await url.openForWriting(using: io)
 
@@ -43,15 +43,15 @@ import Testing
                 expected += pattern(300, seed: UInt8(index))
             }
             try await stream.write(regions)
-            #expect(io.metrics.jobsFinished == 5, "each write is one job")
+            #expect(io.statistics.finishedCount == 5, "each write is one job")
             try await stream.close()
             #expect(same(contents(of: url), expected))
         }
     }
 
     @Test func `slices of data are written from their own start`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             let whole = pattern(5000)
             try await url.withFileForWriting(using: io) { stream in
                 try await stream.write([whole[0..<3], whole[3..<2000], whole[2000..<2010], whole[2010...]])
@@ -72,8 +72,8 @@ import Testing
             let first = pieces.first!
             return SystemCalls.system.write(descriptor, UnsafeRawBufferPointer(rebasing: first.prefix(most)))
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             let chunks = (0..<20).map { pattern(600 + $0, seed: UInt8($0)) }
             try await url.withFileForWriting(using: io) { try await $0.write(chunks) }
             #expect(same(contents(of: url), chunks.reduce(into: Data()) { $0 += $1 }))
@@ -91,8 +91,8 @@ import Testing
             }
             return SystemCalls.system.write(descriptor, UnsafeRawBufferPointer(rebasing: pieces.first!.prefix(1000)))
         }
-        try await withIO(calls: failing) { io, folder in
-            let stream = try await folder.appending(path: "file").openForWriting(using: io)
+        try await withIO(calls: failing) { io, directory in
+            let stream = try await directory.appending(path: "file").openForWriting(using: io)
             do {
                 try await stream.write([pattern(1500), pattern(1500)])
                 Issue.record("nothing was thrown")
@@ -105,26 +105,26 @@ import Testing
     }
 
     @Test func `opening truncates, appends or insists on a new file`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
-            try await url.withFileForWriting(.createNew, permissions: 0o640, using: io) {
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
+            try await url.withFileForWriting(existing: .fail, permissions: 0o640, using: io) {
                 try await $0.write(pattern(10))
             }
             #expect(mode(of: url) == 0o640)
-            try await url.withFileForWriting(.append, using: io) { try await $0.write(pattern(5)) }
+            try await url.withFileForWriting(existing: .append, using: io) { try await $0.write(pattern(5)) }
             #expect(same(contents(of: url), pattern(10) + pattern(5)))
-            await expectFileError(.exists) { try await url.withFileForWriting(.createNew, using: io) { _ in } }
+            await expectFileError(.exists) { try await url.withFileForWriting(existing: .fail, using: io) { _ in } }
             try await url.withFileForWriting(using: io) { try await $0.write(pattern(3)) }
             #expect(same(contents(of: url), pattern(3)))
-            await expectFileError(.isDirectory) { try await folder.withFileForReading(using: io) { _ in } }
-            await expectFileError(.isDirectory) { try await folder.withFileForWriting(using: io) { _ in } }
+            await expectFileError(.isDirectory) { try await directory.withFileForReading(using: io) { _ in } }
+            await expectFileError(.isDirectory) { try await directory.withFileForWriting(using: io) { _ in } }
         }
     }
 
     @Test func `truncate cuts off and extends, sync reaches the level it was asked for`() async throws {
         let log = CallLog()
-        try await withIO(calls: .recorded(in: log)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .recorded(in: log)) { io, directory in
+            let url = directory.appending(path: "file")
             let stream = try await url.openForWriting(using: io)
             try await stream.write(pattern(10))
             try await stream.truncate(to: 4)
@@ -135,8 +135,8 @@ import Testing
             try await stream.sync(.fullAndDirectory)
             #expect(
                 log.all == [
-                    "create", "write", "truncate", "truncate", "fdatasync", "fsync", "fsync", "open folder",
-                    "fsync folder",
+                    "create", "write", "truncate", "truncate", "fdatasync", "fsync", "fsync", "open directory",
+                    "fsync directory",
                     "close",
                 ])
             try await stream.close()
@@ -145,8 +145,8 @@ import Testing
     }
 
     @Test func `close reports what closing reports, and closes`() async throws {
-        try await withIO(calls: .failing(.close, with: EDQUOT)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(.close, with: EDQUOT)) { io, directory in
+            let url = directory.appending(path: "file")
             let stream = try await url.openForWriting(using: io)
             do {
                 try await stream.close()
@@ -154,18 +154,18 @@ import Testing
             } catch let error as FileError {
                 #expect(error.code == .quotaExceeded && error.operation == "close")
             }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
             await expectFileError(.quotaExceeded) { try await url.withFileForWriting(using: io) { _ in } }
         }
     }
 
     @Test func `a scope closes also when its body throws, and the body's error wins`() async throws {
         struct Mine: Error {}
-        try await withIO(calls: .failing(.close, with: EIO)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(.close, with: EIO)) { io, directory in
+            let url = directory.appending(path: "file")
             await #expect(throws: Mine.self) { try await url.withFileForWriting(using: io) { _ in throw Mine() } }
             await #expect(throws: Mine.self) { try await url.withFileForReading(using: io) { _ in throw Mine() } }
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
         }
     }
 
@@ -176,23 +176,23 @@ import Testing
             closers.withLock { $0.append(nameOfThisThread()) }
             return SystemCalls.system.close(descriptor)
         }
-        let io = FileIO(configuration: .init(threads: 1), calls: calls)
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let url = folder.appending(path: "file")
+        let io = FileIO(configuration: .init(concurrency: 1), calls: calls)
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let url = directory.appending(path: "file")
             do {
                 let stream = try await url.openForWriting(using: io)
                 try await stream.write(pattern(3))
             }
             do { _ = try await url.openForReading(using: io) }
             await io.shutdown()
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
             #expect(closers.withLock { $0 } == ["sluice-files", "sluice-files"])
         }
     }
 
     @Test func `chunks come one after the other, and a loop that is left closes the file`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10_000).write(to: url)
             var sizes: [Int] = []
             var all = Data()
@@ -202,10 +202,10 @@ import Testing
             }
             #expect(sizes == [4096, 4096, 1808])
             #expect(same(all, pattern(10_000)))
-            #expect(io.metrics.openFiles == 0)
+            #expect(io.statistics.openCount == 0)
             for try await _ in url.chunks(of: 10, using: io) { break }
             await expectFileError(.notFound) {
-                for try await _ in folder.appending(path: "none").chunks(of: 10, using: io) {}
+                for try await _ in directory.appending(path: "none").chunks(of: 10, using: io) {}
             }
         }
     }

@@ -8,43 +8,43 @@ import Testing
         async throws
     {
         struct Mine: Error {}
-        try await withIO { io, folder in
-            let name = try await io.withTemporaryFile(prefix: "mine", suffix: ".mp3", in: folder) { file in
+        try await withIO { io, directory in
+            let name = try await io.withTemporaryFile(prefix: "mine", suffix: ".mp3", in: directory) { file in
                 #expect(mode(of: file) == 0o600)
                 #expect(contents(of: file) == Data())
                 return file.lastPathComponent
             }
             #expect(name.hasPrefix("mine-") && name.hasSuffix(".mp3"))
-            #expect(names(in: folder) == [])
-            await #expect(throws: Mine.self) { try await io.withTemporaryFile(in: folder) { _ in throw Mine() } }
-            #expect(names(in: folder) == [])
+            #expect(names(in: directory) == [])
+            await #expect(throws: Mine.self) { try await io.withTemporaryFile(in: directory) { _ in throw Mine() } }
+            #expect(names(in: directory) == [])
             let task = Task {
-                try await io.withTemporaryFile(in: folder) { _ in
+                try await io.withTemporaryFile(in: directory) { _ in
                     withUnsafeCurrentTask { $0?.cancel() }
                     try Task.checkCancellation()
                 }
             }
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(names(in: folder) == [])
+            #expect(names(in: directory) == [])
             let before = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
-                try await io.withTemporaryFile(in: folder) { _ in _ = Issue.record("begun") }
+                try await io.withTemporaryFile(in: directory) { _ in _ = Issue.record("begun") }
             }
             await #expect(throws: CancellationError.self) { try await before.value }
         }
     }
 
     @Test func `what replaced the file goes, what was renamed stays, what was removed is no error`() async throws {
-        try await withIO { io, folder in
-            try await io.withTemporaryFile(in: folder) { try await pattern(9).asyncWrite(to: $0, using: io) }
-            try await io.withTemporaryFile(in: folder) { file in
+        try await withIO { io, directory in
+            try await io.withTemporaryFile(in: directory) { try await pattern(9).asyncWrite(to: $0, using: io) }
+            try await io.withTemporaryFile(in: directory) { file in
                 try await io.remove(file)
                 try makeTree(["a/b"], in: file)
             }
-            #expect(names(in: folder) == [])
-            try await io.withTemporaryFile(in: folder) { try await io.remove($0) }
-            try await io.withTemporaryFile(in: folder) { try await io.rename($0, to: folder.appending(path: "kept")) }
-            #expect(names(in: folder) == ["kept"])
+            #expect(names(in: directory) == [])
+            try await io.withTemporaryFile(in: directory) { try await io.remove($0) }
+            try await io.withTemporaryFile(in: directory) { try await io.rename($0, to: directory.appending(path: "kept"), existing: .replace) }
+            #expect(names(in: directory) == ["kept"])
         }
     }
 
@@ -61,15 +61,15 @@ import Testing
             }
             return SystemCalls.system.open(path, flags, mode)
         }
-        try await withIO(calls: calls) { io, folder in
-            try await io.withTemporaryFile(in: folder) { #expect(contents(of: $0) == Data()) }
-            await expectFileError(.invalidPath) { try await io.withTemporaryFile(suffix: "/x", in: folder) { _ in } }
+        try await withIO(calls: calls) { io, directory in
+            try await io.withTemporaryFile(in: directory) { #expect(contents(of: $0) == Data()) }
+            await expectFileError(.invalidPath) { try await io.withTemporaryFile(suffix: "/x", in: directory) { _ in } }
             await expectFileError(.notFound) {
-                try await io.withTemporaryFile(in: folder.appending(path: "none")) { _ in }
+                try await io.withTemporaryFile(in: directory.appending(path: "none")) { _ in }
             }
         }
-        try await withIO(calls: .failing(.open, with: EEXIST)) { io, folder in
-            await expectFileError(.exists) { try await io.withTemporaryFile(in: folder) { _ in } }
+        try await withIO(calls: .failing(.open, with: EEXIST)) { io, directory in
+            await expectFileError(.exists) { try await io.withTemporaryFile(in: directory) { _ in } }
         }
     }
 }

@@ -28,9 +28,9 @@ private struct RawPath: Hashable {
     @Test func `all that is in a tree is there again: contents, modes, times, links, FIFOs, names of one file`()
         async throws
     {
-        try await withIO { io, folder in
-            let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
-            try makeTree(["source/a/b/", "source/a/empty"], in: folder)
+        try await withIO { io, directory in
+            let (source, copy) = (directory.appending(path: "source"), directory.appending(path: "copy"))
+            try makeTree(["source/a/b/", "source/a/empty"], in: directory)
             try pattern(300_000).write(to: source.appending(path: "a/b/large"))
             #expect(link(source.appending(path: "a/b/large").path, source.appending(path: "second").path) == 0)
             #expect(symlink("../nowhere", source.appending(path: "a/link").path) == 0)
@@ -51,7 +51,7 @@ private struct RawPath: Hashable {
                     followingLinks: false)
             }
             let result = try await io.copyTree(source, to: copy)
-            #expect(result.files == 3 && result.folders == 3 && result.symbolicLinks == 2 && result.fifos == 1)
+            #expect(result.files == 3 && result.directories == 3 && result.symbolicLinks == 2 && result.fifos == 1)
             #expect(result.bytes == 300_000 + 14 || result.bytes == 300_000 + "source/a/empty".utf8.count)
             #expect(same(contents(of: copy.appending(path: "a/b/large")), pattern(300_000)))
             for path in ["a/empty", "a/b", "a", "", "second", "a/link", "long", "fifo"] {
@@ -70,18 +70,18 @@ private struct RawPath: Hashable {
     }
 
     @Test func `hostile names and a depth past any path go over`() async throws {
-        try await withIO(in: memoryFolder) { io, folder in
-            let source = folder.appending(path: "source")
-            try makeTree(["source/"], in: folder)
+        try await withIO(in: memoryDirectory) { io, directory in
+            let source = directory.appending(path: "source")
+            try makeTree(["source/"], in: directory)
             for name in hostileNames { makeFile(name, in: source, "x") }
             makeDeepTree(1500, in: source, name: "deeper")
             let counter = DescriptorCounter()
-            let counted = FileIO(configuration: .init(threads: 2), calls: counter.counting())
-            let result = try await counted.copyTree(source, to: folder.appending(path: "copy"))
+            let counted = FileIO(configuration: .init(concurrency: 2), calls: counter.counting())
+            let result = try await counted.copyTree(source, to: directory.appending(path: "copy"))
             await counted.shutdown()
-            #expect(result.files == hostileNames.count && result.folders == 1501)
-            #expect(counter.most < 150 && counted.metrics.openFiles == 0)
-            let (old, new) = (io.walk(source), io.walk(folder.appending(path: "copy")))
+            #expect(result.files == hostileNames.count && result.directories == 1501)
+            #expect(counter.most < 150 && counted.statistics.openCount == 0)
+            let (old, new) = (io.walk(source), io.walk(directory.appending(path: "copy")))
             var (oldPaths, newPaths): (Set<RawPath>, Set<RawPath>) = ([], [])
             for try await item in old { oldPaths.insert(RawPath(bytes: item.rawRelativePath)) }
             for try await item in new { newPaths.insert(RawPath(bytes: item.rawRelativePath)) }
@@ -91,34 +91,34 @@ private struct RawPath: Hashable {
     }
 
     @Test func `what is in the way stays, and a tree is not copied into itself`() async throws {
-        try await withIO { io, folder in
-            let source = folder.appending(path: "source")
-            try makeTree(["source/a/b", "taken", "other/"], in: folder)
+        try await withIO { io, directory in
+            let source = directory.appending(path: "source")
+            try makeTree(["source/a/b", "taken", "other/"], in: directory)
             for name in ["taken", "other", "source"] {
                 let error = await expectFileError(.exists) {
-                    try await io.copyTree(folder.appending(path: "other"), to: folder.appending(path: name))
+                    try await io.copyTree(directory.appending(path: "other"), to: directory.appending(path: name))
                 }
-                #expect(error?.path == folder.appending(path: name).path)
+                #expect(error?.subject == directory.appending(path: name).path)
             }
-            #expect(symlink("source/a", folder.appending(path: "link").path) == 0)
+            #expect(symlink("source/a", directory.appending(path: "link").path) == 0)
             for path in ["source/new", "source/a/new", "link/new"] {
                 await expectFileError(.invalidArgument) {
-                    try await io.copyTree(source, to: folder.appending(path: path))
+                    try await io.copyTree(source, to: directory.appending(path: path))
                 }
             }
             await expectFileError(.notDirectory) {
-                try await io.copyTree(source.appending(path: "a/b"), to: folder.appending(path: "new"))
+                try await io.copyTree(source.appending(path: "a/b"), to: directory.appending(path: "new"))
             }
-            await expectFileError(.notFound) { try await io.copyTree(source, to: folder.appending(path: "no/new")) }
-            #expect(names(in: folder) == ["link", "other", "source", "taken"] && names(in: source) == ["a"])
+            await expectFileError(.notFound) { try await io.copyTree(source, to: directory.appending(path: "no/new")) }
+            #expect(names(in: directory) == ["link", "other", "source", "taken"] && names(in: source) == ["a"])
             #expect(names(in: source.appending(path: "a")) == ["b"])
         }
     }
 
     @Test(.enabled(if: getuid() == 0)) func `owners are kept if asked, of links and FIFOs too`() async throws {
-        try await withIO { io, folder in
-            let source = folder.appending(path: "source")
-            try makeTree(["source/a"], in: folder)
+        try await withIO { io, directory in
+            let source = directory.appending(path: "source")
+            try makeTree(["source/a"], in: directory)
             #expect(symlink("nowhere", source.appending(path: "link").path) == 0)
             #expect(mkfifo(source.appending(path: "fifo").path, 0o600) == 0)
             let paths = ["", "a", "link", "fifo"]
@@ -127,7 +127,7 @@ private struct RawPath: Hashable {
                 try await io.setOwner(of: source.appending(path: path), user: user, group: group, followingLinks: false)
             }
             for isKept in [true, false] {
-                let copy = folder.appending(path: "copy \(isKept)")
+                let copy = directory.appending(path: "copy \(isKept)")
                 let keeping: FileCopyOptions.Attributes = isKept ? [.permissions, .owner] : [.permissions]
                 try await io.copyTree(source, to: copy, options: .init(keeping: keeping))
                 for (number, path) in paths.enumerated() {
@@ -140,9 +140,9 @@ private struct RawPath: Hashable {
     }
 
     @Test func `sockets and devices are refused, or left out`() async throws {
-        try await withIO { io, folder in
-            let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
-            try makeTree(["source/a"], in: folder)
+        try await withIO { io, directory in
+            let (source, copy) = (directory.appending(path: "source"), directory.appending(path: "copy"))
+            try makeTree(["source/a"], in: directory)
             // Only root makes devices.
             for (name, kind, device) in [("socket", S_IFSOCK, 0), ("null", S_IFCHR, 0x103)] as [(String, mode_t, dev_t)]
             where kind == S_IFSOCK || getuid() == 0 {
@@ -150,8 +150,8 @@ private struct RawPath: Hashable {
                 try #require(
                     mknod(special.path, kind | 0o600, device) == 0, "\(name): \(String(cString: strerror(errno)))")
                 let error = await expectFileError(.notRegularFile) { try await io.copyTree(source, to: copy) }
-                #expect(error?.path == special.path)
-                #expect(names(in: folder) == ["source"])
+                #expect(error?.subject == special.path)
+                #expect(names(in: directory) == ["source"])
                 let result = try await io.copyTree(source, to: copy, options: .init(specialFiles: .skip))
                 #expect(result.skipped == 1 && result.files == 1 && names(in: copy) == ["a"])
                 try await io.removeTree(copy)
@@ -170,24 +170,24 @@ private struct RawPath: Hashable {
             if writes.add(1, ordering: .relaxed).newValue == 6 { return -Int(ENOSPC) }
             return SystemCalls.system.write(descriptor, bytes)
         }
-        try await withIO(calls: calls) { io, folder in
-            let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
-            try makeTree(["source/"], in: folder)
+        try await withIO(calls: calls) { io, directory in
+            let (source, copy) = (directory.appending(path: "source"), directory.appending(path: "copy"))
+            try makeTree(["source/"], in: directory)
             for index in 0..<10 { try pattern(1000).write(to: source.appending(path: "\(index)")) }
             let error = await expectFileError(.noSpace) {
                 try await io.copyTree(source, to: copy, options: .init(removingOnFailure: isRemoved))
             }
-            #expect(error?.path.hasPrefix(copy.path) == true)
-            if isRemoved { return #expect(names(in: folder) == ["source"]) }
+            #expect(error?.subject.hasPrefix(copy.path) == true)
+            if isRemoved { return #expect(names(in: directory) == ["source"]) }
             #expect(names(in: copy).count == 5)
             for name in names(in: copy) { #expect(same(contents(of: copy.appending(path: name)), pattern(1000))) }
         }
     }
 
     @Test func `cancellation stops between files and leaves nothing`() async throws {
-        try await withIO(in: memoryFolder) { io, folder in
-            let (source, copy) = (folder.appending(path: "source"), folder.appending(path: "copy"))
-            try makeTree((0..<2000).map { "source/\($0 % 10)/\($0)" }, in: folder)
+        try await withIO(in: memoryDirectory) { io, directory in
+            let (source, copy) = (directory.appending(path: "source"), directory.appending(path: "copy"))
+            try makeTree((0..<2000).map { "source/\($0 % 10)/\($0)" }, in: directory)
             let task = Guarded<Task<TreeCopyResult, any Error>?>(nil)
             // The closure runs on a worker's thread, which may wait.
             let isKnown = DispatchSemaphore(value: 0)
@@ -201,22 +201,22 @@ private struct RawPath: Hashable {
             task.withLock { $0 = copying }
             isKnown.signal()
             await #expect(throws: CancellationError.self) { try await copying.value }
-            #expect(names(in: folder) == ["source"])
+            #expect(names(in: directory) == ["source"])
             let before = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 try await io.copyTree(source, to: copy)
             }
             await #expect(throws: CancellationError.self) { try await before.value }
-            #expect(names(in: folder) == ["source"])
+            #expect(names(in: directory) == ["source"])
         }
     }
 
     @Test func `progress counts entries and bytes to the last`() async throws {
-        try await withIO(in: memoryFolder) { io, folder in
-            let source = folder.appending(path: "source")
-            try makeTree((0..<300).map { "source/\($0 % 10)/\($0)" }, in: folder)
+        try await withIO(in: memoryDirectory) { io, directory in
+            let source = directory.appending(path: "source")
+            try makeTree((0..<300).map { "source/\($0 % 10)/\($0)" }, in: directory)
             let reports = Guarded<[FileProgress]>([])
-            let result = try await io.copyTree(source, to: folder.appending(path: "copy")) { report in
+            let result = try await io.copyTree(source, to: directory.appending(path: "copy")) { report in
                 reports.withLock { $0.append(report) }
             }
             let last = reports.withLock { $0.last }
@@ -225,24 +225,24 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `a folder of the copy swapped for a link is not written through`() async throws {
+    @Test func `a directory of the copy swapped for a link is not written through`() async throws {
         let paths = Guarded<(inner: String, outside: String)?>(nil)
         var calls = SystemCalls.system
-        calls.folders.makeDirectoryAt = { folder, name, mode in
-            let result = SystemCalls.system.folders.makeDirectoryAt(folder, name, mode)
+        calls.directories.makeDirectoryAt = { directory, name, mode in
+            let result = SystemCalls.system.directories.makeDirectoryAt(directory, name, mode)
             if let names = paths.withLock({ $0.take() }) {
                 _ = rmdir(names.inner)
                 _ = symlink(names.outside, names.inner)
             }
             return result
         }
-        try await withIO(calls: calls) { io, folder in
-            try makeTree(["source/inner/file", "outside/"], in: folder)
-            let copy = folder.appending(path: "copy")
-            paths.withLock { $0 = (copy.appending(path: "inner").path, folder.appending(path: "outside").path) }
-            await expectFileError(.notDirectory) { try await io.copyTree(folder.appending(path: "source"), to: copy) }
-            #expect(names(in: folder.appending(path: "outside")) == [])
-            #expect(names(in: folder) == ["outside", "source"])
+        try await withIO(calls: calls) { io, directory in
+            try makeTree(["source/inner/file", "outside/"], in: directory)
+            let copy = directory.appending(path: "copy")
+            paths.withLock { $0 = (copy.appending(path: "inner").path, directory.appending(path: "outside").path) }
+            await expectFileError(.notDirectory) { try await io.copyTree(directory.appending(path: "source"), to: copy) }
+            #expect(names(in: directory.appending(path: "outside")) == [])
+            #expect(names(in: directory) == ["outside", "source"])
         }
     }
 }

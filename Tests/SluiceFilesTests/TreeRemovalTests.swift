@@ -6,46 +6,46 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `Removing trees` {
     @Test func `progress counts each entry that is gone, to the last`() async throws {
-        try await withIO(in: memoryFolder) { io, folder in
-            try makeTree((0..<1000).map { "tree/\($0 % 10)/\($0)" }, in: folder)
+        try await withIO(in: memoryDirectory) { io, directory in
+            try makeTree((0..<1000).map { "tree/\($0 % 10)/\($0)" }, in: directory)
             let reports = Guarded<[FileProgress]>([])
-            try await io.removeTree(folder.appending(path: "tree")) { report in reports.withLock { $0.append(report) } }
+            try await io.removeTree(directory.appending(path: "tree")) { report in reports.withLock { $0.append(report) } }
             let counts = reports.withLock { $0.map(\.completedEntries) }
             #expect(counts == counts.sorted() && counts.last == 1011 && counts.count > 5)
             #expect(reports.withLock { $0.map(\.isFinished) }.firstIndex(of: true) == counts.count - 1)
-            makeFile("file", in: folder)
-            try await io.removeTree(folder.appending(path: "file")) { #expect($0.completedEntries == 1) }
+            makeFile("file", in: directory)
+            try await io.removeTree(directory.appending(path: "file")) { #expect($0.completedEntries == 1) }
         }
     }
 
     @Test func `an entry takes its tree along, or itself, and never what a link points to`() async throws {
-        try await withIO { io, folder in
-            try makeTree(["tree/a/b/c", "file", "outside/kept"], in: folder)
-            #expect(symlink("outside", folder.appending(path: "link").path) == 0)
-            for entry in try await io.entries(of: folder) where entry.name != "outside" {
+        try await withIO { io, directory in
+            try makeTree(["tree/a/b/c", "file", "outside/kept"], in: directory)
+            #expect(symlink("outside", directory.appending(path: "link").path) == 0)
+            for entry in try await io.entries(of: directory) where entry.name != "outside" {
                 try await entry.removeTree()
                 await expectFileError(.notFound) { try await entry.removeTree() }
             }
-            #expect(names(in: folder) == ["outside"])
-            #expect(names(in: folder.appending(path: "outside")) == ["kept"])
+            #expect(names(in: directory) == ["outside"])
+            #expect(names(in: directory.appending(path: "outside")) == ["kept"])
         }
     }
 
     @Test(arguments: ["link", "link/"])
-    func `a link to a folder goes alone, however its path ends`(path: String) async throws {
-        try await withIO { io, folder in
-            try makeTree(["outside/kept"], in: folder)
-            #expect(symlink("outside", folder.appending(path: "link").path) == 0)
-            try await io.removeTree(URL(filePath: folder.path + "/" + path))
-            #expect(names(in: folder) == ["outside"])
-            #expect(names(in: folder.appending(path: "outside")) == ["kept"])
+    func `a link to a directory goes alone, however its path ends`(path: String) async throws {
+        try await withIO { io, directory in
+            try makeTree(["outside/kept"], in: directory)
+            #expect(symlink("outside", directory.appending(path: "link").path) == 0)
+            try await io.removeTree(URL(filePath: directory.path + "/" + path))
+            #expect(names(in: directory) == ["outside"])
+            #expect(names(in: directory.appending(path: "outside")) == ["kept"])
         }
     }
 
     @Test func `cancellation stops between two entries`() async throws {
-        try await withIO(in: memoryFolder) { io, folder in
-            let tree = folder.appending(path: "tree")
-            try makeTree((0..<2000).map { "tree/\($0)" }, in: folder)
+        try await withIO(in: memoryDirectory) { io, directory in
+            let tree = directory.appending(path: "tree")
+            try makeTree((0..<2000).map { "tree/\($0)" }, in: directory)
             let task = Guarded<Task<Void, any Error>?>(nil)
             // The closure runs on a worker's thread, which may wait.
             let isKnown = DispatchSemaphore(value: 0)
@@ -64,23 +64,23 @@ import Testing
         }
     }
 
-    @Test func `a folder that lists what cannot be removed ends in an error, not never`() async throws {
+    @Test func `a directory that lists what cannot be removed ends in an error, not never`() async throws {
         var calls = SystemCalls.system
-        calls.unlinkAt = { folder, name, flags in
-            String(cString: name) == "ghost" ? -ENOENT : SystemCalls.system.unlinkAt(folder, name, flags)
+        calls.unlinkAt = { directory, name, flags in
+            String(cString: name) == "ghost" ? -ENOENT : SystemCalls.system.unlinkAt(directory, name, flags)
         }
-        try await withIO(calls: calls) { io, folder in
-            try makeTree(["tree/a/ghost", "tree/a/file"], in: folder)
-            let error = await expectFileError(.notEmpty) { try await io.removeTree(folder.appending(path: "tree")) }
-            #expect(error?.path == folder.appending(path: "tree/a").path)
+        try await withIO(calls: calls) { io, directory in
+            try makeTree(["tree/a/ghost", "tree/a/file"], in: directory)
+            let error = await expectFileError(.notEmpty) { try await io.removeTree(directory.appending(path: "tree")) }
+            #expect(error?.subject == directory.appending(path: "tree/a").path)
         }
         calls = .system
-        calls.unlinkAt = { folder, name, flags in
-            flags == 0 ? SystemCalls.system.unlinkAt(folder, name, flags) : -ENOTEMPTY
+        calls.unlinkAt = { directory, name, flags in
+            flags == 0 ? SystemCalls.system.unlinkAt(directory, name, flags) : -ENOTEMPTY
         }
-        try await withIO(calls: calls) { io, folder in
-            try makeTree(["tree/a/b/"], in: folder)
-            await expectFileError(.notEmpty) { try await io.removeTree(folder.appending(path: "tree")) }
+        try await withIO(calls: calls) { io, directory in
+            try makeTree(["tree/a/b/"], in: directory)
+            await expectFileError(.notEmpty) { try await io.removeTree(directory.appending(path: "tree")) }
         }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 struct RawChange {
     var mask: UInt32
     var cookie: UInt32 = 0
-    var name: FileName?
+    var name: DirectoryEntry.Name?
     /// Zeros after the name.
     var padding = 16
 
@@ -38,15 +38,15 @@ struct `What inotify writes` {
     @Test func `each event is a change, in order, with its name and without the padding`() {
         var machine = FileChangeMachine()
         machine.receive(
-            RawChange(mask: created, name: "a", padding: 1), RawChange(mask: created | directory, name: "folder"),
+            RawChange(mask: created, name: "a", padding: 1), RawChange(mask: created | directory, name: "directory"),
             RawChange(mask: modified, name: "a"), RawChange(mask: attributes, name: "new\nline", padding: 0),
-            RawChange(mask: closed, name: FileName(bytes: [0xFF])), RawChange(mask: removed, name: "a"),
+            RawChange(mask: closed, name: DirectoryEntry.Name(bytes: [0xFF])), RawChange(mask: removed, name: "a"),
             RawChange(mask: attributes | directory), RawChange(mask: movedItself))
         #expect(
             machine.all() == [
-                FileChange(.created, name: "a"), FileChange(.created, name: "folder", isDirectory: true),
+                FileChange(.created, name: "a"), FileChange(.created, name: "directory", isDirectory: true),
                 FileChange(.modified, name: "a"), FileChange(.attributes, name: "new\nline"),
-                FileChange(.closedAfterWriting, name: FileName(bytes: [0xFF])), FileChange(.removed, name: "a"),
+                FileChange(.closedAfterWriting, name: DirectoryEntry.Name(bytes: [0xFF])), FileChange(.removed, name: "a"),
                 FileChange(.attributes, isDirectory: true), FileChange(.renamed(from: nil, to: nil)),
             ])
         #expect(!machine.isEnded && !machine.isReady)

@@ -15,20 +15,20 @@ extension FileChanges.Iterator {
 
 @Suite(.enabled(if: deniedCalls == nil, "skipped: inotify is denied here"), .timeLimit(.minutes(2)))
 struct `Watching for changes` {
-    @Test func `what happens in a folder comes in order`() async throws {
-        try await withIO { io, folder in
-            makeFile("old", in: folder, "old")
-            var changes = try await io.changes(of: folder).makeAsyncIterator()
-            makeFile("new", in: folder, "x")
+    @Test func `what happens in a directory comes in order`() async throws {
+        try await withIO { io, directory in
+            makeFile("old", in: directory, "old")
+            var changes = try await io.changes(of: directory).makeAsyncIterator()
+            makeFile("new", in: directory, "x")
             #expect(
                 try await changes.take(3) == [
                     FileChange(.created, name: "new"), FileChange(.modified, name: "new"),
                     FileChange(.closedAfterWriting, name: "new"),
                 ])
-            #expect(chmod(folder.appending(path: "old").path, 0o600) == 0)
-            try await io.rename(folder.appending(path: "old"), to: folder.appending(path: "renamed"))
-            try await io.makeDirectory(at: folder.appending(path: "inner"))
-            try await io.remove(folder.appending(path: "new"))
+            #expect(chmod(directory.appending(path: "old").path, 0o600) == 0)
+            try await io.rename(directory.appending(path: "old"), to: directory.appending(path: "renamed"), existing: .replace)
+            try await io.makeDirectory(at: directory.appending(path: "inner"))
+            try await io.remove(directory.appending(path: "new"))
             #expect(
                 try await changes.take(4) == [
                     FileChange(.attributes, name: "old"),
@@ -38,9 +38,9 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `names come byte for byte, and moves between folders say where from or where to`() async throws {
-        try await withIO { io, folder in
-            let (watched, other) = (folder.appending(path: "watched"), folder.appending(path: "other"))
+    @Test func `names come byte for byte, and moves between directories say where from or where to`() async throws {
+        try await withIO { io, directory in
+            let (watched, other) = (directory.appending(path: "watched"), directory.appending(path: "other"))
             try await io.makeDirectory(at: watched)
             try await io.makeDirectory(at: other)
             var changes = try await io.changes(of: watched, kinds: [.created, .renamed]).makeAsyncIterator()
@@ -49,16 +49,16 @@ struct `Watching for changes` {
                 #expect(try await changes.next() == FileChange(.created, name: name))
             }
             makeFile("in", in: other)
-            try await io.rename(other.appending(path: "in"), to: watched.appending(path: "in"))
+            try await io.rename(other.appending(path: "in"), to: watched.appending(path: "in"), existing: .replace)
             #expect(try await changes.next() == FileChange(.renamed(from: nil, to: "in"), name: "in"))
-            try await io.rename(watched.appending(path: "in"), to: other.appending(path: "out"))
+            try await io.rename(watched.appending(path: "in"), to: other.appending(path: "out"), existing: .replace)
             #expect(try await changes.next() == FileChange(.renamed(from: "in", to: nil), name: "in"))
         }
     }
 
     @Test func `only the kinds that were asked for come, and the end`() async throws {
-        try await withIO { io, folder in
-            let inner = folder.appending(path: "inner")
+        try await withIO { io, directory in
+            let inner = directory.appending(path: "inner")
             try await io.makeDirectory(at: inner)
             let changes = try await io.changes(of: inner, kinds: [.closedAfterWriting])
             makeFile("a", in: inner, "x")
@@ -72,11 +72,11 @@ struct `Watching for changes` {
     }
 
     @Test func `a file that is removed ends the sequence, one that is moved is still watched`() async throws {
-        try await withIO { io, folder in
-            makeFile("a", in: folder)
-            let (a, b) = (folder.appending(path: "a"), folder.appending(path: "b"))
+        try await withIO { io, directory in
+            makeFile("a", in: directory)
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             var changes = try await io.changes(of: a).makeAsyncIterator()
-            try await io.rename(a, to: b)
+            try await io.rename(a, to: b, existing: .replace)
             #expect(try await changes.next() == FileChange(.renamed(from: nil, to: nil)))
             let descriptor = open(b.path, O_WRONLY)
             #expect(write(descriptor, "x", 1) == 1)
@@ -89,9 +89,9 @@ struct `Watching for changes` {
     }
 
     @Test func `a link is watched itself when it is not to be followed`() async throws {
-        try await withIO { io, folder in
-            makeFile("file", in: folder)
-            let (link, file) = (folder.appending(path: "link"), folder.appending(path: "file"))
+        try await withIO { io, directory in
+            makeFile("file", in: directory)
+            let (link, file) = (directory.appending(path: "link"), directory.appending(path: "file"))
             #expect(symlink("file", link.path) == 0)
             var followed = try await io.changes(of: link).makeAsyncIterator()
             var itself = try await io.changes(of: link, followingLinks: false).makeAsyncIterator()
@@ -107,9 +107,9 @@ struct `Watching for changes` {
             Int(
                 (try? String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8))?
                     .trimmingCharacters(in: .newlines) ?? "") ?? 16_384
-        try await withIO(in: memoryFolder) { io, folder in
-            let changes = try await io.changes(of: folder, kinds: [.created, .removed])
-            let path = folder.appending(path: "x").path
+        try await withIO(in: memoryDirectory) { io, directory in
+            let changes = try await io.changes(of: directory, kinds: [.created, .removed])
+            let path = directory.appending(path: "x").path
             for _ in 0...(most / 2) {
                 close(open(path, O_CREAT, 0o600))
                 unlink(path)
@@ -125,35 +125,35 @@ struct `Watching for changes` {
 
     @Test func `whoever waits holds no thread of the pool, and cancellation ends the wait and the watch`() async throws
     {
-        try await withIO(threads: 1) { io, folder in
+        try await withIO(concurrency: 1) { io, directory in
             let begun = AsyncStream.makeStream(of: Void.self)
             let task = Task {
-                let changes = try await io.changes(of: folder)
+                let changes = try await io.changes(of: directory)
                 begun.continuation.yield()
                 for try await _ in changes {}
             }
             for await _ in begun.stream { break }
             // With one thread: another operation gets it all the same.
-            for _ in 0..<20 { _ = try await io.status(of: folder) }
+            for _ in 0..<20 { _ = try await io.status(of: directory) }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             // The two that the readiness lane keeps, and no watch.
-            #expect(io.metrics.openFiles <= 2)
+            #expect(io.statistics.openCount <= 2)
             let before = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
-                _ = try await io.changes(of: folder)
+                _ = try await io.changes(of: directory)
             }
             await #expect(throws: CancellationError.self) { try await before.value }
         }
     }
 
     @Test func `a sequence that is left or dropped is closed, and shutting down ends one that waits`() async throws {
-        try await withIO { io, folder in
-            let left = try await io.changes(of: folder)
-            makeFile("a", in: folder)
+        try await withIO { io, directory in
+            let left = try await io.changes(of: directory)
+            makeFile("a", in: directory)
             for try await _ in left { break }
-            _ = try await io.changes(of: folder)
-            let watched = try await io.changes(of: folder)
+            _ = try await io.changes(of: directory)
+            let watched = try await io.changes(of: directory)
             let waiting = Task { for try await _ in watched {} }
             await io.shutdown()
             await expectFileError(.shutDown) { try await waiting.value }
@@ -161,10 +161,10 @@ struct `Watching for changes` {
     }
 
     @Test func `many watches wait on one thread`() async throws {
-        try await withIO(threads: 2, in: memoryFolder) { io, folder in
+        try await withIO(concurrency: 2, in: memoryDirectory) { io, directory in
             try await withThrowingTaskGroup(of: FileChange?.self) { group in
                 for index in 0..<40 {
-                    let inner = folder.appending(path: "\(index)")
+                    let inner = directory.appending(path: "\(index)")
                     try await io.makeDirectory(at: inner)
                     let changes = try await io.changes(of: inner)
                     group.addTask {
@@ -172,31 +172,31 @@ struct `Watching for changes` {
                         return try await iterator.next()
                     }
                 }
-                for index in 0..<40 { makeFile(FileName("\(index)"), in: folder.appending(path: "\(index)")) }
-                var names: Set<FileName> = []
+                for index in 0..<40 { makeFile(DirectoryEntry.Name("\(index)"), in: directory.appending(path: "\(index)")) }
+                var names: Set<DirectoryEntry.Name> = []
                 for try await change in group { if let name = change?.name { names.insert(name) } }
                 #expect(names.count == 40)
             }
-            #expect(io.metrics.threads <= 3)
+            #expect(io.statistics.threadCount <= 3)
         }
     }
 
     // MARK: Failures
 
     @Test func `what is not there, and what cannot be watched, is an error with a remedy of its own`() async throws {
-        try await withIO { io, folder in
-            let none = folder.appending(path: "none")
+        try await withIO { io, directory in
+            let none = directory.appending(path: "none")
             let error = await expectFileError(.notFound) { try await io.changes(of: none) }
-            #expect(error?.path == none.path && error?.operation == "watch")
+            #expect(error?.subject == none.path && error?.operation == "watch")
         }
         for (call, number, code, word): (Call, CInt, FileError.Code, String) in [
             (.watchMakeQueue, EMFILE, .tooManyOpenFiles, "max_user_instances"),
             (.watchMakeQueue, ENOSYS, .unsupported, "Linux"), (.watchAdd, ENOSPC, .exhausted, "max_user_watches"),
             (.watchAdd, EACCES, .permissionDenied, "mode"),
         ] {
-            try await withIO(calls: .failing(call, with: number)) { io, folder in
-                let error = await expectFileError(code) { try await io.changes(of: folder) }
-                #expect(error?.systemError == number && error?.path == folder.path)
+            try await withIO(calls: .failing(call, with: number)) { io, directory in
+                let error = await expectFileError(code) { try await io.changes(of: directory) }
+                #expect(error?.systemError == number && error?.subject == directory.path)
                 #expect(error?.remedy?.contains(word) == true, "\(error?.remedy ?? "none")")
             }
         }
@@ -204,12 +204,12 @@ struct `Watching for changes` {
 
     @Test(arguments: [EIO, EINVAL, EBADF])
     func `a read that fails ends the sequence`(number: CInt) async throws {
-        try await withIO(calls: .failing(.read, with: number)) { io, folder in
-            var changes = try await io.changes(of: folder).makeAsyncIterator()
+        try await withIO(calls: .failing(.read, with: number)) { io, directory in
+            var changes = try await io.changes(of: directory).makeAsyncIterator()
             do {
                 _ = try await changes.next()
                 Issue.record("no error")
-            } catch let error as FileError { #expect(error.systemError == number && error.path == folder.path) }
+            } catch let error as FileError { #expect(error.systemError == number && error.subject == directory.path) }
             #expect(try await changes.next() == nil)
         }
     }

@@ -14,16 +14,16 @@ private final class Reports: Sendable {
         let all = all
         #expect(all.map(\.completedBytes) == all.map(\.completedBytes).sorted(), sourceLocation: sourceLocation)
         #expect(all.dropLast().allSatisfy { !$0.isFinished }, sourceLocation: sourceLocation)
-        #expect(all.last?.isFinished == true && all.last?.completedBytes == count, sourceLocation: sourceLocation)
-        #expect(all.allSatisfy { $0.totalBytes == total }, sourceLocation: sourceLocation)
+        #expect(all.last?.isFinished == true && all.last?.completedBytes == Int64(count), sourceLocation: sourceLocation)
+        #expect(all.allSatisfy { $0.totalBytes == total.map(Int64.init) }, sourceLocation: sourceLocation)
     }
 }
 
 struct `Progress of whole files` {
     @Test(arguments: [0, 1, 4 << 20, (9 << 20) + 5])
     func `writing and reading report each four mebibytes and the end`(size: Int) async throws {
-        try await withIO(in: memoryFolder) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(in: memoryDirectory) { io, directory in
+            let url = directory.appending(path: "file")
             let data = Data(repeating: 7, count: size)
             let written = Reports(), read = Reports()
 
@@ -39,13 +39,13 @@ struct `Progress of whole files` {
     }
 
     @Test func `what fails makes no last report`() async throws {
-        try await withIO(calls: .failing(.rename, with: EIO)) { io, folder in
+        try await withIO(calls: .failing(.rename, with: EIO)) { io, directory in
             let reports = Reports()
             await expectFileError(.inputOutput) {
-                try await pattern(10).asyncWrite(to: folder.appending(path: "file"), using: io) { reports.add($0) }
+                try await pattern(10).asyncWrite(to: directory.appending(path: "file"), using: io) { reports.add($0) }
             }
             await expectFileError(.notFound) {
-                try await Data(asyncContentsOf: folder.appending(path: "file"), using: io) { reports.add($0) }
+                try await Data(asyncContentsOf: directory.appending(path: "file"), using: io) { reports.add($0) }
             }
             #expect(reports.all.isEmpty)
         }

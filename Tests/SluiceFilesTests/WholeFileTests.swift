@@ -6,12 +6,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Whole files` {
     @Test(arguments: [0, 1, 14, 15, 255, 256, 4095, 4096, 4097, 65_536, 1_000_003])
     func `what was written is read back`(size: Int) async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try await pattern(size).asyncWrite(to: url, options: .init(durability: .none), using: io)
             #expect(same(try await Data(asyncContentsOf: url, using: io), pattern(size)))
             #expect(same(contents(of: url), pattern(size)))
-            #expect(io.metrics.jobsFinished == 2, "each is one job")
+            #expect(io.statistics.finishedCount == 2, "each is one job")
         }
     }
 
@@ -30,8 +30,8 @@ import Testing
     }
 
     @Test func `a FIFO written in five pieces gives all of them`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "fifo")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "fifo")
             #expect(mkfifo(url.path, 0o600) == 0)
             async let read = Data(asyncContentsOf: url, using: io)
             try await url.withFileForWriting(using: io) { stream in
@@ -57,8 +57,8 @@ import Testing
             }
             return SystemCalls.system.read(descriptor, buffer)
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "log")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "log")
             try pattern(5000).write(to: url)
             target.withLock { $0 = url.path }
             #expect(try await Data(asyncContentsOf: url, using: io).count == 20_000)
@@ -72,8 +72,8 @@ import Testing
             status.size = .max
             return result
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             #expect(same(try await Data(asyncContentsOf: url, using: io), pattern(100)))
             #expect(same(try await Data(asyncContentsOf: url, limit: .max, using: io), pattern(100)))
@@ -81,14 +81,14 @@ import Testing
     }
 
     @Test func `more than the limit is an error, exactly the limit is not`() async throws {
-        try await withIO { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
             #expect(try await Data(asyncContentsOf: url, limit: 1000, using: io).count == 1000)
             let error = await expectFileError(.limitExceeded) {
                 try await Data(asyncContentsOf: url, limit: 999, using: io)
             }
-            #expect(error?.path == url.path)
+            #expect(error?.subject == url.path)
             await expectFileError(.limitExceeded) {
                 try await Data(asyncContentsOf: URL(filePath: "/dev/zero"), limit: 1 << 20, using: io)
             }
@@ -106,8 +106,8 @@ import Testing
             }
             return SystemCalls.system.read(descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(7)))
         }
-        try await withIO(calls: calls) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: calls) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
             #expect(same(try await Data(asyncContentsOf: url, using: io), pattern(1000)))
         }
@@ -121,17 +121,17 @@ import Testing
             largest.withLock { $0 = max($0, bytes.count) }
             return bytes.count
         }
-        try await withIO(calls: calls) { io, folder in
+        try await withIO(calls: calls) { io, directory in
             let size = 3 << 30
             // Address space that nobody touches.
             let memory = try #require(mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
             defer { munmap(memory, size) }
             let data = Data(bytesNoCopy: memory, count: size, deallocator: .none)
             // A file, since pipes (which standard output may be) are written by other calls and in smaller portions.
-            let descriptor = open(folder.appending(path: "file").path, O_WRONLY | O_CREAT, 0o600)
+            let descriptor = open(directory.appending(path: "file").path, O_WRONLY | O_CREAT, 0o600)
             try #require(descriptor >= 0)
             defer { close(descriptor) }
-            try await io.write(data, toDescriptor: descriptor, name: "mocked")
+            try await io.write(data, descriptor: descriptor, name: "mocked")
             #expect(largest.withLock { $0 } == 2_147_479_552)
         }
     }
@@ -142,20 +142,20 @@ import Testing
         (.close, EIO, .inputOutput),
     ])
     func `a read that fails says so and leaks nothing`(call: Call, number: CInt, code: FileError.Code) async throws {
-        try await withIO(calls: .failing(call, with: number)) { io, folder in
-            let url = folder.appending(path: "file")
+        try await withIO(calls: .failing(call, with: number)) { io, directory in
+            let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
             let error = await expectFileError(code) { try await Data(asyncContentsOf: url, using: io) }
-            #expect(error?.path == url.path)
+            #expect(error?.subject == url.path)
             #expect(error?.systemError == number)
         }
     }
 
-    @Test func `a folder, a missing file and another scheme are errors of their own`() async throws {
-        try await withIO { io, folder in
-            await expectFileError(.isDirectory) { try await Data(asyncContentsOf: folder, using: io) }
+    @Test func `a directory, a missing file and another scheme are errors of their own`() async throws {
+        try await withIO { io, directory in
+            await expectFileError(.isDirectory) { try await Data(asyncContentsOf: directory, using: io) }
             await expectFileError(.notFound) {
-                try await Data(asyncContentsOf: folder.appending(path: "none"), using: io)
+                try await Data(asyncContentsOf: directory.appending(path: "none"), using: io)
             }
             await expectFileError(.invalidPath) {
                 try await Data(asyncContentsOf: URL(string: "https://example.com/a")!, using: io)
@@ -167,19 +167,19 @@ import Testing
     }
 
     @Test func `two thousand files are read at once, on four threads`() async throws {
-        try await withIO(threads: 4) { io, folder in
-            for index in 0..<20 { try pattern(4096, seed: UInt8(index)).write(to: folder.appending(path: "\(index)")) }
+        try await withIO(concurrency: 4) { io, directory in
+            for index in 0..<20 { try pattern(4096, seed: UInt8(index)).write(to: directory.appending(path: "\(index)")) }
             let whole = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for index in 0..<2000 {
                     group.addTask {
-                        let url = folder.appending(path: "\(index % 20)")
+                        let url = directory.appending(path: "\(index % 20)")
                         return try await Data(asyncContentsOf: url, using: io) == pattern(4096, seed: UInt8(index % 20))
                     }
                 }
                 return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
             #expect(whole == 2000)
-            #expect(io.metrics.threads <= 4)
+            #expect(io.statistics.threadCount <= 4)
         }
     }
 
@@ -192,7 +192,7 @@ import Testing
             _ = fcntl(reader, F_SETFL, O_NONBLOCK)
             _ = fcntl(writer, F_SETFL, O_NONBLOCK)
             async let read = io.readToEnd(descriptor: reader, name: "pipe", limit: 1 << 20)
-            try await io.write(pattern(300_000), toDescriptor: writer, name: "pipe")
+            try await io.write(pattern(300_000), descriptor: writer, name: "pipe")
             close(writer)
             #expect(same(try await read, pattern(300_000)))
             close(reader)
@@ -205,9 +205,9 @@ import Testing
             #expect(pipe(&ends) == 0)
             close(ends[0])
             let error = await expectFileError(.brokenPipe) {
-                try await io.write(pattern(10), toDescriptor: ends[1], name: "standard output")
+                try await io.write(pattern(10), descriptor: ends[1], name: "standard output")
             }
-            #expect(error?.path == "standard output")
+            #expect(error?.subject == "standard output")
             close(ends[1])
         }
     }

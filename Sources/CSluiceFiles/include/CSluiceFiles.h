@@ -32,7 +32,7 @@ enum csluice_kind {
 
 // Descriptors
 int csluice_open(const char *path, int flags, mode_t mode);
-int csluice_openat(int folder, const char *name, int flags, mode_t mode);
+int csluice_openat(int directory, const char *name, int flags, mode_t mode);
 int csluice_close(int descriptor);
 ssize_t csluice_read(int descriptor, void *into, size_t count);
 ssize_t csluice_write(int descriptor, const void *from, size_t count);
@@ -57,9 +57,9 @@ int csluice_link(const char *source, const char *destination);
 int csluice_unlink(const char *path);
 int csluice_rmdir(const char *path);
 int csluice_mkdir(const char *path, mode_t mode);
-int csluice_unlinkat(int folder, const char *name, int flags);
-/// Calls `each` for at most `limit` entries of the folder, from its start, "." and ".." left out. Returns their number.
-int csluice_list(int folder, int limit, void (*each)(void *context, const char *name, int kind), void *context);
+int csluice_unlinkat(int directory, const char *name, int flags);
+/// Calls `each` for at most `limit` entries of the directory, from its start, "." and ".." left out. Returns their number.
+int csluice_list(int directory, int limit, void (*each)(void *context, const char *name, int kind), void *context);
 
 // Threads
 /// Starts a detached thread that blocks every signal but those of faults, so that a write to a closed pipe is EPIPE here
@@ -73,7 +73,7 @@ void csluice_error_text(int number, char *into, size_t capacity);
 #include "CSluiceFiles_random_access.h"
 #include "CSluiceFiles_metadata.h"
 #include "CSluiceFiles_copying.h"
-#include "CSluiceFiles_folders.h"
+#include "CSluiceFiles_directories.h"
 #include "CSluiceFiles_watching.h"
 #include "CSluiceFiles_readiness.h"
 #include "CSluiceFiles_inline.h"

@@ -34,17 +34,17 @@ struct csluice_status {
 int csluice_fstat(int descriptor, struct csluice_status *status);
 int csluice_stat(const char *path, struct csluice_status *status);
 int csluice_lstat(const char *path, struct csluice_status *status);
-/// Of a name in an open folder, or below it.
-int csluice_status_at(int folder, const char *name, bool following_links, struct csluice_status *status);
+/// Of a name in an open directory, or below it.
+int csluice_status_at(int directory, const char *name, bool following_links, struct csluice_status *status);
 
 /// utimensat(2), futimens(2). A time that is null is left as it is.
 int csluice_set_times(
-    int folder, const char *name, const struct csluice_time *modified, const struct csluice_time *accessed,
+    int directory, const char *name, const struct csluice_time *modified, const struct csluice_time *accessed,
     bool following_links);
 int csluice_fset_times(int descriptor, const struct csluice_time *modified, const struct csluice_time *accessed);
 int csluice_chmod(const char *path, mode_t mode);
 /// A number of all ones leaves that owner as it is.
-int csluice_chown(int folder, const char *name, uint32_t user, uint32_t group, bool following_links);
+int csluice_chown(int directory, const char *name, uint32_t user, uint32_t group, bool following_links);
 int csluice_fchown(int descriptor, uint32_t user, uint32_t group);
 
 // Links

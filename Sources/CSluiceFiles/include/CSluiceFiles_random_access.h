@@ -32,7 +32,7 @@ int csluice_advise_file(int descriptor, int64_t offset, int64_t count, enum cslu
 
 // Mapped memory
 /// Maps the first `count` bytes of a file for reading: mmap(2) with MAP_PRIVATE.
-int csluice_map(int descriptor, size_t count, void **address);
+int csluice_map(int descriptor, size_t count, bool is_changeable, void **address);
 int csluice_unmap(void *address, size_t count);
 /// madvise(2) for the pages that hold a range.
 int csluice_advise_memory(void *address, size_t count, enum csluice_advice advice);

@@ -86,10 +86,10 @@ extension CheckpointedFile {
     /// - Cancellation: runs to its end.
     /// - Failure: a ``FileError``, when one of the two is there and cannot be removed.
     @discardableResult
-    package static func removeUnlessLocked(_ places: Places, using io: FileIO) async throws -> Bool {
+    package static func removeUnlessLocked(_ places: Places, using files: FileIO) async throws -> Bool {
         let paths = try Paths(places)
-        return try await io.run(mustRun: true) { _ in
-            let kernel = io.kernel
+        return try await files.run(mustRun: true) { _ in
+            let kernel = files.kernel
             var descriptor: CInt?
             defer { if let descriptor { kernel.closeQuietly(descriptor) } }
             if try kernel.status(of: paths.file, followingLinks: false)?.isRegularFile == true {
@@ -124,12 +124,12 @@ extension CheckpointedFile {
     /// - Cancellation: leaves the queue at once with `CancellationError`.
     /// - Failure: a ``FileError``.
     package static func published(
-        _ places: Places, as destination: URL, using io: FileIO
+        _ places: Places, as destination: URL, using files: FileIO
     ) async throws -> Published? {
         let paths = try Paths(places)
         let final = try Path.of(destination, for: "look at")
-        return try await io.run { _ in
-            let kernel = io.kernel
+        return try await files.run { _ in
+            let kernel = files.kernel
             guard let status = try kernel.status(of: final, followingLinks: false), status.isRegularFile,
                 let checkpoint = try kernel.readCheckpoint(paths.checkpoint)
             else { return nil }

@@ -18,7 +18,7 @@ package import Foundation
 ///
 /// Operations come one after the other, but for ``sync(_:thenStoring:)``, which may run beside ``append(_:)``.
 package final class CheckpointedFile: Sendable {
-    /// The names, in one folder.
+    /// The names, in one directory.
     package struct Places: Sendable, Hashable {
         /// The file itself.
         package var file: URL
@@ -54,7 +54,7 @@ package final class CheckpointedFile: Sendable {
     }
 
     /// The most bytes that a checkpoint has: what is longer was not written by this program.
-    package static let checkpointLimit = 16 << 10
+    package static let maximumCheckpointSize = 16 << 10
 
     let file: OpenFile
     let paths: Paths
@@ -79,11 +79,11 @@ package final class CheckpointedFile: Sendable {
     /// - Cancellation: leaves the queue at once with `CancellationError`.
     /// - Failure: a ``FileError``, ``FileError/Code/locked`` among them. A checkpoint that makes no sense is no failure.
     package static func openLocked(
-        _ places: Places, mode: OpeningMode, using io: FileIO
+        _ places: Places, mode: OpeningMode, using files: FileIO
     ) async throws -> Opened? {
         let paths = try Paths(places)
-        return try await io.run { _ in
-            let kernel = io.kernel
+        return try await files.run { _ in
+            let kernel = files.kernel
             if mode == .ifCheckpointed, try kernel.status(of: paths.checkpoint, followingLinks: false) == nil {
                 return nil
             }
@@ -92,7 +92,7 @@ package final class CheckpointedFile: Sendable {
                 kernel.closeQuietly(opened.descriptor)
                 opened = try kernel.openToAppend(paths.file, truncating: true)
             }
-            let file = CheckpointedFile(OpenFile(opened, io), paths, boot: BootIdentity.read(kernel))
+            let file = CheckpointedFile(OpenFile(opened, files), paths, boot: BootIdentity.read(kernel))
             let size = try kernel.status(ofDescriptor: opened.descriptor, paths.file).size
             let found = try kernel.status(of: paths.checkpoint, followingLinks: false)
             return Opened(
@@ -153,7 +153,7 @@ package final class CheckpointedFile: Sendable {
     package func removeCheckpoint() async throws {
         try await file.io.run { [self] _ in
             try file.io.kernel.remove(paths.checkpoint)
-            try file.io.kernel.syncFolder(of: paths.checkpoint)
+            try file.io.kernel.syncDirectory(of: paths.checkpoint)
         }
     }
 
@@ -198,7 +198,7 @@ extension Kernel {
             return nil
         }
         defer { closeQuietly(descriptor) }
-        let limit = CheckpointedFile.checkpointLimit
+        let limit = CheckpointedFile.maximumCheckpointSize
         let status = try status(ofDescriptor: descriptor, path)
         guard status.isRegularFile, status.size <= limit else { return nil }
         var bytes = ReadBuffer(expected: Int(status.size) + 1)

@@ -10,7 +10,7 @@ internal import Foundation
 /// One iteration over the chunks of a file: reads on a lane, keeps what was read ahead, and closes the file.
 ///
 /// Reading is done by jobs that no task owns but this iteration does: one at a time, each for as long as there is room, up to
-/// `mostPerJob` bytes. When the owner goes, a queued job leaves the queue at once; of a running one the result is dropped and
+/// `maximumPerJob` bytes. When the owner goes, a queued job leaves the queue at once; of a running one the result is dropped and
 /// the file closed on a worker.
 final class ChunkReader: Sendable {
     /// What ends the iteration when the last copy of an iterator goes.
@@ -42,9 +42,9 @@ final class ChunkReader: Sendable {
     private let waitedFor: Lock<OpenFile?>
 
     /// A job that has read as much lets others have the thread, and goes to the end of the queue.
-    private static var mostPerJob: Int { 4 << 20 }
+    private static var maximumPerJob: Int { 4 << 20 }
     /// Less than for other reads: larger chunks are worth copying on another thread while the consumer works.
-    private static var mostInline: Int { 256 << 10 }
+    private static var maximumInline: Int { 256 << 10 }
 
     init(_ source: sending Source, size: Int, readAhead: Int, _ io: FileIO) {
         self.io = io
@@ -125,7 +125,7 @@ final class ChunkReader: Sendable {
     }
 
     private func mayReadInline(_ file: OpenFile) -> Bool {
-        io.inline.isOpen && file.mayReadInline && size <= Self.mostInline
+        io.inline.isOpen && file.mayReadInline && size <= Self.maximumInline
     }
 
     /// Asks, and submits a job if one has to begin.
@@ -168,7 +168,7 @@ final class ChunkReader: Sendable {
 
     /// Reads for as long as there is room. Returns what is left to do once the lane has counted the job as finished.
     fileprivate func work(_ job: ChunkJob) -> ChunkJob.Rest {
-        var left = Self.mostPerJob
+        var left = Self.maximumPerJob
         while true {
             var file: OpenFile?
             var chunk: Data?

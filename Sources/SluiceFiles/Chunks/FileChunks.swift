@@ -1,3 +1,5 @@
+internal import SluiceLock
+
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
@@ -32,31 +34,67 @@ extension URL {
     /// - Parameters:
     ///   - size: The bytes of each chunk but the last.
     ///   - readAhead: How many chunks are read before they are asked for. With 0 each is read when it is asked for.
-    ///   - io: The engine to run on.
-    public func chunks(of size: Int = 256 << 10, readAhead: Int = 1, using io: FileIO = .shared) -> FileChunks {
+    ///   - files: The engine to run on.
+    public func chunks(of size: Int = 256 << 10, readAhead: Int = 1, using files: FileIO = .shared) -> FileChunks {
         precondition(size > 0, "A chunk has at least one byte.")
         precondition(readAhead >= 0, "What is read ahead is not negative.")
-        return FileChunks(url: self, size: size, readAhead: readAhead, io: io)
+        return FileChunks(.url(self, readAhead: readAhead), size: size, files)
     }
 }
 
-/// The bytes of a file in chunks: see `URL.chunks(of:readAhead:using:)`.
+/// Bytes in chunks: of a file, of an open stream, or of a descriptor.
+///
+///     for try await chunk in url.chunks() { digest.update(chunk) }
+///     for try await line in files.chunks(descriptor: 0, name: "standard input").lines() { print(line) }
+///
+/// What a chunk is, what is read ahead and how often the sequence can be iterated depends on where it comes from: see
+/// `URL.chunks(of:readAhead:using:)`, `AsyncFileStream.chunks(of:readAhead:)`, ``FileIO/chunks(descriptor:name:upTo:)`` and
+/// `FileHandle.chunks(of:using:)`.
 public struct FileChunks: AsyncSequence, Sendable {
-    let url: URL
-    let size: Int
-    let readAhead: Int
-    let io: FileIO
-
-    /// Starts at the first byte.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(ChunkReader(.url(url), size: size, readAhead: readAhead, io))
+    enum Source: Sendable {
+        /// Each iteration opens the file.
+        case url(URL, readAhead: Int)
+        /// One iteration takes the file.
+        case stream(FileToIterate, readAhead: Int)
+        /// Each iteration goes on where the descriptor is. `owner` keeps it open.
+        case descriptor(CInt, name: String, owner: (any AnyObject & Sendable)?)
     }
 
-    /// Gives one chunk after the other. Copies of it share one place in the file.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let owner: ChunkReader.Owner
+    private let source: Source
+    private let size: Int
+    private let io: FileIO
 
-        init(_ reader: ChunkReader) { owner = ChunkReader.Owner(reader) }
+    init(_ source: Source, size: Int, _ io: FileIO) {
+        self.source = source
+        self.size = size
+        self.io = io
+    }
+
+    /// Begins an iteration: at the first byte of a file, where a stream or descriptor is otherwise.
+    ///
+    /// A second iteration of the chunks of an open stream is a programmer's error and stops the program.
+    public func makeAsyncIterator() -> Iterator {
+        switch source {
+        case .url(let url, let readAhead):
+            Iterator(.reader(ChunkReader.Owner(ChunkReader(.url(url), size: size, readAhead: readAhead, io))))
+        case .stream(let file, let readAhead):
+            Iterator(.reader(ChunkReader.Owner(ChunkReader(.file(file.take()), size: size, readAhead: readAhead, io))))
+        case .descriptor(let descriptor, let name, let owner):
+            Iterator(.descriptor(DescriptorReader(io: io, descriptor: descriptor, name: name, size: size, owner: owner)))
+        }
+    }
+
+    /// Gives one chunk after the other. Copies of an iterator share one place.
+    public struct Iterator: AsyncIteratorProtocol {
+        enum Reader {
+            case reader(ChunkReader.Owner)
+            case descriptor(DescriptorReader)
+            case ended
+        }
+
+        private var reader: Reader
+
+        init(_ reader: Reader) { self.reader = reader }
 
         /// The next chunk, nil after the last.
         public mutating func next() async throws -> Data? {
@@ -65,7 +103,47 @@ public struct FileChunks: AsyncSequence, Sendable {
 
         /// The next chunk, nil after the last. Suspends on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
-            try await owner.reader.next(isolation: actor)
+            switch reader {
+            case .reader(let owner): return try await owner.reader.next(isolation: actor)
+            case .ended: return nil
+            case .descriptor(let descriptor):
+                reader = .ended
+                guard let chunk = try await descriptor.next() else { return nil }
+                reader = .descriptor(descriptor)
+                return chunk
+            }
         }
+    }
+}
+
+/// Reads what there is on a descriptor of the caller's.
+struct DescriptorReader: Sendable {
+    let io: FileIO
+    let descriptor: CInt
+    let name: String
+    let size: Int
+    /// What would close the descriptor when it goes, and is kept until then.
+    let owner: (any AnyObject & Sendable)?
+
+    /// The next bytes, nil at the end.
+    func next() async throws -> Data? {
+        let chunk = try await io.read(upToCount: size, descriptor: descriptor, name: name)
+        withExtendedLifetime(owner) {}
+        return chunk.isEmpty ? nil : chunk
+    }
+}
+
+/// An open file until the one iteration over its chunks takes it: all copies of the sequence share it.
+final class FileToIterate: Sendable {
+    private let file: Lock<OpenFile?>
+
+    init(_ file: OpenFile) { self.file = Lock(file) }
+
+    func take() -> OpenFile {
+        guard let file = file.withLock({ $0.take() }) else {
+            preconditionFailure(
+                "The chunks of an open file are iterated once: its bytes are gone then. Iterate `url.chunks(of:)`.")
+        }
+        return file
     }
 }

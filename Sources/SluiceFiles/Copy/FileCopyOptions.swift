@@ -26,10 +26,10 @@ public struct FileCopyOptions: Sendable, Hashable {
         public static let allButOwner: Self = [.permissions, .times, .extendedAttributes]
     }
 
-    /// What is promised after a power cut.
+    /// What is promised after a power failure.
     public var durability: Durability
 
-    /// Whether a file at the destination is replaced.
+    /// What happens if a file is at the destination: an error by default.
     public var existing: ExistingFile
 
     /// Whether a symbolic link counts as what it points to; else the link is copied, with its target as it is written there.
@@ -39,9 +39,9 @@ public struct FileCopyOptions: Sendable, Hashable {
     /// own, and a new one gets reading and writing for all, less the process's umask.
     public var keeping: Attributes
 
-    /// Makes options. The defaults are safe: replaced atomically, on the device before the call returns.
+    /// Makes options. The defaults are safe: nothing is replaced, and the copy is on the device before the call returns.
     public init(
-        durability: Durability = .full, existing: ExistingFile = .replace, followingLinks: Bool = true,
+        durability: Durability = .full, existing: ExistingFile = .fail, followingLinks: Bool = true,
         keeping: Attributes = .permissions
     ) {
         self.durability = durability

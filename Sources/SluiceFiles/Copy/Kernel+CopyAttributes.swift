@@ -1,7 +1,7 @@
 internal import CSluiceFiles
 
 extension Kernel {
-    /// Gives an open file or folder what another has beside its contents. The contents are written before.
+    /// Gives an open file or directory what another has beside its contents. The contents are written before.
     ///
     /// In this order, since each undoes some of those after it: owner (clears set-user-ID), extended attributes (need the
     /// right to write; access control lists change the mode), mode, times.

@@ -6,6 +6,26 @@ extension Kernel {
         _ source: String, to destination: String, _ options: FileCopyOptions, _ report: ProgressCounter.Report?,
         _ cancellation: borrowing Cancellation
     ) throws -> FileCopyResult {
+        do {
+            if options.existing == .skip, try status(of: destination, followingLinks: false) != nil {
+                return skipped(report)
+            }
+            return try copyUnlessSkipped(source, to: destination, options, report, cancellation)
+        } catch let error as FileError where options.existing == .skip && error.code == .exists {
+            // Created meanwhile by another task or process.
+            return skipped(report)
+        }
+    }
+
+    private func skipped(_ report: ProgressCounter.Report?) -> FileCopyResult {
+        ProgressCounter(report)?.finish()
+        return FileCopyResult(bytes: 0, method: .skipped)
+    }
+
+    private func copyUnlessSkipped(
+        _ source: String, to destination: String, _ options: FileCopyOptions, _ report: ProgressCounter.Report?,
+        _ cancellation: borrowing Cancellation
+    ) throws -> FileCopyResult {
         let result: FileCopyResult
         let progress: ProgressCounter?
         // Nothing there: opening it says why.
@@ -18,11 +38,11 @@ extension Kernel {
             if let found { try checkCanBeCopied(found, source) }
             let file = try openToCopy(source, options)
             defer { closeQuietly(file.descriptor) }
-            let size = Int(clamping: file.status.size)
+            let size = file.status.size
             progress = ProgressCounter(report, totalBytes: size > 0 ? size : nil)
             result = try copyFile(file, to: destination, options, progress, cancellation)
         }
-        if options.durability == .fullAndDirectory { try syncFolder(of: destination) }
+        if options.durability == .fullAndDirectory { try syncDirectory(of: destination) }
         progress?.add(entries: 1)
         progress?.finish()
         return result
@@ -65,7 +85,7 @@ extension Kernel {
         // For nobody else until the mode is set, which is not before the contents are there.
         let isNew = !keepsMode && replaced == nil
         let temporary = try createTemporary(
-            in: Path.folder(of: destination), permissions: isNew ? FilePermissions.newFile.rawValue : 0o600)
+            in: Path.directory(of: destination), permissions: isNew ? FilePermissions.newFile.rawValue : 0o600)
         var descriptor: CInt? = temporary.descriptor
         do {
             let result = try copyContents(of: source, to: temporary, progress: progress, cancellation)
@@ -106,7 +126,7 @@ extension Kernel {
         try checkIsOther(found, try status(of: destination, followingLinks: false), source, destination)
         _ = try statusOfReplaced(destination, options.existing, for: "copy to")
         let target = try linkTarget(of: source)
-        let temporary = try makeTemporaryLink(to: target, in: Path.folder(of: destination))
+        let temporary = try makeTemporaryLink(to: target, in: Path.directory(of: destination))
         do throws(FileError) {
             try copyAttributes(options.keeping, ofLink: source, found, to: temporary)
             try rename(temporary, to: destination, existing: options.existing)
@@ -117,10 +137,10 @@ extension Kernel {
         return FileCopyResult(bytes: 0, method: .symbolicLink)
     }
 
-    private func makeTemporaryLink(to target: [CChar], in folder: String) throws(FileError) -> String {
+    private func makeTemporaryLink(to target: [CChar], in directory: String) throws(FileError) -> String {
         var attempt = 1
         while true {
-            let path = Path.join(folder, uniqueName(prefix: ".sluice-"))
+            let path = Path.join(directory, uniqueName(prefix: ".sluice-"))
             do throws(FileError) {
                 try makeSymbolicLink(to: target, at: path)
                 return path

@@ -14,8 +14,8 @@ extension DirectoryEntry {
     ///
     /// - Parameter followingLinks: Whether a symbolic link counts as what it points to, wherever that is.
     public func status(followingLinks: Bool = false) async throws -> FileStatus? {
-        try await folder.io.run { [self] _ in
-            try kernel.status(of: rawName, in: folder, followingLinks: followingLinks).map { FileStatus($0) }
+        try await directory.io.run { [self] _ in
+            try kernel.status(of: rawName, in: directory, followingLinks: followingLinks).map { FileStatus($0) }
         }
     }
 
@@ -25,34 +25,37 @@ extension DirectoryEntry {
     /// opened. To read one, open its URL.
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, a stream that was opened is returned.
-    /// - Failure: a ``FileError``; a folder is ``FileError/Code/isDirectory``, a symbolic link that is not to be followed
+    /// - Failure: a ``FileError``; a directory is ``FileError/Code/isDirectory``, a symbolic link that is not to be followed
     ///   ``FileError/Code/tooManyLinks``.
     ///
     /// - Parameter followingLinks: Whether a symbolic link is followed, wherever it leads.
-    public func openForReading(followingLinks: Bool = false) async throws -> AsyncFileStream<ReadMode> {
-        let file = try await folder.io.run { [self] _ in
-            OpenFile(try kernel.openRegularFile(self, O_RDONLY, followingLinks: followingLinks), folder.io)
+    public func openForReading(followingLinks: Bool = false) async throws -> sending AsyncFileStream<ReadMode> {
+        let file = try await directory.io.run { [self] _ in
+            OpenFile(try kernel.openRegularFile(self, O_RDONLY, followingLinks: followingLinks), directory.io)
         }
         return AsyncFileStream(file)
     }
 
     /// Opens the file for writing; one that is no longer there is not created.
     ///
-    /// A symbolic link is not followed, and like anything else that is no regular file refused (see
+    ///     let log = try await entry.openForWriting(existing: .append)
+    ///
+    /// A symbolic link isn't followed. Like anything else that isn't a regular file, it's refused (see
     /// ``openForReading(followingLinks:)``).
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, a stream that was opened is returned.
-    /// - Failure: a ``FileError``. The file is cut off only once it is known to be a regular one.
+    /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if the file is gone, and ``FileError/Code/exists`` if
+    ///   `existing` is `.fail` and the file is there. The contents are cut off only once the file is known to be a regular one.
     ///
-    /// - Parameter appending: Whether each write goes to the end; else the file is cut off.
-    public func openForWriting(appending: Bool = false) async throws -> AsyncFileStream<WriteMode> {
-        let file = try await folder.io.run { [self] _ in
-            OpenFile(try kernel.openToWrite(self, appending: appending), folder.io)
+    /// - Parameter existing: What happens to the file's contents: they're cut off by default.
+    public func openForWriting(existing: WriteOpening = .replace) async throws -> sending AsyncFileStream<WriteMode> {
+        let file = try await directory.io.run { [self] _ in
+            OpenFile(try kernel.openToWrite(self, existing), directory.io)
         }
         return AsyncFileStream(file)
     }
 
-    /// Gives the file or folder another name in its folder, atomically.
+    /// Gives the file or directory another name in its directory, atomically.
     ///
     ///     try await entry.rename(to: "song.mp3")
     ///
@@ -62,23 +65,24 @@ extension DirectoryEntry {
     ///
     /// - Returns: The entry under its new name.
     @discardableResult
-    public func rename(to name: FileName, existing: ExistingFile = .fail) async throws -> DirectoryEntry {
-        try await folder.io.run { [self] _ in
+    public func rename(to name: DirectoryEntry.Name, existing: ExistingFile = .fail) async throws -> DirectoryEntry {
+        existing.checkIsNotSkip(for: "DirectoryEntry.rename")
+        return try await directory.io.run { [self] _ in
             try kernel.rename(self, to: name, existing: existing)
-            return DirectoryEntry(RawFolderEntry(name: name, mode: kind?.mode ?? 0), in: folder)
+            return DirectoryEntry(RawDirectoryEntry(name: name, mode: kind?.mode ?? 0), in: directory)
         }
     }
 
-    /// Removes the file, symbolic link (not what it points to) or empty folder.
+    /// Removes the file, symbolic link (not what it points to) or empty directory.
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if nothing is there, ``FileError/Code/notEmpty`` for a folder
+    /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if nothing is there, ``FileError/Code/notEmpty`` for a directory
     ///   with entries. See unlinkat(2).
     public func remove() async throws {
-        try await folder.io.run { [self] _ in try kernel.remove(self) }
+        try await directory.io.run { [self] _ in try kernel.remove(self) }
     }
 
-    var kernel: Kernel { folder.io.kernel }
+    var kernel: Kernel { directory.io.kernel }
 }
 
 extension FileStatus.Kind {

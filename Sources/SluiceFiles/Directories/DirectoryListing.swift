@@ -1,26 +1,26 @@
 internal import DequeModule
 
-/// The entries of a folder, some hundred read at a time: see ``FileIO/listing(of:)``.
+/// The entries of a directory, some hundred read at a time: see ``FileIO/listing(of:)``.
 public struct DirectoryListing: AsyncSequence, Sendable {
     /// Entries come one after the other.
     public typealias Element = DirectoryEntry
 
-    private let open: @Sendable (FileIO) throws(FileError) -> OpenFolder
+    private let open: @Sendable (FileIO) throws(FileError) -> OpenDirectory
     private let io: FileIO
 
-    init(open: @escaping @Sendable (FileIO) throws(FileError) -> OpenFolder, io: () -> FileIO) {
+    init(open: @escaping @Sendable (FileIO) throws(FileError) -> OpenDirectory, io: () -> FileIO) {
         self.open = open
         self.io = io()
     }
 
-    /// Starts at the first entry, with the folder opened anew.
+    /// Starts at the first entry, with the directory opened anew.
     public func makeAsyncIterator() -> Iterator { Iterator(state: .notOpened(self)) }
 
     /// Gives one entry after the other.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate enum State {
             case notOpened(DirectoryListing)
-            case open(OpenFolder)
+            case open(OpenDirectory)
             case ended
         }
 
@@ -36,30 +36,30 @@ public struct DirectoryListing: AsyncSequence, Sendable {
             state = .ended
             switch before {
             case .ended: return nil
-            case .open(let folder):
-                let entries = try await folder.io.run { _ in try Self.read(folder) }
-                if !entries.isEmpty { take(entries, of: folder) }
+            case .open(let directory):
+                let entries = try await directory.io.run { _ in try Self.read(directory) }
+                if !entries.isEmpty { take(entries, of: directory) }
             case .notOpened(let listing):
-                let (folder, entries) = try await listing.io.run { _ in
-                    let folder = try listing.open(listing.io)
-                    return (folder, try Self.read(folder))
+                let (directory, entries) = try await listing.io.run { _ in
+                    let directory = try listing.open(listing.io)
+                    return (directory, try Self.read(directory))
                 }
-                if !entries.isEmpty { take(entries, of: folder) }
+                if !entries.isEmpty { take(entries, of: directory) }
             }
             return batch.popFirst()
         }
 
-        private mutating func take(_ entries: [RawFolderEntry], of folder: OpenFolder) {
-            batch.append(contentsOf: entries.lazy.map { DirectoryEntry($0, in: folder) })
-            state = .open(folder)
+        private mutating func take(_ entries: [RawDirectoryEntry], of directory: OpenDirectory) {
+            batch.append(contentsOf: entries.lazy.map { DirectoryEntry($0, in: directory) })
+            state = .open(directory)
         }
 
         /// The entries that one job reads at least: some file systems give only a few per system call.
-        private static var leastPerBatch: Int { 256 }
+        private static var minimumPerBatch: Int { 256 }
 
-        private static func read(_ folder: OpenFolder) throws(FileError) -> [RawFolderEntry] {
-            var entries: [RawFolderEntry] = []
-            while entries.count < leastPerBatch, try folder.io.kernel.readEntries(of: folder, into: &entries) {}
+        private static func read(_ directory: OpenDirectory) throws(FileError) -> [RawDirectoryEntry] {
+            var entries: [RawDirectoryEntry] = []
+            while entries.count < minimumPerBatch, try directory.io.kernel.readEntries(of: directory, into: &entries) {}
             return entries
         }
     }

@@ -8,52 +8,52 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// All that is below a folder, as a sequence, each folder before what is in it.
+    /// All that is below a directory, as a sequence, each directory before what is in it.
     ///
-    ///     for try await item in io.walk(project) where item.kind == .file {
+    ///     for try await item in files.walk(project) where item.kind == .file {
     ///         print(item.relativePath)
     ///     }
     ///
     ///     var options = WalkOptions()
     ///     options.entering = { $0.name != ".git" }
-    ///     for try await item in io.walk(project, options: options) { … }
+    ///     for try await item in files.walk(project, options: options) { … }
     ///
-    /// It works relative to the descriptors of folders, so any depth and any name will do, and a folder that somebody swaps for
-    /// a symbolic link while it is walked is not followed. The folder itself does not come; if it is a symbolic link, that is
+    /// It works relative to the descriptors of directories, so any depth and any name will do, and a directory that somebody swaps for
+    /// a symbolic link while it is walked is not followed. The directory itself does not come; if it is a symbolic link, that is
     /// followed.
     ///
-    /// What is added, removed or renamed meanwhile may come or not. A folder that is gone when its turn comes is passed over. One
+    /// What is added, removed or renamed meanwhile may come or not. A directory that is gone when its turn comes is passed over. One
     /// that was moved elsewhere while the walk was deep in it ends the walk with ``FileError/Code/busy``.
     ///
-    /// - Cost: one job for some hundred entries or 16 folders, whichever comes first. At most 16 folders on the way down are open
+    /// - Cost: one job for some hundred entries or 16 directories, whichever comes first. At most 16 directories on the way down are open
     ///   at once, 16 of the entries delivered last (longer while an entry is kept), and one for each link on the way; what is not
-    ///   yet delivered of folders further up is kept in memory.
-    /// - Cancellation: the next entry throws `CancellationError`. Leaving the loop early closes all folders on a worker.
-    /// - Failure: a ``FileError``, which ends the sequence; see ``WalkOptions/unreadableFolders``.
-    public func walk(_ folder: URL, options: WalkOptions = .init()) -> DirectoryWalk {
+    ///   yet delivered of directories further up is kept in memory.
+    /// - Cancellation: the next entry throws `CancellationError`. Leaving the loop early closes all directories on a worker.
+    /// - Failure: a ``FileError``, which ends the sequence; see ``WalkOptions/unreadableDirectories``.
+    public func walk(_ directory: URL, options: WalkOptions = .init()) -> DirectoryWalk {
         DirectoryWalk(io: self, options: options) { io throws(FileError) in
-            try OpenFolder.open(try Path.of(folder, for: "walk"), io, for: "walk")
+            try OpenDirectory.open(try Path.of(directory, for: "walk"), io, for: "walk")
         }
     }
 }
 
 extension DirectoryEntry {
-    /// All that is below this folder: see ``FileIO/walk(_:options:)``. If it became a symbolic link, that is not followed.
+    /// All that is below this directory: see ``FileIO/walk(_:options:)``. If it became a symbolic link, that is not followed.
     public func walk(options: WalkOptions = .init()) -> DirectoryWalk {
-        DirectoryWalk(io: folder.io, options: options) { _ throws(FileError) in try openFolder() }
+        DirectoryWalk(io: directory.io, options: options) { _ throws(FileError) in try openDirectory() }
     }
 }
 
-/// What is below a folder: see ``FileIO/walk(_:options:)``.
+/// What is below a directory: see ``FileIO/walk(_:options:)``.
 public struct DirectoryWalk: AsyncSequence, Sendable {
     /// Entries come one after the other.
     public typealias Element = WalkedEntry
 
     let io: FileIO
     let options: WalkOptions
-    let open: @Sendable (FileIO) throws(FileError) -> OpenFolder
+    let open: @Sendable (FileIO) throws(FileError) -> OpenDirectory
 
-    /// Starts at the top, with all folders opened anew.
+    /// Starts at the top, with all directories opened anew.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     /// Gives one entry after the other.

@@ -8,16 +8,16 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Copies a folder with all that is in it to a new folder.
+    /// Copies a directory with all that is in it to a new directory.
     ///
-    ///     try await io.copyTree(music, to: backup) { progress in
+    ///     try await files.copyTree(music, to: backup) { progress in
     ///         print(progress.completedEntries, progress.completedBytes)
     ///     }
     ///
-    /// Names are copied byte for byte and at any depth, relative to the descriptors of folders on both sides: a folder that
+    /// Names are copied byte for byte and at any depth, relative to the descriptors of directories on both sides: a directory that
     /// somebody swaps for a symbolic link meanwhile is neither read nor written through. Files go over as in
     /// ``copy(_:to:options:progress:)``. Symbolic links are made anew with the same target, FIFOs are made anew, several names
-    /// of one file in the tree become several names of one copy where the file system allows it. Folders get their mode and
+    /// of one file in the tree become several names of one copy where the file system allows it. Directories get their mode and
     /// times when all that is in them is there.
     ///
     /// Nothing may be at the destination, and it may not lie in the source: then it would be copied into itself. What is
@@ -27,11 +27,11 @@ extension FileIO {
     ///
     /// - Cancellation: leaves the queue at once, or stops between two pieces of at most 4 MiB, with `CancellationError`.
     /// - Failure: a ``FileError`` for the first entry that cannot be copied. After both, what was copied is removed, or stays
-    ///   if the options say so: whole files, the one that failed left out, and folders that may lack their mode and times.
+    ///   if the options say so: whole files, the one that failed left out, and directories that may lack their mode and times.
     ///
     /// - Parameters:
-    ///   - source: A file URL of a folder. A symbolic link to one is followed; those in it are not.
-    ///   - destination: A file URL; its folder exists.
+    ///   - source: A file URL of a directory. A symbolic link to one is followed; those in it are not.
+    ///   - destination: A file URL; its directory exists.
     ///   - options: What is kept of the originals, durability, what happens to sockets and devices.
     ///   - progress: Told how many entries and bytes are done: see ``FileProgress``.
     /// - Returns: What was made.
@@ -45,7 +45,7 @@ extension FileIO {
         let made = Made()
         do {
             return try await run { [self] cancellation in
-                let root = try OpenFolder.open(from, self, for: "copy")
+                let root = try OpenDirectory.open(from, self, for: "copy")
                 let counter = ProgressCounter(progress)
                 let copy = try TreeCopy(root, to: to, options, counter) { status in
                     made.status.withLock { $0 = status }
@@ -57,7 +57,7 @@ extension FileIO {
         } catch {
             if options.removingOnFailure, let status = made.status.withLock({ $0 }) {
                 try? await run(mustRun: true) { [kernel] cancellation in
-                    // Only what this copy made: somebody may have put another folder there.
+                    // Only what this copy made: somebody may have put another directory there.
                     if try kernel.status(of: to, followingLinks: false)?.isSameFile(as: status) == true {
                         try kernel.removeTree(to, cancellation)
                     }

@@ -1,13 +1,13 @@
 internal import CSluiceFiles
 
-/// One copy of a tree: a walk through the source, and beside it the way down to the folder that is being filled.
+/// One copy of a tree: a walk through the source, and beside it the way down to the directory that is being filled.
 ///
-/// As in the walk, only the lowest folders of the destination are open; those above are opened again through "..".
+/// As in the walk, only the lowest directories of the destination are open; those above are opened again through "..".
 final class TreeCopy {
     struct Level {
         /// nil while it is closed to save descriptors.
-        var folder: OpenFolder?
-        let place: FolderPlace
+        var directory: OpenDirectory?
+        let place: DirectoryPlace
         let identity: FileIdentity
         /// Of the original, before anything in it was read.
         let source: RawStatus
@@ -15,8 +15,8 @@ final class TreeCopy {
 
     /// A file with several names: where the first copy is.
     struct FirstCopy {
-        let place: FolderPlace
-        let name: FileName
+        let place: DirectoryPlace
+        let name: DirectoryEntry.Name
         let identity: FileIdentity
     }
 
@@ -24,15 +24,15 @@ final class TreeCopy {
     let kernel: Kernel
     let options: TreeCopyOptions
     let counter: ProgressCounter?
-    private let root: OpenFolder
+    private let root: OpenDirectory
     private let walk: TreeWalk
     var levels: [Level] = []
     var firstCopies: [FileIdentity: FirstCopy] = [:]
     var result = TreeCopyResult()
 
-    /// Makes the folder at the destination.
+    /// Makes the directory at the destination.
     init(
-        _ root: OpenFolder, to destination: String, _ options: TreeCopyOptions, _ counter: ProgressCounter?,
+        _ root: OpenDirectory, to destination: String, _ options: TreeCopyOptions, _ counter: ProgressCounter?,
         made: (RawStatus) -> Void
     ) throws(FileError) {
         io = root.io
@@ -41,26 +41,26 @@ final class TreeCopy {
         self.counter = counter
         self.root = root
         var walkOptions = WalkOptions()
-        walkOptions.leavingFolders = true
+        walkOptions.leavingDirectories = true
         walk = TreeWalk(root: root, options: walkOptions)
         try checkIsOutside(destination)
         let kernel = io.kernel
-        let mode = folderMode
-        let folderMade = destination.withCString { path in
+        let mode = directoryMode
+        let directoryMade = destination.withCString { path in
             kernel.retrying { kernel.calls.makeDirectory(path, mode) }
         }
-        try kernel.check(folderMade, "make folder", destination)
-        let folder = try openMade(destination)
-        made(folder.status)
-        push(folder, source: root.status)
+        try kernel.check(directoryMade, "make directory", destination)
+        let directory = try openMade(destination)
+        made(directory.status)
+        push(directory, source: root.status)
     }
 
-    /// Opens the folder that was made at the destination, or removes it again.
-    private func openMade(_ destination: String) throws(FileError) -> OpenFolder {
+    /// Opens the directory that was made at the destination, or removes it again.
+    private func openMade(_ destination: String) throws(FileError) -> OpenDirectory {
         do throws(FileError) {
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
             let descriptor = try kernel.open(destination, flags, for: "copy to")
-            return try OpenFolder(descriptor, FolderPlace(path: destination), io)
+            return try OpenDirectory(descriptor, DirectoryPlace(path: destination), io)
         } catch {
             _ = destination.withCString { path in kernel.retrying { kernel.calls.removeDirectory(path) } }
             throw error
@@ -78,7 +78,7 @@ final class TreeCopy {
             if batch.isEmpty { break }
             for item in batch {
                 try cancellation.check()
-                // A folder that was gone before the walk could enter it is not left either, and one that the walk entered but
+                // A directory that was gone before the walk could enter it is not left either, and one that the walk entered but
                 // that was gone when it was to be copied has no level: nor has what is in it.
                 let wanted = item.visit == .leaving ? item.depth + 1 : item.depth
                 while levels.count > wanted { try leave(from: nil) }
@@ -92,18 +92,18 @@ final class TreeCopy {
     }
 
     private func copy(_ entry: DirectoryEntry, _ cancellation: borrowing Cancellation) throws {
-        guard let status = try kernel.status(of: entry.rawName, in: entry.folder, followingLinks: false) else { return }
-        guard let folder = levels[levels.count - 1].folder else { preconditionFailure("The lowest folder is open.") }
+        guard let status = try kernel.status(of: entry.rawName, in: entry.directory, followingLinks: false) else { return }
+        guard let directory = levels[levels.count - 1].directory else { preconditionFailure("The lowest directory is open.") }
         switch FileStatus.Kind(status) {
-        case .directory: return try enter(entry, status, in: folder)
+        case .directory: return try enter(entry, status, in: directory)
         case .file:
-            guard try copyFile(entry, in: folder, cancellation) else { return }
+            guard try copyFile(entry, in: directory, cancellation) else { return }
             result.files += 1
         case .symbolicLink:
-            guard try copyLink(entry, status, in: folder) else { return }
+            guard try copyLink(entry, status, in: directory) else { return }
             result.symbolicLinks += 1
         case .fifo:
-            try makeFIFO(entry.rawName, status, in: folder)
+            try makeFIFO(entry.rawName, status, in: directory)
             result.fifos += 1
         default:
             guard options.specialFiles == .skip else {
@@ -116,86 +116,86 @@ final class TreeCopy {
         counter?.add(entries: 1)
     }
 
-    // MARK: Folders
+    // MARK: Directories
 
-    private var folderMode: UInt32 {
+    private var directoryMode: UInt32 {
         options.keeping.contains(.permissions) ? 0o700 : FilePermissions.newDirectory.rawValue
     }
 
-    private func enter(_ entry: DirectoryEntry, _ status: RawStatus, in folder: OpenFolder) throws(FileError) {
+    private func enter(_ entry: DirectoryEntry, _ status: RawStatus, in directory: OpenDirectory) throws(FileError) {
         if FileIdentity(status) == levels[0].identity { throw Self.intoItself(entry.shownPath) }
         let name = entry.rawName
         let made = name.withCString { name in
-            kernel.retrying { kernel.calls.folders.makeDirectoryAt(folder.descriptor, name, folderMode) }
+            kernel.retrying { kernel.calls.directories.makeDirectoryAt(directory.descriptor, name, directoryMode) }
         }
-        try kernel.check(made, "make folder", folder.place.shownPath(of: name))
-        let descriptor = try kernel.openFolder(name, in: folder, followingLinks: false)
-        push(try OpenFolder(descriptor, FolderPlace(name, in: folder.place), io), source: status)
+        try kernel.check(made, "make directory", directory.place.shownPath(of: name))
+        let descriptor = try kernel.openDirectory(name, in: directory, followingLinks: false)
+        push(try OpenDirectory(descriptor, DirectoryPlace(name, in: directory.place), io), source: status)
     }
 
-    private func push(_ folder: OpenFolder, source: RawStatus) {
+    private func push(_ directory: OpenDirectory, source: RawStatus) {
         levels.append(
             Level(
-                folder: folder, place: folder.place, identity: FileIdentity(folder.status), source: source))
-        let far = levels.count - 1 - TreeWalk.mostOpenFolders
-        if far >= 0 { OpenFolder.release(&levels[far].folder) }
+                directory: directory, place: directory.place, identity: FileIdentity(directory.status), source: source))
+        let far = levels.count - 1 - TreeWalk.maximumOpenDirectories
+        if far >= 0 { OpenDirectory.release(&levels[far].directory) }
     }
 
-    /// Completes the lowest folder and goes up.
+    /// Completes the lowest directory and goes up.
     private func leave(from entry: DirectoryEntry?) throws(FileError) {
         if let entry {
-            let source = try kernel.openFolder(entry.rawName, in: entry.folder, followingLinks: false)
+            let source = try kernel.openDirectory(entry.rawName, in: entry.directory, followingLinks: false)
             defer { kernel.closeQuietly(source) }
             try finish(levels[levels.count - 1], from: source, entry.shownPath)
         }
-        var child = levels.removeLast().folder
+        var child = levels.removeLast().directory
         let above = levels.count - 1
-        if levels[above].folder == nil, let lowest = child {
-            let descriptor = try kernel.openFolder(FileName(".."), in: lowest, followingLinks: false)
-            let folder = try OpenFolder(descriptor, levels[above].place, io)
-            guard FileIdentity(folder.status) == levels[above].identity else {
+        if levels[above].directory == nil, let lowest = child {
+            let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: lowest, followingLinks: false)
+            let directory = try OpenDirectory(descriptor, levels[above].place, io)
+            guard FileIdentity(directory.status) == levels[above].identity else {
                 throw FileError(
                     code: .busy, operation: "copy to", path: levels[above].place.shownPath(),
-                    remedy: "Somebody moved a folder of the copy meanwhile: try again.")
+                    remedy: "Somebody moved a directory of the copy meanwhile: try again.")
             }
-            levels[above].folder = folder
+            levels[above].directory = directory
         }
-        OpenFolder.release(&child)
+        OpenDirectory.release(&child)
         counter?.add(entries: 1)
-        result.folders += 1
+        result.directories += 1
     }
 
-    /// Gives a folder what its original has, now that nothing is added to it any more.
+    /// Gives a directory what its original has, now that nothing is added to it any more.
     private func finish(_ level: Level, from source: CInt, _ sourcePath: String) throws(FileError) {
-        guard let folder = level.folder else { preconditionFailure("The lowest folder is open.") }
-        let path = folder.place.shownPath()
+        guard let directory = level.directory else { preconditionFailure("The lowest directory is open.") }
+        let path = directory.place.shownPath()
         try kernel.copyAttributes(
             options.keeping, of: OpenedFile(descriptor: source, path: sourcePath, status: level.source),
-            to: OpenedFile(descriptor: folder.descriptor, path: path, status: folder.status))
+            to: OpenedFile(descriptor: directory.descriptor, path: path, status: directory.status))
         if options.durability == .fullAndDirectory {
-            let synced = kernel.retrying { kernel.calls.syncFolder(folder.descriptor) }
-            if synced != -EINVAL { try kernel.check(synced, "sync the folder", path) }
+            let synced = kernel.retrying { kernel.calls.syncDirectory(directory.descriptor) }
+            if synced != -EINVAL { try kernel.check(synced, "sync the directory", path) }
         }
         if levels.count == 1 {
             counter?.add(entries: 1)
-            result.folders += 1
+            result.directories += 1
         }
     }
 
-    /// Throws if a folder above the destination is the source, or the source itself is.
+    /// Throws if a directory above the destination is the source, or the source itself is.
     private func checkIsOutside(_ destination: String) throws(FileError) {
-        var folder: OpenFolder? = try OpenFolder.open(Path.folder(of: destination), io, for: "copy to")
-        while let current = folder {
+        var directory: OpenDirectory? = try OpenDirectory.open(Path.directory(of: destination), io, for: "copy to")
+        while let current = directory {
             if current.status.isSameFile(as: root.status) { throw Self.intoItself(destination) }
-            let descriptor = try kernel.openFolder(FileName(".."), in: current, followingLinks: false)
-            let above = try OpenFolder(descriptor, current.place, io)
-            folder = above.status.isSameFile(as: current.status) ? nil : above
+            let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: current, followingLinks: false)
+            let above = try OpenDirectory(descriptor, current.place, io)
+            directory = above.status.isSameFile(as: current.status) ? nil : above
         }
     }
 
     private static func intoItself(_ path: String) -> FileError {
         FileError(
-            code: .invalidArgument, operation: "copy a folder into itself, to", path: path,
+            code: .invalidArgument, operation: "copy a directory into itself, to", path: path,
             remedy: "Choose a destination that does not lie in the source.")
     }
 }

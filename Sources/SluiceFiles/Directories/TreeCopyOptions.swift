@@ -1,10 +1,10 @@
 /// How a tree is copied: see ``FileIO/copyTree(_:to:options:progress:)``.
 public struct TreeCopyOptions: Sendable, Hashable {
-    /// What the copies of files and folders take over beside the contents. Symbolic links and FIFOs take over their times and
+    /// What the copies of files and directories take over beside the contents. Symbolic links and FIFOs take over their times and
     /// owner alone; a FIFO is made with the mode of the original, less the process's umask.
     public var keeping: FileCopyOptions.Attributes
 
-    /// What is promised of each file after a power cut, and with ``Durability/fullAndDirectory`` of each folder.
+    /// What is promised of each file after a power cut, and with ``Durability/fullAndDirectory`` of each directory.
     public var durability: Durability
 
     /// What happens at a socket or device.
@@ -31,20 +31,4 @@ public struct TreeCopyOptions: Sendable, Hashable {
         self.specialFiles = specialFiles
         self.removingOnFailure = removingOnFailure
     }
-}
-
-/// What a copy of a tree made. See ``FileIO/copyTree(_:to:options:progress:)``.
-public struct TreeCopyResult: Sendable, Hashable {
-    /// The regular files, each further name of one included.
-    public var files = 0
-    /// The folders, the topmost included.
-    public var folders = 0
-    /// The symbolic links.
-    public var symbolicLinks = 0
-    /// The FIFOs.
-    public var fifos = 0
-    /// The sockets and devices that were left out.
-    public var skipped = 0
-    /// The sizes of all files that were copied, holes included; a further name of one counts nothing.
-    public var bytes = 0
 }

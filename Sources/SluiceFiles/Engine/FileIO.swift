@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 ///     let data = try await Data(asyncContentsOf: url)                        // FileIO.shared
 ///
-///     let slowDisk = FileIO(configuration: .init(threads: 2))                // one of its own for a slow disk
+///     let slowDisk = FileIO(configuration: .init(concurrency: 2))                // one of its own for a slow disk
 ///     let more = try await Data(asyncContentsOf: other, using: slowDisk)
 ///
 /// Each logical operation (open, read to the end, close) is one job on a bounded pool of threads that may block. What the
@@ -23,9 +23,12 @@ public final class FileIO: Sendable {
     let kernel: Kernel
     let inline: InlineLane
     let configuration: Configuration
-    private let changes = MetricsChanges()
+    private let changes = StatisticsChanges()
     private let pool: WorkerPool
     let readiness: ReadinessLane
+
+    /// Whether operations of the current task go on to their end when it is cancelled: see ``uninterrupted(_:)``.
+    @TaskLocal static var ignoresCancellation = false
 
     /// The engine that everything uses unless told otherwise. It lives as long as the process; do not shut it down.
     public static let shared = FileIO()
@@ -41,7 +44,7 @@ public final class FileIO: Sendable {
         inline = InlineLane(isWanted: configuration.lanes.contains(.inline), calls)
         self.configuration = configuration
         pool = WorkerPool(
-            threads: configuration.threads, stackSize: configuration.stackSize, changes,
+            threads: configuration.concurrency, stackSize: configuration.stackSize, changes,
             startingThreads: calls.startThread)
         readiness = ReadinessLane(kernel, stackSize: configuration.stackSize, changes)
     }
@@ -74,9 +77,15 @@ public final class FileIO: Sendable {
     func run<R: Sendable>(
         mustRun: Bool = false, _ body: @escaping @Sendable (borrowing Cancellation) throws -> R
     ) async throws -> R {
-        if !mustRun { try Task.checkCancellation() }
         let job = AwaitedJob(mustRun: mustRun, body)
         let lane = lane
+        if mustRun || Self.ignoresCancellation {
+            return try await withCheckedThrowingContinuation { continuation in
+                job.begin(continuation)
+                lane.submit(job)
+            }
+        }
+        try Task.checkCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 job.begin(continuation)
@@ -90,7 +99,7 @@ public final class FileIO: Sendable {
 
     /// Waits until a descriptor is ready, without a thread of the pool. See ``ReadinessLane``.
     ///
-    ///     try await io.waitUntilReady(descriptor, .reading, "notifications")
+    ///     try await files.waitUntilReady(descriptor, .reading, "notifications")
     ///
     /// - Parameters:
     ///   - descriptor: A descriptor that is not closed before this returns.
@@ -115,15 +124,15 @@ public final class FileIO: Sendable {
     func withdraw(_ job: Job) { lane.withdraw(job) }
 }
 
-// MARK: - Configuration and metrics
+// MARK: - Configuration and statistics
 
 extension FileIO {
     /// How an engine is made.
     public struct Configuration: Sendable {
-        /// The most threads that it starts, and thus the most operations that run at once.
+        /// The number of operations that run concurrently, each on a thread of its own.
         ///
         /// By default the number of processors, at least 4, at most 16.
-        public var threads: Int
+        public var concurrency: Int
 
         /// The stack of each thread in bytes.
         public var stackSize: Int
@@ -133,37 +142,37 @@ extension FileIO {
 
         /// Makes a configuration.
         public init(
-            threads: Int = Configuration.defaultThreads, stackSize: Int = 512 << 10,
+            concurrency: Int = Configuration.defaultConcurrency, stackSize: Int = 512 << 10,
             lanes: Set<Lane> = Configuration.defaultLanes
         ) {
-            precondition(threads > 0, "A FileIO needs at least one thread.")
-            self.threads = threads
+            precondition(concurrency > 0, "A FileIO runs at least one operation; concurrency is \(concurrency).")
+            self.concurrency = concurrency
             self.stackSize = stackSize
             self.lanes = lanes
         }
 
         /// The number of processors, at least 4, at most 16.
-        public static var defaultThreads: Int {
+        public static var defaultConcurrency: Int {
             min(max(sysconf(CInt(_SC_NPROCESSORS_ONLN)), 4), 16)
         }
     }
 
-    /// What an engine is doing.
-    public struct Metrics: Sendable, Hashable {
+    /// What an engine is doing, and what it has done since it was made.
+    public struct Statistics: Sendable, Hashable {
         /// The descriptors that it opened and has not closed, the two of the thread that waits for others among them.
-        public var openFiles: Int
+        public var openCount: Int
         /// The operations that wait for a thread.
-        public var jobsWaiting: Int
+        public var waitingCount: Int
         /// The operations that are running.
-        public var jobsRunning: Int
+        public var runningCount: Int
         /// The operations that have ended, well or not.
-        public var jobsFinished: Int
+        public var finishedCount: Int
         /// The operations that were cancelled before they began.
-        public var jobsWithdrawn: Int
+        public var withdrawnCount: Int
         /// The tasks that wait for a pipe, FIFO, terminal or socket, which takes no thread.
-        public var readinessWaits: Int
+        public var readinessWaitingCount: Int
         /// The threads that exist now: those of the pool, and one that waits for all descriptors.
-        public var threads: Int
+        public var threadCount: Int
         /// The operations that each lane ended.
         public var completions: Completions
     }
@@ -181,12 +190,12 @@ extension FileIO {
     }
 
     /// A snapshot of the counters. Never blocks for longer than a lock takes.
-    public var metrics: Metrics {
-        let lane = pool.metrics
-        return Metrics(
-            openFiles: kernel.openFiles.load(ordering: .relaxed), jobsWaiting: lane.waiting, jobsRunning: lane.running,
-            jobsFinished: lane.finished, jobsWithdrawn: lane.withdrawn, readinessWaits: readiness.waiting,
-            threads: lane.threads + readiness.threads,
+    public var statistics: Statistics {
+        let lane = pool.statistics
+        return Statistics(
+            openCount: kernel.openCount.load(ordering: .relaxed), waitingCount: lane.waiting, runningCount: lane.running,
+            finishedCount: lane.finished, withdrawnCount: lane.withdrawn, readinessWaitingCount: readiness.waiting,
+            threadCount: lane.threads + readiness.threads,
             completions: Completions(
                 inline: inline.completed.load(ordering: .relaxed), inlineMisses: inline.missed.load(ordering: .relaxed),
                 pool: lane.finished, readiness: readiness.completed.load(ordering: .relaxed)))
@@ -194,14 +203,14 @@ extension FileIO {
 
     /// Waits until a snapshot of the counters meets a condition: how a test waits for what the engine does.
     ///
-    ///     let read = Task { try await io.readToEnd(descriptor: descriptor, name: "pipe") }
-    ///     try await io.waitForMetrics { $0.readinessWaits == 1 }      // the task waits for the pipe now
+    ///     let read = Task { try await files.readToEnd(descriptor: descriptor, name: "pipe") }
+    ///     try await files.waitForStatistics { $0.readinessWaitingCount == 1 }      // the task waits for the pipe now
     ///
     /// The condition is looked at when a job is submitted, withdrawn, begins or ends, when a wait for a descriptor begins or ends,
     /// and when a thread ends. It may run on any thread of the engine.
     ///
     /// - Cancellation: ends the wait immediately with `CancellationError`.
-    package func waitForMetrics(where isMet: @escaping @Sendable (Metrics) -> Bool) async throws {
-        try await changes.wait { isMet(self.metrics) }
+    package func waitForStatistics(where isMet: @escaping @Sendable (Statistics) -> Bool) async throws {
+        try await changes.wait { isMet(self.statistics) }
     }
 }

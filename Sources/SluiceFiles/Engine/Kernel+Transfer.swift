@@ -6,7 +6,7 @@ extension Kernel {
     static var largestTransfer: Int { 2_147_479_552 }
 
     /// The most pieces that one writev takes (IOV_MAX).
-    static var mostPieces: Int { 1024 }
+    static var maximumPieces: Int { 1024 }
 
     // MARK: Reading
 
@@ -107,7 +107,7 @@ extension Kernel {
     /// As many pieces as one call takes. The sum stays within one transfer: more would be EINVAL (past SSIZE_MAX).
     private static func batch(of pieces: ArraySlice<UnsafeRawBufferPointer>) -> ArraySlice<UnsafeRawBufferPointer> {
         var total = 0
-        var batch = pieces.prefix(mostPieces)
+        var batch = pieces.prefix(maximumPieces)
         for index in batch.indices {
             let count = batch[index].count
             if total + count >= largestTransfer {

@@ -8,7 +8,7 @@ final class Kernel: Sendable {
     let calls: SystemCalls
 
     /// The descriptors that this engine opened and has not closed.
-    let openFiles = Atomic(0)
+    let openCount = Atomic(0)
 
     /// Those among them that come back by themselves.
     let brief = BriefDescriptors()
@@ -19,7 +19,7 @@ final class Kernel: Sendable {
 
     init(calls: SystemCalls) { self.calls = calls }
 
-    /// A name that nothing in any folder has, most likely.
+    /// A name that nothing in any directory has, most likely.
     func uniqueName(prefix: String) -> String {
         let count = counter.wrappingAdd(1, ordering: .relaxed).newValue
         return "\(prefix)\(String(seed, radix: 36))-\(String(count, radix: 36))"
@@ -55,23 +55,23 @@ final class Kernel: Sendable {
         }
         if result == -EMFILE { throw outOfDescriptors(operation, path) }
         try check(result, operation, path)
-        openFiles.add(1, ordering: .relaxed)
+        openCount.add(1, ordering: .relaxed)
         return result
     }
 
-    /// Opens a folder below another, itself and not what a link points to. Returns minus the error number on failure.
-    func openFolder(_ name: UnsafePointer<CChar>, in folder: CInt) -> CInt {
+    /// Opens a directory below another, itself and not what a link points to. Returns minus the error number on failure.
+    func openDirectory(_ name: UnsafePointer<CChar>, in directory: CInt) -> CInt {
         let result = brief.opening(isBrief: false) {
-            retrying { calls.openAt(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+            retrying { calls.openAt(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         }
-        if result >= 0 { openFiles.add(1, ordering: .relaxed) }
+        if result >= 0 { openCount.add(1, ordering: .relaxed) }
         return result
     }
 
     /// Says who has them, where that is this engine.
     private func outOfDescriptors(_ operation: String, _ path: String) -> FileError {
         var error = FileError(operation: operation, path: path, systemError: EMFILE)
-        let own = openFiles.load(ordering: .relaxed)
+        let own = openCount.load(ordering: .relaxed)
         if own > 1 {
             error.remedy =
                 "This FileIO has \(own) files open: close some, open fewer at once, or raise the limit (ulimit -n)."
@@ -83,14 +83,14 @@ final class Kernel: Sendable {
     /// See close(2), "Dealing with error returns from close()".
     func close(_ descriptor: CInt, _ path: String) throws(FileError) {
         let result = brief.closing(descriptor) { calls.close(descriptor) }
-        openFiles.subtract(1, ordering: .relaxed)
+        openCount.subtract(1, ordering: .relaxed)
         if result != -EINTR { try check(result, "close", path) }
     }
 
     /// Closes on the way out of a failure, which has an error of its own to report.
     func closeQuietly(_ descriptor: CInt) {
         _ = brief.closing(descriptor) { calls.close(descriptor) }
-        openFiles.subtract(1, ordering: .relaxed)
+        openCount.subtract(1, ordering: .relaxed)
     }
 
     // MARK: Status
@@ -121,13 +121,13 @@ final class Kernel: Sendable {
         }
     }
 
-    /// Makes the names in the folder of `path` durable. A file system that has no such operation (EINVAL) is left alone.
-    func syncFolder(of path: String) throws(FileError) {
-        let folder = Path.folder(of: path)
-        let descriptor = try open(folder, O_RDONLY | O_DIRECTORY, for: "open to sync", isBrief: true)
-        let result = retrying { calls.syncFolder(descriptor) }
+    /// Makes the names in the directory of `path` durable. A file system that has no such operation (EINVAL) is left alone.
+    func syncDirectory(of path: String) throws(FileError) {
+        let directory = Path.directory(of: path)
+        let descriptor = try open(directory, O_RDONLY | O_DIRECTORY, for: "open to sync", isBrief: true)
+        let result = retrying { calls.syncDirectory(descriptor) }
         closeQuietly(descriptor)
-        if result != -EINVAL { try check(result, "sync the folder", folder) }
+        if result != -EINVAL { try check(result, "sync the directory", directory) }
     }
 
     // MARK: Names
@@ -138,14 +138,15 @@ final class Kernel: Sendable {
             destination.withCString { to in
                 switch existing {
                 case .replace: retrying { calls.rename(from, to) }
-                case .fail: renameWithoutReplacing(from, to)
+                case .fail, .skip: renameWithoutReplacing(from, to)
                 }
             }
         }
         guard result < 0 else { return }
-        var error = FileError(operation: "rename to '\(destination)'", path: source, systemError: -result)
-        if result == -EEXIST { error.path = destination; error.operation = "rename '\(source)' to" }
-        throw error
+        if result == -EEXIST {
+            throw FileError(operation: "rename '\(source)' to", path: destination, systemError: EEXIST)
+        }
+        throw FileError(operation: "rename to '\(destination)'", path: source, systemError: -result)
     }
 
     private func renameWithoutReplacing(_ from: SystemCalls.Path, _ to: SystemCalls.Path) -> CInt {
@@ -155,14 +156,14 @@ final class Kernel: Sendable {
         return RenameInSteps(
             link: { calls.link(from, to) },
             unlink: { name in calls.unlink(name == .old ? from : to) },
-            isFolder: {
+            isDirectory: {
                 var status = RawStatus()
                 let found = calls.status(from, false, &status)
                 return found < 0 ? found : status.isDirectory ? 1 : 0
             },
-            makeFolder: { calls.makeDirectory(to, 0o700) },
+            makeDirectory: { calls.makeDirectory(to, 0o700) },
             rename: { calls.rename(from, to) },
-            removeFolder: { calls.removeDirectory(to) }
+            removeDirectory: { calls.removeDirectory(to) }
         ).run(on: self)
     }
 

@@ -28,18 +28,18 @@ package struct ReadBuffer: ~Copyable {
     package typealias Reserve = @Sendable (_ count: Int) -> UnsafeMutableRawPointer?
 
     /// From here on a page fault for every 4 KiB costs more than giving memory back to the kernel each time.
-    package static var leastMapped: Int { 4 << 20 }
+    package static var minimumMapped: Int { 4 << 20 }
     /// The most address space that is asked for at first: more comes with the bytes.
-    package static var mostReserved: Int { 64 << 30 }
+    package static var maximumReserved: Int { 64 << 30 }
     /// What an unknown amount gets when it turns out large, and what is tried where the system has rules against more.
     private static var reservedUnknown: Int { 64 << 20 }
     /// The most that one call fills, so that a job that was cancelled stops soon.
-    package static var mostAtOnce: Int { 32 << 20 }
+    package static var maximumAtOnce: Int { 32 << 20 }
     private static var least: Int { 4096 }
 
     /// Makes a buffer for about as many bytes; allocates nothing.
     package init(expected: Int, reserving reserve: @escaping Reserve = Self.addressSpace) {
-        capacity = max(Self.least, min(expected, Self.mostReserved))
+        capacity = max(Self.least, min(expected, Self.maximumReserved))
         self.reserve = reserve
     }
 
@@ -56,7 +56,7 @@ package struct ReadBuffer: ~Copyable {
         atMost most: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int? {
         guard makeRoom(atMost: most), let memory else { return nil }
-        let room = min(most, capacity - count, Self.mostAtOnce)
+        let room = min(most, capacity - count, Self.maximumAtOnce)
         let filled = try fill(UnsafeMutableRawBufferPointer(start: memory + count, count: room))
         count += filled
         return filled
@@ -65,7 +65,7 @@ package struct ReadBuffer: ~Copyable {
     /// The bytes, without a copy unless they are few for what holds them.
     package consuming func data() -> Data {
         guard let memory else { return Data() }
-        if count < (isMapped ? Self.leastMapped / 4 : 256) { return Data(bytes: memory, count: count) }
+        if count < (isMapped ? Self.minimumMapped / 4 : 256) { return Data(bytes: memory, count: count) }
         self.memory = nil  // the Data frees it now
         if isMapped {
             // The kernel takes a length for the pages that it touches.
@@ -91,7 +91,7 @@ package struct ReadBuffer: ~Copyable {
         if isMapped { return move(memory, to: capacity + min(capacity, most)) }
         // By half, so that what was read is at most copied a constant number of times. Never past what is wanted.
         let grown = capacity + min(max(capacity / 2, 64 << 10), most)
-        if grown > Self.leastMapped,
+        if grown > Self.minimumMapped,
             copy(memory, toMapped: min(capacity + min(most, Self.reservedUnknown), Self.reservedUnknown))
         {
             return true
@@ -103,14 +103,14 @@ package struct ReadBuffer: ~Copyable {
     }
 
     private mutating func allocate(_ wanted: Int) -> Bool {
-        if wanted > Self.leastMapped {
+        if wanted > Self.minimumMapped {
             for size in [wanted, min(wanted, Self.reservedUnknown)] {
                 guard let reserved = reserve(Self.wholePages(size)) else { continue }
                 set(reserved, Self.wholePages(size))
                 return true
             }
         }
-        capacity = min(wanted, Self.leastMapped)
+        capacity = min(wanted, Self.minimumMapped)
         memory = malloc(capacity)
         return memory != nil
     }

@@ -17,11 +17,11 @@ struct RenameInSteps {
 
     let link: () -> CInt
     let unlink: (Name) -> CInt
-    /// 1 for a folder, 0 for anything else.
-    let isFolder: () -> CInt
-    let makeFolder: () -> CInt
+    /// 1 for a directory, 0 for anything else.
+    let isDirectory: () -> CInt
+    let makeDirectory: () -> CInt
     let rename: () -> CInt
-    let removeFolder: () -> CInt
+    let removeDirectory: () -> CInt
 
     /// Whether the one call cannot be had. EPERM is what sandboxes say that deny it; where it is true, these calls say it too.
     static func isWanted(after result: CInt) -> Bool {
@@ -30,21 +30,21 @@ struct RenameInSteps {
 
     func run(on kernel: Kernel) -> CInt {
         let linked = kernel.retrying(link)
-        // What Linux and POSIX say of a folder.
-        if linked == -EPERM { return renameFolder(on: kernel) }
+        // What Linux and POSIX say of a directory.
+        if linked == -EPERM { return renameDirectory(on: kernel) }
         guard linked == 0 else { return linked }
         let unlinked = kernel.retrying { unlink(.old) }
         if unlinked < 0 { _ = kernel.retrying { unlink(.new) } }
         return unlinked
     }
 
-    private func renameFolder(on kernel: Kernel) -> CInt {
-        let found = kernel.retrying(isFolder)
+    private func renameDirectory(on kernel: Kernel) -> CInt {
+        let found = kernel.retrying(isDirectory)
         guard found > 0 else { return found < 0 ? found : -EPERM }
-        let made = kernel.retrying(makeFolder)
+        let made = kernel.retrying(makeDirectory)
         guard made == 0 else { return made }
         let renamed = kernel.retrying(rename)
-        if renamed < 0 { _ = kernel.retrying(removeFolder) }
+        if renamed < 0 { _ = kernel.retrying(removeDirectory) }
         return renamed
     }
 }

@@ -25,11 +25,11 @@ enum ErrorNumber {
         names + permission + exhaustion + devices + calls + ofPlatform, uniquingKeysWith: { first, _ in first })
 
     private static let names: [(CInt, Entry)] = [
-        (ENOENT, Entry("ENOENT", .notFound, "Check the path; create its folder first if that is missing.")),
+        (ENOENT, Entry("ENOENT", .notFound, "Check the path; create its directory first if that is missing.")),
         (EEXIST, Entry("EEXIST", .exists, "Choose another name, or remove what is there.")),
-        (EISDIR, Entry("EISDIR", .isDirectory, "Give the path of a file, not of a folder.")),
-        (ENOTDIR, Entry("ENOTDIR", .notDirectory, "A part of the path is a file: choose another folder.")),
-        (ENOTEMPTY, Entry("ENOTEMPTY", .notEmpty, "Empty the folder first, or remove the whole tree.")),
+        (EISDIR, Entry("EISDIR", .isDirectory, "Give the path of a file, not of a directory.")),
+        (ENOTDIR, Entry("ENOTDIR", .notDirectory, "A part of the path is a file: choose another directory.")),
+        (ENOTEMPTY, Entry("ENOTEMPTY", .notEmpty, "Empty the directory first, or remove the whole tree.")),
         (
             ENAMETOOLONG,
             Entry("ENAMETOOLONG", .nameTooLong, "Choose a shorter name (most file systems allow 255 bytes).")
@@ -45,9 +45,9 @@ enum ErrorNumber {
     ]
 
     private static let permission: [(CInt, Entry)] = [
-        (EACCES, Entry("EACCES", .permissionDenied, "Check the owner and mode of the file and of its folders.")),
+        (EACCES, Entry("EACCES", .permissionDenied, "Check the owner and mode of the file and of its directories.")),
         (EPERM, Entry("EPERM", .permissionDenied, "Check the owner, attributes (immutable?) and sticky bit.")),
-        (EROFS, Entry("EROFS", .readOnly, "Choose a folder on a writable file system, or remount this one.")),
+        (EROFS, Entry("EROFS", .readOnly, "Choose a directory on a writable file system, or remount this one.")),
         (EWOULDBLOCK, Entry("EWOULDBLOCK", .locked, "Another process is using this file: wait for it or stop it.")),
         (EDEADLK, Entry("EDEADLK", .locked, "Two processes wait for each other's locks: let one of them go.")),
         (ETXTBSY, Entry("ETXTBSY", .busy, "The file is a running program: stop it first.")),
@@ -59,7 +59,7 @@ enum ErrorNumber {
         (EDQUOT, Entry("EDQUOT", .quotaExceeded, "Free some of your space, or ask for a larger quota.")),
         (EMFILE, Entry("EMFILE", .tooManyOpenFiles, "Open fewer files at once, or raise the limit (ulimit -n).")),
         (ENFILE, Entry("ENFILE", .tooManyOpenFiles, "The whole system is out of open files (fs.file-max).")),
-        (EMLINK, Entry("EMLINK", .exhausted, "The file or folder has as many links as the file system allows.")),
+        (EMLINK, Entry("EMLINK", .exhausted, "The file or directory has as many links as the file system allows.")),
         (ENOMEM, Entry("ENOMEM", .exhausted, "Free some memory, then try again.")),
         (ENOBUFS, Entry("ENOBUFS", .exhausted, "Free some memory, then try again.")),
         (ENOLCK, Entry("ENOLCK", .exhausted, "The system or the file server gives no more locks.")),
@@ -74,9 +74,9 @@ enum ErrorNumber {
         (ETIMEDOUT, Entry("ETIMEDOUT", .inputOutput, "The file server did not answer: try again later.")),
         (
             ENOTCONN,
-            Entry("ENOTCONN", .inputOutput, "The program or server behind this folder has gone: mount it again.")
+            Entry("ENOTCONN", .inputOutput, "The program or server behind this directory has gone: mount it again.")
         ),
-        (ECONNABORTED, Entry("ECONNABORTED", .inputOutput, "The program or server behind this folder broke off.")),
+        (ECONNABORTED, Entry("ECONNABORTED", .inputOutput, "The program or server behind this directory broke off.")),
         (
             ECONNREFUSED,
             Entry("ECONNREFUSED", .inputOutput, "The file server is not running: start it, then try again.")
@@ -91,8 +91,8 @@ enum ErrorNumber {
     ]
 
     private static let calls: [(CInt, Entry)] = [
-        (EOPNOTSUPP, Entry("EOPNOTSUPP", .unsupported, "Choose a folder on another file system.")),
-        (ENOTSUP, Entry("ENOTSUP", .unsupported, "Choose a folder on another file system.")),
+        (EOPNOTSUPP, Entry("EOPNOTSUPP", .unsupported, "Choose a directory on another file system.")),
+        (ENOTSUP, Entry("ENOTSUP", .unsupported, "Choose a directory on another file system.")),
         (ENOSYS, Entry("ENOSYS", .unsupported, "This kernel has no such operation.")),
         (ENOTTY, Entry("ENOTTY", .unsupported, "What is at this path has no such operation.")),
         (EINVAL, Entry("EINVAL", .invalidArgument, nil)),
@@ -116,11 +116,11 @@ enum ErrorNumber {
         ),
         (ENOMEDIUM, Entry("ENOMEDIUM", .inputOutput, "Put the medium into its drive.")),
         (EMEDIUMTYPE, Entry("EMEDIUMTYPE", .inputOutput, "Put a medium of the right kind into the drive.")),
-        // fscrypt: the folder is encrypted and its key not there.
-        (ENOKEY, Entry("ENOKEY", .permissionDenied, "Unlock the encrypted folder first.")),
-        (EKEYEXPIRED, Entry("EKEYEXPIRED", .permissionDenied, "The key for this folder has expired: renew it.")),
-        (EKEYREVOKED, Entry("EKEYREVOKED", .permissionDenied, "The key for this folder was revoked: ask for another.")),
-        (EKEYREJECTED, Entry("EKEYREJECTED", .permissionDenied, "The key for this folder was refused: check it.")),
+        // fscrypt: the directory is encrypted and its key not there.
+        (ENOKEY, Entry("ENOKEY", .permissionDenied, "Unlock the encrypted directory first.")),
+        (EKEYEXPIRED, Entry("EKEYEXPIRED", .permissionDenied, "The key for this directory has expired: renew it.")),
+        (EKEYREVOKED, Entry("EKEYREVOKED", .permissionDenied, "The key for this directory was revoked: ask for another.")),
+        (EKEYREJECTED, Entry("EKEYREJECTED", .permissionDenied, "The key for this directory was refused: check it.")),
     ]
     #elseif canImport(Darwin)
     private static let ofPlatform: [(CInt, Entry)] = [

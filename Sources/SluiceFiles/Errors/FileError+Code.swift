@@ -11,18 +11,18 @@ extension FileError {
 extension FileError.Code {
     // MARK: Names
 
-    /// Nothing is at the path, or a folder on the way to it is missing.
-    public static let notFound = Self("no such file or folder")
+    /// Nothing is at the path, or a directory on the way to it is missing.
+    public static let notFound = Self("no such file or directory")
     /// Something is at the path already and was not to be replaced.
     public static let exists = Self("something is there already")
     /// Another file is at the path now, in place of the one that was opened there.
     public static let replaced = Self("another file is there now")
-    /// A folder is where a file was expected.
-    public static let isDirectory = Self("it is a folder")
-    /// A file is where a folder was expected.
-    public static let notDirectory = Self("it is not a folder")
-    /// The folder still has entries.
-    public static let notEmpty = Self("the folder is not empty")
+    /// A directory is where a file was expected.
+    public static let isDirectory = Self("it is a directory")
+    /// A file is where a directory was expected.
+    public static let notDirectory = Self("it is not a directory")
+    /// The directory still has entries.
+    public static let notEmpty = Self("the directory is not empty")
     /// The name or the whole path is longer than the file system allows.
     public static let nameTooLong = Self("the name is too long")
     /// Too many symbolic links, a loop of them, or one where none may be followed.
@@ -33,7 +33,7 @@ extension FileError.Code {
     public static let differentFileSystems = Self("source and destination are on different file systems")
     /// Source and destination are one file, under whatever names.
     public static let sameFile = Self("source and destination are the same file")
-    /// A device, FIFO or socket is where a regular file was expected; for an open with a lock, a folder too.
+    /// A device, FIFO or socket is where a regular file was expected; for an open with a lock, a directory too.
     public static let notRegularFile = Self("it is not a regular file")
     /// The file has no extended attribute of that name.
     public static let noAttribute = Self("the file has no such attribute")

@@ -22,18 +22,18 @@ extension FileHandle {
     ///
     /// - Parameters:
     ///   - size: The most bytes of a chunk.
-    ///   - io: The engine to run on.
-    public func chunks(of size: Int = 64 << 10, using io: FileIO = .shared) -> DescriptorChunks {
+    ///   - files: The engine to run on.
+    public func chunks(of size: Int = 64 << 10, using files: FileIO = .shared) -> FileChunks {
         precondition(size > 0, "A chunk has at least one byte.")
-        return DescriptorChunks(descriptor: fileDescriptor, name: asyncName, size: size, io: io, owner: self)
+        return FileChunks(.descriptor(fileDescriptor, name: asyncName, owner: self), size: size, files)
     }
 
     /// Reads what there is, and waits for it if there is nothing; no byte comes only at the end.
     ///
-    /// Cancellation and failure as in ``FileIO/read(upToCount:fromDescriptor:name:)``.
-    public func asyncRead(upToCount count: Int, using io: FileIO = .shared) async throws -> Data {
+    /// Cancellation and failure as in ``FileIO/read(upToCount:descriptor:name:)``.
+    public func asyncRead(upToCount count: Int, using files: FileIO = .shared) async throws -> Data {
         defer { withExtendedLifetime(self) {} }
-        return try await io.read(upToCount: count, fromDescriptor: fileDescriptor, name: asyncName)
+        return try await files.read(upToCount: count, descriptor: fileDescriptor, name: asyncName)
     }
 
     /// Reads all that comes until the other side closes, or until the end of the file.
@@ -42,10 +42,10 @@ extension FileHandle {
     ///
     /// Cancellation and failure as in ``FileIO/readToEnd(descriptor:name:limit:)``.
     public func asyncReadToEnd(
-        limit: Int = FileIO.defaultReadLimit, using io: FileIO = .shared
+        limit: Int = FileIO.defaultReadLimit, using files: FileIO = .shared
     ) async throws -> Data {
         defer { withExtendedLifetime(self) {} }
-        return try await io.readToEnd(descriptor: fileDescriptor, name: asyncName, limit: limit)
+        return try await files.readToEnd(descriptor: fileDescriptor, name: asyncName, limit: limit)
     }
 
     /// Writes all bytes.
@@ -53,10 +53,10 @@ extension FileHandle {
     ///     try await FileHandle.standardOutput.asyncWrite(page)
     ///
     /// A pipe that nobody reads is ``FileError/Code/brokenPipe``; no SIGPIPE is raised. Cancellation and failure as in
-    /// ``FileIO/write(_:toDescriptor:name:)``.
-    public func asyncWrite(_ data: Data, using io: FileIO = .shared) async throws {
+    /// ``FileIO/write(_:descriptor:name:)``.
+    public func asyncWrite(_ data: Data, using files: FileIO = .shared) async throws {
         defer { withExtendedLifetime(self) {} }
-        try await io.write(data, toDescriptor: fileDescriptor, name: asyncName)
+        try await files.write(data, descriptor: fileDescriptor, name: asyncName)
     }
 
     /// What errors call it.

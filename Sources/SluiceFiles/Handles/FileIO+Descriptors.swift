@@ -11,7 +11,7 @@ public import Foundation
 extension FileIO {
     /// Writes all bytes to a descriptor of the caller's, such as standard output.
     ///
-    ///     try await io.write(page, toDescriptor: 1, name: "standard output")
+    ///     try await files.write(page, descriptor: 1, name: "standard output")
     ///
     /// The caller owns the descriptor and keeps it open. A pipe, socket or terminal that has no room is waited for, and holds
     /// no thread. A pipe that nobody reads is ``FileError/Code/brokenPipe``; no SIGPIPE is raised. See write(2), pipe(7).
@@ -25,7 +25,7 @@ extension FileIO {
     ///   - data: The bytes.
     ///   - descriptor: An open descriptor.
     ///   - name: What errors call it.
-    public func write(_ data: Data, toDescriptor descriptor: CInt, name: String) async throws {
+    public func write(_ data: Data, descriptor: CInt, name: String) async throws {
         try Task.checkCancellation()
         if let transfer = try ReadinessTransfer(of: descriptor, for: .writing, self, name) {
             return try await transfer.counting { try await transfer.write([.data(data)]) }
@@ -37,7 +37,7 @@ extension FileIO {
 
     /// Reads what there is on a descriptor of the caller's, and waits for it if there is nothing.
     ///
-    ///     let answer = try await io.read(upToCount: 4096, fromDescriptor: 0, name: "standard input")    // one line of a terminal
+    ///     let answer = try await files.read(upToCount: 4096, descriptor: 0, name: "standard input")    // one line of a terminal
     ///
     /// Unlike a read of a file, this does not go on until `count` bytes are there: what the other side has written so far is
     /// what it waits to be answered for. No byte comes only at the end. The caller owns the descriptor and keeps it open.
@@ -50,7 +50,7 @@ extension FileIO {
     ///   - count: The most bytes to read.
     ///   - descriptor: An open descriptor.
     ///   - name: What errors call it.
-    public func read(upToCount count: Int, fromDescriptor descriptor: CInt, name: String) async throws -> Data {
+    public func read(upToCount count: Int, descriptor: CInt, name: String) async throws -> Data {
         precondition(count >= 0, "A count is not negative.")
         try Task.checkCancellation()
         if let transfer = try ReadinessTransfer(of: descriptor, for: .reading, self, name) {
@@ -70,13 +70,13 @@ extension FileIO {
 
     /// Reads a descriptor of the caller's, such as standard input, to its end.
     ///
-    ///     let markdown = try await io.readToEnd(descriptor: 0, name: "standard input", limit: 64 << 20)
+    ///     let markdown = try await files.readToEnd(descriptor: 0, name: "standard input", limit: 64 << 20)
     ///
     /// The caller owns the descriptor and keeps it open. While the other side of a pipe or terminal is silent, no thread
     /// waits. See read(2).
     ///
     /// - Cancellation: leaves the queue or the wait at once, or stops between two reads, with `CancellationError`. What was
-    ///   read until then is lost; `chunks(ofDescriptor:)` and `read(upToCount:fromDescriptor:)` lose nothing.
+    ///   read until then is lost; `chunks(descriptor:)` and `read(upToCount:descriptor:)` lose nothing.
     /// - Failure: a ``FileError``, among them ``FileError/Code/limitExceeded`` when there is more than `limit`.
     ///
     /// - Parameters:
@@ -101,7 +101,7 @@ extension FileIO {
 
     /// The bytes of a descriptor of the caller's in chunks, as they arrive.
     ///
-    ///     for try await line in io.chunks(ofDescriptor: 0, name: "standard input").lines() { … }
+    ///     for try await line in files.chunks(descriptor: 0, name: "standard input").lines() { … }
     ///
     /// A chunk is what is there when it is asked for, up to `size` bytes: the next one is not waited for to fill it. Nothing
     /// is read ahead. The caller owns the descriptor and keeps it open; two iterations share its bytes.
@@ -114,9 +114,9 @@ extension FileIO {
     ///   - name: What errors call it.
     ///   - size: The most bytes of a chunk.
     public func chunks(
-        ofDescriptor descriptor: CInt, name: String, upTo size: Int = 64 << 10
-    ) -> DescriptorChunks {
+        descriptor: CInt, name: String, upTo size: Int = 64 << 10
+    ) -> FileChunks {
         precondition(size > 0, "A chunk has at least one byte.")
-        return DescriptorChunks(descriptor: descriptor, name: name, size: size, io: self, owner: nil)
+        return FileChunks(.descriptor(descriptor, name: name, owner: nil), size: size, self)
     }
 }

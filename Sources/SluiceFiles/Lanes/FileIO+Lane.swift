@@ -8,7 +8,7 @@ extension FileIO {
     /// Where an operation runs.
     ///
     /// The engine chooses one for each operation; none of them blocks a thread of Swift's cooperative pool. Which were taken
-    /// is in ``Metrics/completions``.
+    /// is in ``Statistics/completions``.
     public enum Lane: String, Sendable, Hashable, CaseIterable {
         /// On the calling thread: reads of up to 1 MiB whose bytes are in memory already. See preadv2(2), RWF_NOWAIT.
         case inline

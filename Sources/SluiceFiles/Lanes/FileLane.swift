@@ -15,11 +15,11 @@ protocol FileLane: Sendable {
     /// Returns when a closed lane has no thread left.
     func waitUntilClosed() async
 
-    var metrics: LaneMetrics { get }
+    var statistics: LaneStatistics { get }
 }
 
 /// A lane's counters, all of one instant.
-struct LaneMetrics: Sendable {
+struct LaneStatistics: Sendable {
     var waiting = 0
     var running = 0
     var finished = 0

@@ -23,7 +23,7 @@ final class ReadinessLane: Sendable {
     /// The operations that this lane has ended, well or not.
     let completed = Atomic(0)
 
-    init(_ kernel: Kernel, stackSize: Int, _ changes: MetricsChanges) {
+    init(_ kernel: Kernel, stackSize: Int, _ changes: StatisticsChanges) {
         storage = ReadinessStorage(kernel, stackSize: stackSize, changes)
     }
 

@@ -28,13 +28,13 @@ extension Kernel {
     func makePoller() throws(FileError) -> any ReadinessPoller {
         var ends: (reading: CInt, writing: CInt) = (-1, -1)
         try check(retrying { calls.readiness.makeWakeup(&ends) }, "open a wake-up for", "descriptors to wait for")
-        openFiles.add(ends.reading == ends.writing ? 1 : 2, ordering: .relaxed)
+        openCount.add(ends.reading == ends.writing ? 1 : 2, ordering: .relaxed)
         let wakeup = Wakeup(reading: ends.reading, writing: ends.writing, kernel: self)
         let queue = retrying { calls.readiness.makeQueue() }
         if [-ENOSYS, -EPERM, -EACCES].contains(queue) { return PollPoller(wakeup, self) }
         do throws(FileError) {
             try check(queue, "open a queue for", "descriptors to wait for")
-            openFiles.add(1, ordering: .relaxed)
+            openCount.add(1, ordering: .relaxed)
             do throws(FileError) {
                 return try EpollPoller(queue, wakeup, self)
             } catch {

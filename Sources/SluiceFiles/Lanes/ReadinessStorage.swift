@@ -10,7 +10,7 @@ final class ReadinessStorage: Sendable {
 
     private let kernel: Kernel
     private let stackSize: Int
-    private let changes: MetricsChanges
+    private let changes: StatisticsChanges
     private let state = Lock(State())
 
     private struct State {
@@ -32,7 +32,7 @@ final class ReadinessStorage: Sendable {
         func resume() { for waiter in waiters { waiter.resume(returning: outcome) } }
     }
 
-    init(_ kernel: Kernel, stackSize: Int, _ changes: MetricsChanges) {
+    init(_ kernel: Kernel, stackSize: Int, _ changes: StatisticsChanges) {
         self.kernel = kernel
         self.stackSize = stackSize
         self.changes = changes

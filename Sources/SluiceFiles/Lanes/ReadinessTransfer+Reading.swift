@@ -10,7 +10,7 @@ extension ReadinessTransfer {
     /// What is there, up to `count` bytes; waits for the first of them. None only at the end.
     func readSome(upToCount count: Int) async throws -> Data {
         if count == 0 { return Data() }
-        var buffer = ReadBuffer(expected: min(count, Self.mostPerCall))
+        var buffer = ReadBuffer(expected: min(count, Self.maximumPerCall))
         _ = try await append(atMost: count, to: &buffer)
         return buffer.data()
     }
@@ -20,7 +20,7 @@ extension ReadinessTransfer {
     /// - Parameter start: What was read before. If this fails or is cancelled, it is all that was read.
     func read(upToCount count: Int, after start: inout Data) async throws {
         if start.count >= count { return }
-        var buffer = ReadBuffer(expected: min(count - start.count, Self.mostPerCall))
+        var buffer = ReadBuffer(expected: min(count - start.count, Self.maximumPerCall))
         let wanted = count - start.count
         var failure: (any Error)?
         do {
@@ -43,7 +43,7 @@ extension ReadinessTransfer {
 
     /// Appends what is there, and waits for it first if need be. Returns the number of bytes, 0 only at the end.
     private func append(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
-        let most = min(most, Self.mostPerCall)
+        let most = min(most, Self.maximumPerCall)
         let calls = io.kernel.calls.readiness
         try await takeTurns()
         while true {

@@ -60,9 +60,10 @@ extension ReadinessTransfer {
             throw FileError(
                 code: .cancelled, operation: "write", path: path,
                 remedy: "The rest was not written, as the task was cancelled.", bytesWritten: written)
-        } catch var error as FileError {
-            error.bytesWritten = written
-            throw error
+        } catch let error as FileError {
+            throw FileError(
+                code: error.code, operation: error.operation, path: error.subject, systemError: error.systemError,
+                remedy: error.remedy, bytesWritten: written)
         }
     }
 
@@ -71,7 +72,7 @@ extension ReadinessTransfer {
         let calls = io.kernel.calls.readiness
         try await takeTurns()
         while true {
-            let attempted: Int? = piece.withBytes(from: start, atMost: Self.mostPerCall) { bytes in
+            let attempted: Int? = piece.withBytes(from: start, atMost: Self.maximumPerCall) { bytes in
                 attempt { calls.write($0, bytes, $1) }
             }
             let result: Int
@@ -91,14 +92,14 @@ extension ReadinessTransfer {
     private func putOnceReady(_ piece: BytesToWrite, from start: Int) async throws -> Int {
         try await wait()
         return try await io.run { [kernel = io.kernel, descriptor] _ in
-            piece.withBytes(from: start, atMost: Self.mostPerPoolWrite) { bytes in
+            piece.withBytes(from: start, atMost: Self.maximumPerPoolWrite) { bytes in
                 kernel.retrying { kernel.calls.readiness.write(descriptor, bytes, .plain) }
             }
         }
     }
 
     /// PIPE_BUF of Linux, and that of POSIX elsewhere.
-    private static var mostPerPoolWrite: Int {
+    private static var maximumPerPoolWrite: Int {
         #if os(Linux)
         4096
         #else

@@ -3,15 +3,15 @@ internal import Synchronization
 
 /// One operation of the readiness lane: reads and writes what can be at once, on whatever thread it runs, and waits in between.
 ///
-///     let transfer = try ReadinessTransfer(of: descriptor, for: .reading, io, path)     // nil for a regular file
+///     let transfer = try ReadinessTransfer(of: descriptor, for: .reading, files, path)     // nil for a regular file
 ///     var bytes = Data()
 ///     try await transfer?.readToEnd(limit: 1 << 20, after: &bytes)
 ///
 /// No call here waits: of descriptors of ours since they are non-blocking, of others' by one of the ``Access`` below. O_NONBLOCK is
 /// never set on these: the flag belongs to the open file, which other processes share (a terminal with its shell).
 ///
-/// Memory is copied on the calling thread, at most `mostPerCall` bytes at a time; a transfer that never has to wait lets others
-/// have the thread each `mostPerTurn` bytes.
+/// Memory is copied on the calling thread, at most `maximumPerCall` bytes at a time; a transfer that never has to wait lets others
+/// have the thread each `maximumPerTurn` bytes.
 final class ReadinessTransfer {
     /// How it is read or written without waiting.
     enum Access {
@@ -33,8 +33,8 @@ final class ReadinessTransfer {
     private var reopened: CInt?
     private var sinceTurn = 0
 
-    static var mostPerCall: Int { 64 << 10 }
-    static var mostPerTurn: Int { 1 << 20 }
+    static var maximumPerCall: Int { 64 << 10 }
+    static var maximumPerTurn: Int { 1 << 20 }
 
     /// A file that this engine opened as non-blocking.
     init(of file: OpenFile, for direction: SystemCalls.Direction) {
@@ -47,7 +47,7 @@ final class ReadinessTransfer {
         access = .now(file.descriptor, .plain)
     }
 
-    /// A descriptor of somebody else's; nil if it is not waited for, as it is a regular file, a folder or a disk.
+    /// A descriptor of somebody else's; nil if it is not waited for, as it is a regular file, a directory or a disk.
     init?(
         of descriptor: CInt, for direction: SystemCalls.Direction, _ io: FileIO, _ path: String
     ) throws(FileError) {
@@ -105,7 +105,7 @@ final class ReadinessTransfer {
             kernel.calls.readiness.reopen(descriptor, direction == .reading ? O_RDONLY : O_WRONLY)
         }
         guard result >= 0 else { return .onceReady }
-        kernel.openFiles.add(1, ordering: .relaxed)
+        kernel.openCount.add(1, ordering: .relaxed)
         reopened = result
         return .now(result, .plain)
     }
@@ -129,7 +129,7 @@ final class ReadinessTransfer {
 
     /// Before a call: looks whether the task was cancelled, and lets others have the thread if this transfer has had it for long.
     func takeTurns() async throws {
-        if sinceTurn >= Self.mostPerTurn {
+        if sinceTurn >= Self.maximumPerTurn {
             sinceTurn = 0
             await Task.yield()
         }

@@ -8,12 +8,12 @@ final class WorkerPool: FileLane {
     private let limit: Int
     private let stackSize: Int
     private let start: @Sendable (Int, @escaping @Sendable () -> Void) -> CInt
-    private let changes: MetricsChanges
+    private let changes: StatisticsChanges
     private let storage = ConditionLock(State())
 
     private struct State {
         var queue = JobQueue<Job>()
-        var metrics = LaneMetrics()
+        var statistics = LaneStatistics()
         var idle = 0
         /// Idle threads that a signal is on its way to.
         var woken = 0
@@ -22,7 +22,7 @@ final class WorkerPool: FileLane {
     }
 
     init(
-        threads: Int, stackSize: Int, _ changes: MetricsChanges,
+        threads: Int, stackSize: Int, _ changes: StatisticsChanges,
         startingThreads start: @escaping @Sendable (Int, @escaping @Sendable () -> Void) -> CInt
     ) {
         precondition(threads > 0, "A FileIO needs at least one thread.")
@@ -34,11 +34,11 @@ final class WorkerPool: FileLane {
 
     deinit { close() }
 
-    var metrics: LaneMetrics {
+    var statistics: LaneStatistics {
         storage.withLock { state in
-            var metrics = state.metrics
-            metrics.waiting = state.queue.count
-            return metrics
+            var statistics = state.statistics
+            statistics.waiting = state.queue.count
+            return statistics
         }
     }
 
@@ -53,8 +53,8 @@ final class WorkerPool: FileLane {
                 state.woken += 1
                 return .wake
             }
-            guard state.metrics.threads < limit else { return .nothing }
-            state.metrics.threads += 1
+            guard state.statistics.threads < limit else { return .nothing }
+            state.statistics.threads += 1
             return .start
         }
         switch next {
@@ -72,7 +72,7 @@ final class WorkerPool: FileLane {
         if job.mustRun { return }
         let removed = storage.withLock { state -> Job? in
             guard let removed = state.queue.remove(id: job.id) else { return nil }
-            state.metrics.withdrawn += 1
+            state.statistics.withdrawn += 1
             return removed
         }
         guard let removed else { return }
@@ -102,8 +102,8 @@ final class WorkerPool: FileLane {
         enum Next { case job(Job), end([CheckedContinuation<Void, Never>]) }
         while true {
             let next: Next = storage.withLock { state in
-                if state.metrics.threads == 1, let job = state.queue.removeFirst() {
-                    if job.mustRun { state.metrics.running += 1 }
+                if state.statistics.threads == 1, let job = state.queue.removeFirst() {
+                    if job.mustRun { state.statistics.running += 1 }
                     return .job(job)
                 }
                 return .end(Self.endThread(&state))
@@ -123,28 +123,28 @@ final class WorkerPool: FileLane {
 
     /// Counts a thread as ended. Gives back those who waited for that, if it was the last of a closed pool.
     private static func endThread(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-        state.metrics.threads -= 1
-        return state.isClosed && state.metrics.threads == 0 ? state.waitingForEnd.takeAll() : []
+        state.statistics.threads -= 1
+        return state.isClosed && state.statistics.threads == 0 ? state.waitingForEnd.takeAll() : []
     }
 
-    private static func run(_ job: Job, _ storage: ConditionLock<State>, _ changes: MetricsChanges) {
+    private static func run(_ job: Job, _ storage: ConditionLock<State>, _ changes: StatisticsChanges) {
         job.perform()
         storage.withLock { state in
-            state.metrics.running -= 1
-            state.metrics.finished += 1
+            state.statistics.running -= 1
+            state.statistics.finished += 1
         }
         changes.changed()
         job.deliver()
     }
 
-    private static func work(_ storage: ConditionLock<State>, _ changes: MetricsChanges) {
+    private static func work(_ storage: ConditionLock<State>, _ changes: StatisticsChanges) {
         while let job = next(storage, changes) {
             run(job, storage, changes)
         }
     }
 
     /// The next job, or nil when the pool is closed and empty: then this thread counts as ended.
-    private static func next(_ storage: ConditionLock<State>, _ changes: MetricsChanges) -> Job? {
+    private static func next(_ storage: ConditionLock<State>, _ changes: StatisticsChanges) -> Job? {
         enum Next { case job(Job), end([CheckedContinuation<Void, Never>]) }
         var isIdle = false
         let next: Next = storage.wait { state in
@@ -154,7 +154,7 @@ final class WorkerPool: FileLane {
                 state.woken = max(0, state.woken - 1)
             }
             if let job = state.queue.removeFirst() {
-                state.metrics.running += 1
+                state.statistics.running += 1
                 return .job(job)
             }
             if state.isClosed {
@@ -183,7 +183,7 @@ final class WorkerPool: FileLane {
     func waitUntilClosed() async {
         await withCheckedContinuation { continuation in
             let isOver = storage.withLock { state in
-                if state.metrics.threads == 0 && state.queue.isEmpty { return true }
+                if state.statistics.threads == 0 && state.queue.isEmpty { return true }
                 state.waitingForEnd.append(continuation)
                 return false
             }

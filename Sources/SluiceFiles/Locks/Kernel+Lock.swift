@@ -2,7 +2,7 @@ internal import CSluiceFiles
 
 extension Kernel {
     /// How often a file may be renamed away between its opening and its locking before that counts as an error.
-    static var mostLockAttempts: Int { 100 }
+    static var maximumLockAttempts: Int { 100 }
 
     /// Opens a file and locks it for this descriptor alone; what it holds is cut off only once the lock is held.
     ///
@@ -25,10 +25,10 @@ extension Kernel {
     ///
     /// Where the file system has no locks, the file is opened without one, or that is an error if `isRequired`.
     func openLocked(
-        _ path: String, _ kind: FileLockKind = .exclusive, isRequired: Bool = false, flags: CInt, permissions: UInt32,
+        _ path: String, _ kind: FileLock = .exclusive, isRequired: Bool = false, flags: CInt, permissions: UInt32,
         truncating: Bool, for operation: String
     ) throws(FileError) -> OpenedFile {
-        for _ in 0..<Self.mostLockAttempts {
+        for _ in 0..<Self.maximumLockAttempts {
             let descriptor = try openToLock(path, flags, permissions: permissions, for: operation)
             do throws(FileError) {
                 let locked = retrying { calls.lock(descriptor, kind.operation | LOCK_NB) }
@@ -75,7 +75,7 @@ extension Kernel {
             case ELOOP:
                 error.remedy =
                     "A file is not locked through a symbolic link: remove the link, or give the file's own path."
-            // A folder; a FIFO without a reader or a socket; a socket on Apple platforms; a device without a driver.
+            // A directory; a FIFO without a reader or a socket; a socket on Apple platforms; a device without a driver.
             case EISDIR, ENXIO, EOPNOTSUPP, ENODEV:
                 error.code = .notRegularFile
                 error.remedy = Self.onlyRegularFiles
@@ -101,7 +101,7 @@ extension Kernel {
     }
 }
 
-extension FileLockKind {
+extension FileLock {
     fileprivate var operation: CInt {
         switch self {
         case .shared: LOCK_SH

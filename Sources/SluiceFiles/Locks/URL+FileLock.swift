@@ -6,73 +6,103 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Whom a lock keeps out.
-public enum FileLockKind: Sendable, Hashable {
-    /// Those who want it exclusively: many readers may hold it at once.
-    case shared
-    /// Everybody else.
-    case exclusive
-}
-
-/// What becomes of a wish for a lock that somebody else holds.
-public enum FileLockWait: Sendable, Hashable {
-    /// It waits, for as long as the other likes.
-    case untilFree
-    /// It is tried again until the pauses in between add up to this, then it is ``FileError/Code/locked``.
-    case atMost(Duration)
-    /// It is ``FileError/Code/locked`` at once.
-    case notAtAll
-}
-
 extension URL {
     /// Runs `body` while holding a lock on the file, against other processes and other tasks of this one. See flock(2).
     ///
-    ///     let lock = folder.appending(path: "index.lock")
+    ///     let lock = directory.appending(path: "index.lock")
     ///     try await lock.withFileLock {                               // one writer at a time
     ///         try await rebuild(index)
     ///     }
-    ///     let entries = try await lock.withFileLock(.shared) {        // many readers, while nobody writes
+    ///     let entries = try await lock.withFileLock(.shared) {        // many readers, and no writer
     ///         try await load(index)
     ///     }
     ///
-    /// A lock is advisory: it keeps out only those who ask for it. **Lock a file of its own, and leave it where it is.** It is
-    /// created if it is missing and is not removed afterwards. A file that is replaced (as `asyncWrite` and `publish` do) is
-    /// another file afterwards, whose lock nobody holds; and who removes a lock file that others wait for lets two of them in,
-    /// each with a file of its own. This call looks after locking whether the path still leads to what it locked, and
-    /// begins anew if it does not; it cannot know of a removal later on.
+    /// A lock is advisory: it keeps out only tasks and processes that take it. **Lock a file of its own, and never remove or
+    /// replace it.** The call creates a missing lock file and leaves it in place. A file that is replaced (as `asyncWrite` and
+    /// `publish` do) is another file afterwards, which isn't locked. If a process removes a lock file while others wait for it,
+    /// two of them get in, each with a file of its own. After locking, this call checks that the path still leads to the
+    /// file that it locked, and starts again if it doesn't. It can't detect a later removal.
     ///
-    /// The system gives the lock back when the process ends, however it ends. Child processes do not inherit it.
+    /// The system releases the lock when the process ends, in any way. Child processes don't inherit it.
     ///
-    /// - Order: none. Whoever waits looks again after a pause of 1 ms, then of 2, 4, … up to 100 ms, each up to a half
-    ///   shorter by chance, and holds neither a thread nor a descriptor in between. Those who share may keep out for ever who
-    ///   wants it exclusively, if they overlap without a gap.
-    /// - Nesting: a task that asks again for a lock that it holds waits for itself, unless both are shared.
-    /// - Cancellation: ends the wait with `CancellationError`; `body` looks at it by itself. The lock is given back in any case.
-    /// - Failure: what `body` throws, or a ``FileError``: ``FileError/Code/locked``; ``FileError/Code/unsupported`` where the
-    ///   file system has no locks; ``FileError/Code/notRegularFile``; ``FileError/Code/tooManyLinks`` for a symbolic link,
-    ///   which is not followed; ``FileError/Code/permissionDenied``, also where the file may be read but not written and the
-    ///   lock is exclusive (NFS demands an open file for that).
+    /// - Order: none. A waiting task tries again after a pause of 1 ms, then of 2, 4, … up to 100 ms, each up to a half
+    ///   shorter at random, and holds neither a thread nor a descriptor in between. Holders of the shared lock that overlap
+    ///   without a gap keep the exclusive one out forever.
+    /// - Nesting: a task that takes a lock that it holds already waits for itself, unless both are shared.
+    /// - Cancellation: ends the wait with `CancellationError`. `body` checks for cancellation itself. The lock is released in
+    ///   any case.
+    /// - Failure: what `body` throws, or a ``FileError``: ``FileError/Code/unsupported`` where the file system has no locks;
+    ///   ``FileError/Code/notRegularFile``; ``FileError/Code/tooManyLinks`` for a symbolic link, which isn't followed;
+    ///   ``FileError/Code/permissionDenied``, also where the file may be read but not written and the lock is exclusive (NFS
+    ///   demands an open file for that).
     ///
     /// - Parameters:
-    ///   - kind: Whom it keeps out, everybody by default.
-    ///   - waiting: What to do if somebody else holds it.
+    ///   - lock: Shared or exclusive.
     ///   - permissions: The mode of a file that is created, less the process's umask.
-    ///   - io: The engine to run on.
-    ///   - body: What to do meanwhile. It runs on the calling task and its isolation.
+    ///   - files: The engine to run on.
+    ///   - body: What to do with the lock. It runs on the calling task and its isolation.
     public func withFileLock<R>(
-        _ kind: FileLockKind = .exclusive, waiting: FileLockWait = .untilFree, permissions: FilePermissions = .newFile,
-        using io: FileIO = .shared, _ body: () async throws -> R
+        _ lock: FileLock = .exclusive, permissions: FilePermissions = .newFile, using files: FileIO = .shared,
+        _ body: () async throws -> R
     ) async throws -> R {
-        try await withFileLock(kind, waiting: waiting, permissions: permissions, using: io, pausing: Self.sleep, body)
+        try await withFileLock(
+            lock, permissions: permissions, using: files, remaining: { nil }, pausing: { try await Task.sleep(for: $0) },
+            body)
     }
 
-    /// The same with another way to pause, for tests.
+    /// Runs `body` while holding a lock on the file, and gives up if it isn't free in time.
+    ///
+    ///     let entries = try await lock.withFileLock(.shared, timeout: .seconds(5)) { try await load(index) }
+    ///
+    /// A timeout of zero tries once. If the lock isn't free, the call throws a ``FileError`` with code
+    /// ``FileError/Code/locked``. Everything else is as in `withFileLock(_:permissions:using:_:)`.
+    ///
+    /// - Parameters:
+    ///   - lock: Shared or exclusive.
+    ///   - timeout: How long to wait for the lock. It doesn't bound `body`.
+    ///   - permissions: The mode of a file that is created, less the process's umask.
+    ///   - files: The engine to run on.
+    ///   - body: What to do with the lock. It runs on the calling task and its isolation.
+    public func withFileLock<R>(
+        _ lock: FileLock = .exclusive, timeout: Duration, permissions: FilePermissions = .newFile,
+        using files: FileIO = .shared, _ body: () async throws -> R
+    ) async throws -> R {
+        let clock = ContinuousClock()
+        return try await withFileLock(
+            lock, until: clock.now.advanced(by: timeout), clock: clock, permissions: permissions, using: files, body)
+    }
+
+    /// Runs `body` while holding a lock on the file, and gives up if it isn't free by a deadline.
+    ///
+    ///     try await lock.withFileLock(until: .now + .seconds(5), clock: .suspending) { try await rebuild(index) }
+    ///
+    /// A deadline that has passed tries once. If the lock isn't free, the call throws a ``FileError`` with code
+    /// ``FileError/Code/locked``. Everything else is as in `withFileLock(_:permissions:using:_:)`.
+    ///
+    /// - Parameters:
+    ///   - lock: Shared or exclusive.
+    ///   - deadline: When to give up waiting for the lock. It doesn't bound `body`.
+    ///   - clock: The clock of the deadline, which also measures the pauses between two attempts.
+    ///   - permissions: The mode of a file that is created, less the process's umask.
+    ///   - files: The engine to run on.
+    ///   - body: What to do with the lock. It runs on the calling task and its isolation.
+    public func withFileLock<R, C: Clock>(
+        _ lock: FileLock = .exclusive, until deadline: C.Instant, clock: C, permissions: FilePermissions = .newFile,
+        using files: FileIO = .shared, _ body: () async throws -> R
+    ) async throws -> R where C.Duration == Duration {
+        try await withFileLock(
+            lock, permissions: permissions, using: files, remaining: { clock.now.duration(to: deadline) },
+            pausing: { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }, body)
+    }
+
+    /// The same with a way to tell the time and to pause.
     package func withFileLock<R>(
-        _ kind: FileLockKind = .exclusive, waiting: FileLockWait = .untilFree, permissions: FilePermissions = .newFile,
-        using io: FileIO = .shared, pausing pause: (Duration) async throws -> Void, _ body: () async throws -> R
+        _ lock: FileLock = .exclusive, permissions: FilePermissions = .newFile, using files: FileIO = .shared,
+        remaining: () -> Duration? = { nil }, pausing pause: (Duration) async throws -> Void,
+        _ body: () async throws -> R
     ) async throws -> R {
         let path = try Path.of(self, for: "lock")
-        let file = try await Self.lock(path, kind, waiting, permissions, io, pause)
+        let file = try await Self.lock(path, lock, permissions, files, remaining, pause)
         let result: R
         do {
             result = try await body()
@@ -84,57 +114,43 @@ extension URL {
         return result
     }
 
-    private static func sleep(_ duration: Duration) async throws { try await Task.sleep(for: duration) }
-
     private static func lock(
-        _ path: String, _ kind: FileLockKind, _ waiting: FileLockWait, _ permissions: FilePermissions, _ io: FileIO,
-        _ pause: (Duration) async throws -> Void
+        _ path: String, _ lock: FileLock, _ permissions: FilePermissions, _ files: FileIO,
+        _ remaining: () -> Duration?, _ pause: (Duration) async throws -> Void
     ) async throws -> OpenFile {
-        var pauses = LockPauses(waiting)
+        var pauses = LockPauses()
         while true {
             do {
-                return try await io.run { _ in
-                    OpenFile(try io.kernel.openLocked(path, kind, permissions.rawValue), io)
+                return try await files.run { _ in
+                    OpenFile(try files.kernel.openLocked(path, lock, permissions.rawValue), files)
                 }
             } catch let error as FileError where error.code == .locked {
-                guard let length = pauses.next() else { throw error }
+                guard let length = pauses.next(remaining: remaining()) else { throw error }
                 try await pause(length)
             }
         }
     }
 }
 
-/// How long to pause before each further attempt: twice as long each time, less a part by chance, so that those who began to
-/// wait at the same moment do not all come back at the same moment.
+/// How long to pause before each further attempt: twice as long each time, less a random part, so that tasks that began to
+/// wait at the same moment don't all come back at the same moment.
 struct LockPauses {
     private var length = Duration.milliseconds(1)
-    private var left: Duration?
 
-    init(_ waiting: FileLockWait) {
-        switch waiting {
-        case .untilFree: left = nil
-        case .atMost(let duration): left = duration
-        case .notAtAll: left = .zero
-        }
-    }
-
-    /// Nil when there is no time left.
-    mutating func next() -> Duration? {
-        var pause = length * Double.random(in: 0.5...1)
+    /// The next pause, nil if no time is left. Without a bound, `remaining` is nil.
+    mutating func next(remaining: Duration?) -> Duration? {
+        let pause = length * Double.random(in: 0.5...1)
         length = min(length * 2, .milliseconds(100))
-        guard let left else { return pause }
-        guard left > .zero else { return nil }
-        pause = min(pause, left)
-        self.left = left - pause
-        return pause
+        guard let remaining else { return pause }
+        return remaining > .zero ? min(pause, remaining) : nil
     }
 }
 
 extension OpenFile {
-    /// Gives the lock back and closes, in any case.
+    /// Releases the lock and closes, in any case.
     fileprivate func unlock() async {
         // Not by closing alone: a child process that was forked and has not reached its exec yet holds a copy of the
-        // descriptor, and the lock with it. What close reports of a file that nobody wrote is of no use to anybody.
+        // descriptor, and the lock with it. What close reports of a file that wasn't written means nothing.
         try? await io.run(mustRun: true) { [self] _ in
             guard takeDescriptor() else { return }
             _ = io.kernel.retrying { io.kernel.calls.lock(descriptor, LOCK_UN) }
@@ -146,7 +162,7 @@ extension OpenFile {
 extension Kernel {
     /// Opens the file and locks it, or throws `.locked`. NFS locks exclusively only what is open for writing.
     fileprivate func openLocked(
-        _ path: String, _ kind: FileLockKind, _ permissions: UInt32
+        _ path: String, _ kind: FileLock, _ permissions: UInt32
     ) throws(FileError) -> OpenedFile {
         try openLocked(
             path, kind, isRequired: true, flags: O_CREAT | (kind == .shared ? O_RDONLY : O_RDWR),

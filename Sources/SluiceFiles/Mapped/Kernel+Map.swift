@@ -27,8 +27,8 @@ extension Kernel {
         _ descriptor: CInt, _ count: Int, _ path: String
     ) throws(FileError) -> UnsafeMutableRawBufferPointer {
         var address: UnsafeMutableRawPointer?
-        let result = calls.randomAccess.map(descriptor, count, &address)
-        // ENODEV, or EIO in some folders of /proc.
+        let result = calls.randomAccess.map(descriptor, count, false, &address)
+        // ENODEV, or EIO in some directories of /proc.
         if result == -ENODEV || (result == -EIO && count == 1) {
             throw FileError(
                 code: .unsupported, operation: "map", path: path, systemError: -result,
@@ -36,6 +36,18 @@ extension Kernel {
         }
         try check(result, "map", path)
         return UnsafeMutableRawBufferPointer(start: address, count: count)
+    }
+
+    /// Maps a file that is open and safe to map, so that changes of the memory stay in this process; nil for any other file.
+    func mapIfSafe(
+        _ descriptor: CInt, _ status: RawStatus, limit: Int
+    ) -> UnsafeMutableRawBufferPointer? {
+        guard status.isRegularFile, status.size > 0, let size = Int(exactly: status.size), size <= limit,
+            calls.inline.isLocal(descriptor) == 1
+        else { return nil }
+        var address: UnsafeMutableRawPointer?
+        guard calls.randomAccess.map(descriptor, size, true, &address) >= 0 else { return nil }
+        return UnsafeMutableRawBufferPointer(start: address, count: size)
     }
 
     func unmap(_ memory: UnsafeMutableRawBufferPointer, _ path: String) throws(FileError) {

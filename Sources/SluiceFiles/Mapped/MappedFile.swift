@@ -27,7 +27,7 @@ public import Foundation
 /// - **A file that is written meanwhile changes under the reader.** What was checked may be different when it is used. Do
 ///   not parse untrusted files this way.
 ///
-/// Only regular files are mapped. A folder, a FIFO, a device and the files of /proc and /sys are refused with an error; read
+/// Only regular files are mapped. A directory, a FIFO, a device and the files of /proc and /sys are refused with an error; read
 /// those. The file is closed once it is mapped, and needs no descriptor after that. See mmap(2).
 ///
 /// The bytes are a `RawSpan`, which the compiler does not let outlive the file. Swift 6.3 goes further: a function that has
@@ -49,10 +49,10 @@ public struct MappedFile: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - url: A file URL.
-    ///   - io: The engine to run on.
-    public init(contentsOf url: URL, using io: FileIO = .shared) async throws {
+    ///   - files: The engine to run on.
+    public init(contentsOf url: URL, using files: FileIO = .shared) async throws {
         let path = try Path.of(url, for: "open")
-        mapping = try await io.run { _ in Mapping(try io.kernel.map(path), path, io) }
+        mapping = try await files.run { _ in Mapping(try files.kernel.map(path), path, files) }
     }
 
     /// The path that the file was opened with.
@@ -89,9 +89,9 @@ extension URL {
     /// - Cancellation: as in the operations; the file is unmapped also when the task is cancelled.
     /// - Failure: a ``FileError`` from opening, mapping or unmapping, or what `body` throws.
     public func withMappedFile<R>(
-        using io: FileIO = .shared, _ body: (borrowing MappedFile) async throws -> R
+        using files: FileIO = .shared, _ body: (borrowing MappedFile) async throws -> R
     ) async throws -> R {
-        let file = try await MappedFile(contentsOf: self, using: io)
+        let file = try await MappedFile(contentsOf: self, using: files)
         let mapping = file.mapping
         return try await scoped {
             try await body(file)
@@ -126,6 +126,12 @@ final class Mapping: @unchecked Sendable {
 
     /// Whether the caller is the one who unmaps the memory now.
     private func takeMemory() -> Bool { !isUnmapped.exchange(true, ordering: .acquiringAndReleasing) }
+
+    /// The memory as data, which unmaps it some time after its last copy is gone.
+    var data: Data {
+        guard let start = memory.baseAddress else { return Data() }
+        return Data(bytesNoCopy: start, count: memory.count, deallocator: .custom { [self] _, _ in extendLifetime(self) })
+    }
 
     func unmap() async throws {
         try await io.run(mustRun: true) { [self] _ in

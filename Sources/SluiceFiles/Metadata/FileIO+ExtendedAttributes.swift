@@ -7,7 +7,7 @@ public import Foundation
 extension FileIO {
     /// The names of a file's extended attributes.
     ///
-    ///     for name in try await io.extendedAttributes(of: url) where name.hasPrefix("user.") { … }
+    ///     for name in try await files.extendedAttributes(of: url) where name.hasPrefix("user.") { … }
     ///
     /// In no order. On Linux each begins with its namespace: `user.`, `security.`, `system.`, and for root `trusted.`. What
     /// is not UTF-8 in a name is shown as U+FFFD. See listxattr(2), xattr(7).
@@ -30,7 +30,7 @@ extension FileIO {
 
     /// The value of an extended attribute, or nil if the file has none of this name.
     ///
-    ///     let digest = try await io.extendedAttribute("user.digest", of: url)
+    ///     let digest = try await files.extendedAttribute("user.digest", of: url)
     ///
     /// Any size, also if it grows meanwhile. See getxattr(2).
     ///
@@ -56,7 +56,7 @@ extension FileIO {
 
     /// Sets an extended attribute.
     ///
-    ///     try await io.setExtendedAttribute("user.digest", of: url, to: digest)
+    ///     try await files.setExtendedAttribute("user.digest", of: url, to: digest)
     ///
     /// Atomic: who reads sees the old value or the new one. It is not synced. See setxattr(2).
     ///
@@ -119,4 +119,14 @@ extension FileIO {
             try body(.path(path.baseAddress!, followingLinks: followingLinks))
         }
     }
+}
+
+/// What writing an extended attribute does about one that is there, or is not.
+public enum AttributeWriting: Sendable, Hashable {
+    /// It is made, or gets the new value.
+    case createOrReplace
+    /// It is made; ``FileError/Code/exists`` if it is there, atomically.
+    case create
+    /// It gets the new value; ``FileError/Code/noAttribute`` if it is not there, atomically.
+    case replace
 }

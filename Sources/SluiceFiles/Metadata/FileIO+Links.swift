@@ -9,9 +9,9 @@ public import Foundation
 extension FileIO {
     /// Makes a symbolic link.
     ///
-    ///     try await io.makeSymbolicLink(at: folder.appending(path: "latest"), to: "2026-11-21")
+    ///     try await files.makeSymbolicLink(at: directory.appending(path: "latest"), to: "2026-11-21")
     ///
-    /// The destination is kept as it is written. It need not exist; a relative one is looked for from the link's folder, not
+    /// The destination is kept as it is written. It need not exist; a relative one is looked for from the link's directory, not
     /// from the working directory. See symlink(2), symlink(7).
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
@@ -33,7 +33,7 @@ extension FileIO {
 
     /// Where a symbolic link points to, as it is written there.
     ///
-    ///     let target = try await io.destination(ofSymbolicLink: folder.appending(path: "latest"))   // "2026-11-21"
+    ///     let target = try await files.destination(ofSymbolicLink: directory.appending(path: "latest"))   // "2026-11-21"
     ///
     /// Any length. See readlink(2).
     ///
@@ -55,14 +55,14 @@ extension FileIO {
 
     /// Gives a file a second name (hard link).
     ///
-    ///     try await io.makeLink(at: newName, to: song)
+    ///     try await files.makeLink(at: newName, to: song)
     ///
     /// Both names are equal; the file is there until the last is removed. It fails if something is at the path, atomically.
     /// See linkat(2).
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``: ``FileError/Code/exists``, ``FileError/Code/differentFileSystems``, or
-    ///   ``FileError/Code/permissionDenied`` for a folder, which has no second name.
+    ///   ``FileError/Code/permissionDenied`` for a directory, which has no second name.
     ///
     /// - Parameters:
     ///   - url: A file URL, of the new name.
@@ -83,7 +83,7 @@ extension FileIO {
 
     /// The path of a file without symbolic links, `.` and `..`.
     ///
-    ///     let home = try await io.resolve(URL(filePath: "/var/../home/./me"))
+    ///     let home = try await files.resolve(URL(filePath: "/var/../home/./me"))
     ///
     /// Every part of the path exists at that moment. What it is a moment later nobody can say: do not resolve a path to
     /// find out whether it may be opened. See realpath(3).

@@ -7,9 +7,9 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Sets the mode of a file or folder; a symbolic link is followed.
+    /// Sets the mode of a file or directory; a symbolic link is followed.
     ///
-    ///     try await io.setPermissions(0o600, of: secrets)
+    ///     try await files.setPermissions(0o600, of: secrets)
     ///
     /// A file that must be secret from the beginning gets its mode when it is made: see `openForWriting(permissions:)` and
     /// ``FileWriteOptions/permissions``. See chmod(2).
@@ -32,8 +32,8 @@ extension FileIO {
 
     /// Sets when a file was last changed, read, or both.
     ///
-    ///     try await io.setTimes(of: copy, modification: status.modificationTime)
-    ///     try await io.setTimes(of: stamp, modification: .now, access: .now)
+    ///     try await files.setTimes(of: copy, modification: status.modificationTime)
+    ///     try await files.setTimes(of: stamp, modification: .now, access: .now)
     ///
     /// The file system keeps as many digits as it has room for; compare with what ``status(of:followingLinks:)`` gives
     /// afterwards, not with what was asked for. The change time becomes now. See utimensat(2).
@@ -60,7 +60,7 @@ extension FileIO {
 
     /// Gives a file to another user, another group, or both.
     ///
-    ///     try await io.setOwner(of: page, group: 33)
+    ///     try await files.setOwner(of: page, group: 33)
     ///
     /// Only root gives files away; who owns one may give it to another group of theirs. The set-user-ID and set-group-ID
     /// bits of a program are cleared: set the mode afterwards. See chown(2).

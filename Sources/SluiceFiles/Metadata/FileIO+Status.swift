@@ -10,7 +10,7 @@ extension FileIO {
     ///     if let status = try await FileIO.shared.status(of: url), status.kind == .file { … }
     ///
     /// Whatever it says may have changed by the time it returns: to claim a name, use an operation that fails when it is
-    /// taken (``WriteOpening/createNew``, ``ExistingFile/fail``).
+    /// taken (``WriteOpening/fail``, ``ExistingFile/fail``).
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`.
     /// - Failure: a ``FileError``.
@@ -27,10 +27,10 @@ extension FileIO {
 
     /// Whether something is at a path.
     ///
-    ///     if try await io.exists(settings) { … }
+    ///     if try await files.exists(settings) { … }
     ///
-    /// Whoever needs to *rely* on the answer has lost already: something may come or go before the next line. Open the file
-    /// and catch ``FileError/Code/notFound``; claim a name with ``WriteOpening/createNew`` or ``ExistingFile/fail``. Not
+    /// Don't rely on the answer: something may come or go before the next line. Open the file
+    /// and catch ``FileError/Code/notFound``; claim a name with ``WriteOpening/fail`` or ``ExistingFile/fail``. Not
     /// being allowed to look is an error, and not "no".
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`.

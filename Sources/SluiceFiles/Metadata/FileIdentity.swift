@@ -1,6 +1,6 @@
 /// What makes a file that file, whatever its name: stable while it exists, and used again after its end.
 ///
-///     if try await io.status(of: a)?.identity == io.status(of: b)?.identity { … }    // two names of one file
+///     if try await files.status(of: a)?.identity == files.status(of: b)?.identity { … }    // two names of one file
 public struct FileIdentity: Sendable, Hashable, Codable {
     /// The file system that it is on, as long as that is mounted.
     public var device: UInt64

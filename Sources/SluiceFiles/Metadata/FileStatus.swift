@@ -2,14 +2,14 @@ internal import CSluiceFiles
 
 /// What is known about a file without opening it. See statx(2).
 ///
-///     let status = try await io.status(of: url)
+///     let status = try await files.status(of: url)
 ///     print(status?.size ?? 0, status?.modificationTime.date ?? .distantPast)
 public struct FileStatus: Sendable, Hashable {
     /// What something in a file system can be. More may be added: switch with a `default`.
     public enum Kind: Sendable, Hashable {
         /// A regular file.
         case file
-        /// A folder.
+        /// A directory.
         case directory
         /// A symbolic link: only where links are not followed.
         case symbolicLink
@@ -29,10 +29,10 @@ public struct FileStatus: Sendable, Hashable {
     public var kind: Kind
 
     /// The size in bytes. Files in /proc and /sys, FIFOs and devices tell no true one.
-    public var size: Int
+    public var size: Int64
 
     /// The bytes that it takes on the device: fewer than ``size`` if it has holes or is compressed, else a few more.
-    public var allocatedSize: Int
+    public var allocatedSize: Int64
 
     /// The mode bits, without those of the kind.
     public var permissions: FilePermissions
@@ -43,7 +43,7 @@ public struct FileStatus: Sendable, Hashable {
     /// The number of the group that owns it.
     public var group: UInt32
 
-    /// The names that it has: its hard links. What a folder says of its subfolders differs among file systems.
+    /// The names that it has: its hard links. What a directory says of its subdirectories differs among file systems.
     public var linkCount: Int
 
     /// Which file it is, whatever its name.
@@ -63,8 +63,8 @@ public struct FileStatus: Sendable, Hashable {
 
     init(_ status: RawStatus) {
         kind = Kind(status)
-        size = Int(clamping: status.size)
-        allocatedSize = Int(clamping: status.allocated)
+        size = status.size
+        allocatedSize = status.allocated
         permissions = FilePermissions(rawValue: status.permissions)
         owner = status.user
         group = status.group

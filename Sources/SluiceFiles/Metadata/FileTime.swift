@@ -7,8 +7,8 @@ internal import CSluiceFiles
 
 /// A point in time as file systems keep it: to the nanosecond, which a `Date` of these days rounds to about 100.
 ///
-///     let status = try await io.status(of: original)!
-///     try await io.setTimes(of: copy, modification: status.modificationTime)   // equal, not nearly
+///     let status = try await files.status(of: original)!
+///     try await files.setTimes(of: copy, modification: status.modificationTime)   // equal, not nearly
 ///     print(status.modificationTime.date)
 ///
 /// File systems keep what they have room for: ext4, XFS, Btrfs and APFS nanoseconds, HFS+ seconds, FAT two seconds.

@@ -6,10 +6,10 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-// Extended attributes. Their names are bytes that end in zero, as in folders. See xattr(7).
+// Extended attributes. Their names are bytes that end in zero, as in directories. See xattr(7).
 extension Kernel {
     /// How often a list or a value may grow between asking for its size and reading it before that counts as an error.
-    static var mostAttributeAttempts: Int { 100 }
+    static var maximumAttributeAttempts: Int { 100 }
 
     /// The names of all attributes that the process may see. See listxattr(2).
     func attributeNames(of target: MetadataCalls.Target, _ path: String) throws(FileError) -> [[CChar]] {
@@ -57,7 +57,7 @@ extension Kernel {
     ) throws(FileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 256)
         var result = 0
-        for _ in 0..<Self.mostAttributeAttempts {
+        for _ in 0..<Self.maximumAttributeAttempts {
             result = retrying { bytes.withUnsafeMutableBytes { call($0) } }
             guard result == -Int(ERANGE) else { break }
             let needed = retrying { call(UnsafeMutableRawBufferPointer(start: nil, count: 0)) }
@@ -83,7 +83,7 @@ extension Kernel {
             error.remedy = "The device is full, or the value larger than the file system allows (ext4: about 4 KB)."
         case EPERM, EACCES:
             error.remedy =
-                "Check owner and mode. On Linux only files and folders have attributes of users, and only root sets others."
+                "Check owner and mode. On Linux only files and directories have attributes of users, and only root sets others."
         default: break
         }
         throw error

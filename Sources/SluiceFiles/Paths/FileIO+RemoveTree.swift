@@ -7,17 +7,17 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Removes a folder with all that is in it, or a single file.
+    /// Removes a directory with all that is in it, or a single file.
     ///
-    ///     try await io.removeTree(cache) { progress in print(progress.completedEntries) }
+    ///     try await files.removeTree(cache) { progress in print(progress.completedEntries) }
     ///
-    /// Symbolic links are removed, never followed, also when somebody swaps a folder for a link meanwhile. Any depth and any
+    /// Symbolic links are removed, never followed, also when somebody swaps a directory for a link meanwhile. Any depth and any
     /// names, those that are not UTF-8 among them. One job, which holds a thread until it is done.
     ///
     /// - Cancellation: leaves the queue at once, or stops between two entries, with `CancellationError`; what was removed
     ///   is gone.
     /// - Failure: a ``FileError`` for the first entry that cannot be removed; ``FileError/Code/notFound`` if nothing is
-    ///   there, ``FileError/Code/notEmpty`` for a folder that others keep filling. What was removed is gone. See openat(2),
+    ///   there, ``FileError/Code/notEmpty`` for a directory that others keep filling. What was removed is gone. See openat(2),
     ///   unlinkat(2).
     ///
     /// - Parameters:
@@ -34,9 +34,9 @@ extension FileIO {
 }
 
 extension DirectoryEntry {
-    /// Removes this folder with all that is in it, or a single file: see ``FileIO/removeTree(_:progress:)``.
+    /// Removes this directory with all that is in it, or a single file: see ``FileIO/removeTree(_:progress:)``.
     public func removeTree(progress: (@Sendable (FileProgress) -> Void)? = nil) async throws {
-        try await folder.io.run { [self] cancellation in
+        try await directory.io.run { [self] cancellation in
             let counter = ProgressCounter(progress)
             try kernel.removeTree(self, cancellation, counter)
             counter?.finish()
@@ -45,10 +45,10 @@ extension DirectoryEntry {
 }
 
 extension Kernel {
-    /// The folders that are open at once, however deep the tree. Those above are opened again through "..".
-    static var mostOpenFolders: Int { 16 }
+    /// The directories that are open at once, however deep the tree. Those above are opened again through "..".
+    static var maximumOpenDirectories: Int { 16 }
 
-    /// The entries that are read from a folder at once; then it is read again from its start.
+    /// The entries that are read from a directory at once; then it is read again from its start.
     static var entriesPerListing: Int { 1024 }
 
     func removeTree(
@@ -64,7 +64,7 @@ extension Kernel {
     fileprivate func removeTree(
         _ entry: DirectoryEntry, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter?
     ) throws {
-        let child = entry.rawName.withCString { openFolder($0, in: entry.folder.descriptor) }
+        let child = entry.rawName.withCString { openDirectory($0, in: entry.directory.descriptor) }
         if child != -ENOTDIR, child != -ELOOP {
             try check(child, "remove", entry.shownPath)
             try empty(child, entry.shownPath, cancellation, counter)
@@ -73,7 +73,7 @@ extension Kernel {
         counter?.add(entries: 1)
     }
 
-    /// Opens a folder itself; nil for anything else, links to folders among them.
+    /// Opens a directory itself; nil for anything else, links to directories among them.
     private func openTree(_ path: String) throws(FileError) -> CInt? {
         do throws(FileError) {
             return try open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "remove")
@@ -92,10 +92,10 @@ extension Kernel {
     }
 }
 
-/// The way from the root of the tree to the folder being emptied, as a list and not as a recursion: a deep tree would
+/// The way from the root of the tree to the directory being emptied, as a list and not as a recursion: a deep tree would
 /// overflow a thread's stack.
 private struct RemovalWalk: ~Copyable {
-    private struct Folder {
+    private struct Directory {
         /// nil while it is closed to save descriptors.
         var descriptor: CInt?
         var name: [CChar]?
@@ -108,7 +108,7 @@ private struct RemovalWalk: ~Copyable {
     let kernel: Kernel
     let path: String
     let counter: ProgressCounter?
-    private var folders: [Folder] = []
+    private var directories: [Directory] = []
 
     init(kernel: Kernel, path: String, counter: ProgressCounter?) {
         self.kernel = kernel
@@ -117,45 +117,45 @@ private struct RemovalWalk: ~Copyable {
     }
 
     deinit {
-        for folder in folders {
-            if let descriptor = folder.descriptor { kernel.closeQuietly(descriptor) }
+        for directory in directories {
+            if let descriptor = directory.descriptor { kernel.closeQuietly(descriptor) }
         }
     }
 
-    /// Goes down into a folder; owns its descriptor from here on.
+    /// Goes down into a directory; owns its descriptor from here on.
     mutating func enter(_ descriptor: CInt, name: [CChar]?) throws(FileError) {
-        folders.append(Folder(descriptor: descriptor, name: name, status: RawStatus()))
-        folders[folders.count - 1].status = try kernel.status(ofDescriptor: descriptor, path)
-        let far = folders.count - 1 - Kernel.mostOpenFolders
-        if far >= 0, let old = folders[far].descriptor.take() { kernel.closeQuietly(old) }
+        directories.append(Directory(descriptor: descriptor, name: name, status: RawStatus()))
+        directories[directories.count - 1].status = try kernel.status(ofDescriptor: descriptor, path)
+        let far = directories.count - 1 - Kernel.maximumOpenDirectories
+        if far >= 0, let old = directories[far].descriptor.take() { kernel.closeQuietly(old) }
     }
 
-    /// Removes one entry, enters a folder or leaves one. Returns whether there is more to do.
+    /// Removes one entry, enters a directory or leaves one. Returns whether there is more to do.
     mutating func step() throws(FileError) -> Bool {
-        let last = folders.count - 1
-        let descriptor = folders[last].descriptor!
-        guard let entry = folders[last].entries.popLast() else {
+        let last = directories.count - 1
+        let descriptor = directories[last].descriptor!
+        guard let entry = directories[last].entries.popLast() else {
             let found = kernel.retrying {
-                kernel.calls.list(descriptor, Kernel.entriesPerListing, &folders[last].entries)
+                kernel.calls.list(descriptor, Kernel.entriesPerListing, &directories[last].entries)
             }
             try check(found)
             if found == 0 { return try leave() }
             // Some file systems list what they do not let go (a file that a server keeps until it is closed).
-            folders[last].fruitlessListings += 1
-            if folders[last].fruitlessListings > Self.mostFruitlessListings { try check(-ENOTEMPTY) }
+            directories[last].fruitlessListings += 1
+            if directories[last].fruitlessListings > Self.maximumFruitlessListings { try check(-ENOTEMPTY) }
             return true
         }
         if entry.isDirectory != true {
             let result = entry.name.withUnsafeBufferPointer { unlink($0.baseAddress!, in: descriptor, flags: 0) }
             if result == 0 { removed(in: last) }
             if result == 0 || result == -ENOENT { return true }
-            // Linux says EISDIR for a folder, POSIX says EPERM.
+            // Linux says EISDIR for a directory, POSIX says EPERM.
             guard result == -EISDIR || (result == -EPERM && entry.isDirectory == nil) else {
                 try check(result, entry.name)
                 return true
             }
         }
-        let child = entry.name.withUnsafeBufferPointer { kernel.openFolder($0.baseAddress!, in: descriptor) }
+        let child = entry.name.withUnsafeBufferPointer { kernel.openDirectory($0.baseAddress!, in: descriptor) }
         switch child {
         case -ENOENT: return true
         case -ENOTDIR, -ELOOP:
@@ -170,48 +170,48 @@ private struct RemovalWalk: ~Copyable {
         return true
     }
 
-    /// Goes up, and removes the folder that was emptied. Returns false from the root, which is left to its path.
+    /// Goes up, and removes the directory that was emptied. Returns false from the root, which is left to its path.
     private mutating func leave() throws(FileError) -> Bool {
-        let child = folders.removeLast()
+        let child = directories.removeLast()
         defer { kernel.closeQuietly(child.descriptor!) }
         guard let name = child.name else { return false }
-        let above = folders.count - 1
-        if folders[above].descriptor == nil {
-            let reopened = kernel.openFolder("..", in: child.descriptor!)
+        let above = directories.count - 1
+        if directories[above].descriptor == nil {
+            let reopened = kernel.openDirectory("..", in: child.descriptor!)
             try check(reopened, name)
-            folders[above].descriptor = reopened
+            directories[above].descriptor = reopened
             let status = try kernel.status(ofDescriptor: reopened, path)
-            guard status.isSameFile(as: folders[above].status) else {
+            guard status.isSameFile(as: directories[above].status) else {
                 throw FileError(
                     code: .busy, operation: "remove", path: path,
-                    remedy: "Somebody moved a folder of the tree meanwhile: try again.")
+                    remedy: "Somebody moved a directory of the tree meanwhile: try again.")
             }
         }
         let result = name.withUnsafeBufferPointer {
-            unlink($0.baseAddress!, in: folders[above].descriptor!, flags: AT_REMOVEDIR)
+            unlink($0.baseAddress!, in: directories[above].descriptor!, flags: AT_REMOVEDIR)
         }
         if result == 0 { removed(in: above) }
-        // Not empty: somebody put a file there meanwhile, and the listing of the folder above comes round to it again.
+        // Not empty: somebody put a file there meanwhile, and the listing of the directory above comes round to it again.
         if result != -ENOENT, result != -ENOTEMPTY { try check(result, name) }
         return true
     }
 
-    private static var mostFruitlessListings: Int { 100 }
+    private static var maximumFruitlessListings: Int { 100 }
 
-    private mutating func removed(in folder: Int) {
-        folders[folder].fruitlessListings = 0
+    private mutating func removed(in directory: Int) {
+        directories[directory].fruitlessListings = 0
         counter?.add(entries: 1)
     }
 
-    private func unlink(_ name: UnsafePointer<CChar>, in folder: CInt, flags: CInt) -> CInt {
-        kernel.retrying { kernel.calls.unlinkAt(folder, name, flags) }
+    private func unlink(_ name: UnsafePointer<CChar>, in directory: CInt, flags: CInt) -> CInt {
+        kernel.retrying { kernel.calls.unlinkAt(directory, name, flags) }
     }
 
     /// Throws with the path of the entry, put together only now.
     private func check(_ result: CInt, _ name: [CChar]? = nil) throws(FileError) {
         guard result < 0 else { return }
         var full = path
-        for name in folders.map(\.name) + [name] {
+        for name in directories.map(\.name) + [name] {
             guard let name else { continue }
             full = Path.join(full, String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
         }

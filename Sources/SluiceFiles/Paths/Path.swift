@@ -31,8 +31,8 @@ enum Path {
         return "\(scheme)://\(host)"
     }
 
-    /// The folder that holds the last name of a path.
-    static func folder(of path: String) -> String {
+    /// The directory that holds the last name of a path.
+    static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
@@ -42,8 +42,8 @@ enum Path {
         return path[path.utf8.index(after: slash)...]
     }
 
-    static func join(_ folder: String, _ name: some StringProtocol) -> String {
-        var path = folder
+    static func join(_ directory: String, _ name: some StringProtocol) -> String {
+        var path = directory
         if path.utf8.last != UInt8(ascii: "/") { path += "/" }
         path += name
         return path

@@ -4,7 +4,7 @@ internal import CSluiceFiles
 ///
 ///     var calls = SystemCalls.system
 ///     calls.sync = { _ in -EIO }                  // each fsync fails
-///     let io = FileIO(calls: calls)
+///     let files = FileIO(calls: calls)
 ///
 /// A call returns what the kernel returns, zero or more, or else *minus* the error number. Paths and names end in zero.
 /// The calls run on threads of a lane, many at once.
@@ -14,7 +14,7 @@ package struct SystemCalls: Sendable {
     // MARK: Descriptors
 
     package var open: @Sendable (_ path: Path, _ flags: CInt, _ mode: UInt32) -> CInt
-    package var openAt: @Sendable (_ folder: CInt, _ name: Path, _ flags: CInt) -> CInt
+    package var openAt: @Sendable (_ directory: CInt, _ name: Path, _ flags: CInt) -> CInt
     package var close: @Sendable (_ descriptor: CInt) -> CInt
     package var read: @Sendable (_ descriptor: CInt, _ into: UnsafeMutableRawBufferPointer) -> Int
     package var write: @Sendable (_ descriptor: CInt, _ from: UnsafeRawBufferPointer) -> Int
@@ -29,7 +29,7 @@ package struct SystemCalls: Sendable {
 
     package var sync: @Sendable (_ descriptor: CInt) -> CInt
     package var syncData: @Sendable (_ descriptor: CInt) -> CInt
-    package var syncFolder: @Sendable (_ descriptor: CInt) -> CInt
+    package var syncDirectory: @Sendable (_ descriptor: CInt) -> CInt
 
     // MARK: Paths
 
@@ -40,8 +40,8 @@ package struct SystemCalls: Sendable {
     package var unlink: @Sendable (_ path: Path) -> CInt
     package var removeDirectory: @Sendable (_ path: Path) -> CInt
     package var makeDirectory: @Sendable (_ path: Path, _ mode: UInt32) -> CInt
-    package var unlinkAt: @Sendable (_ folder: CInt, _ name: Path, _ flags: CInt) -> CInt
-    package var list: @Sendable (_ folder: CInt, _ limit: Int, _ entries: inout [RawEntry]) -> CInt
+    package var unlinkAt: @Sendable (_ directory: CInt, _ name: Path, _ flags: CInt) -> CInt
+    package var list: @Sendable (_ directory: CInt, _ limit: Int, _ entries: inout [RawEntry]) -> CInt
 
     // MARK: Threads
 
@@ -53,7 +53,7 @@ package struct SystemCalls: Sendable {
     package var randomAccess = RandomAccessCalls.system
     package var metadata = MetadataCalls.system
     package var copying = CopyCalls.system
-    package var folders = FolderCalls.system
+    package var directories = DirectoryCalls.system
     package var watching = WatchCalls.system
     package var readiness = ReadinessCalls.system
     package var inline = InlineCalls.system
@@ -82,7 +82,7 @@ extension SystemCalls {
         },
         sync: { csluice_sync_full($0) },
         syncData: { csluice_sync_data($0) },
-        syncFolder: { csluice_fsync($0) },
+        syncDirectory: { csluice_fsync($0) },
         status: { path, followingLinks, status in
             var found = csluice_status()
             let result = followingLinks ? csluice_stat(path, &found) : csluice_lstat(path, &found)
@@ -110,10 +110,10 @@ extension SystemCalls {
         }
     }
 
-    private static func list(_ folder: CInt, _ limit: Int, _ entries: inout [RawEntry]) -> CInt {
+    private static func list(_ directory: CInt, _ limit: Int, _ entries: inout [RawEntry]) -> CInt {
         withUnsafeMutablePointer(to: &entries) { entries in
             csluice_list(
-                folder, CInt(clamping: limit),
+                directory, CInt(clamping: limit),
                 { context, name, kind in
                     let entries = context!.assumingMemoryBound(to: [RawEntry].self)
                     entries.pointee.append(RawEntry(name: name!, kind: kind))
@@ -122,10 +122,10 @@ extension SystemCalls {
     }
 }
 
-/// A name in a folder, as raw bytes that end in zero (it need not be UTF-8).
+/// A name in a directory, as raw bytes that end in zero (it need not be UTF-8).
 package struct RawEntry: Sendable {
     package var name: [CChar]
-    /// What the folder says; nil where its file system does not say.
+    /// What the directory says; nil where its file system does not say.
     package var isDirectory: Bool?
 
     init(name: UnsafePointer<CChar>, kind: CInt) {

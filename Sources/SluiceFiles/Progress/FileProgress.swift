@@ -1,6 +1,6 @@
 /// How far a long operation has come.
 ///
-///     try await io.copy(film, to: backup) { progress in
+///     try await files.copy(film, to: backup) { progress in
 ///         if let fraction = progress.fractionCompleted { bar.show(fraction) }
 ///     }
 ///
@@ -12,17 +12,17 @@
 /// - The work waits for the closure: hand on the value (to a `Mutex`, an `AsyncStream`) and return.
 public struct FileProgress: Sendable, Hashable {
     /// The bytes that are done. In a copy, holes and blocks that are shared count like bytes that were written.
-    public var completedBytes: Int
+    public var completedBytes: Int64
 
     /// The bytes that there are, as far as is known; nil where nobody knows (a pipe, a tree that was not counted).
     ///
     /// It is what the file system says at the beginning. A file in /proc says 0, and one that shrinks is done before that.
-    public var totalBytes: Int?
+    public var totalBytes: Int64?
 
-    /// The files, folders and links that are done.
+    /// The files, directories and links that are done.
     public var completedEntries: Int
 
-    /// The files, folders and links that there are; nil where nobody knows.
+    /// The files, directories and links that there are; nil where nobody knows.
     public var totalEntries: Int?
 
     /// Whether this is the last report: everything is done, durability included.
@@ -30,7 +30,7 @@ public struct FileProgress: Sendable, Hashable {
 
     /// Makes a progress.
     public init(
-        completedBytes: Int = 0, totalBytes: Int? = nil, completedEntries: Int = 0, totalEntries: Int? = nil,
+        completedBytes: Int64 = 0, totalBytes: Int64? = nil, completedEntries: Int = 0, totalEntries: Int? = nil,
         isFinished: Bool = false
     ) {
         self.completedBytes = completedBytes
@@ -51,7 +51,7 @@ public struct FileProgress: Sendable, Hashable {
     }
 
     /// Less than 1: there may be more than was told, and the sync is still to come.
-    private static func fraction(_ completed: Int, of total: Int) -> Double {
+    private static func fraction<Count: BinaryInteger>(_ completed: Count, of total: Count) -> Double {
         min(Double(completed) / Double(total), 0.999)
     }
 }

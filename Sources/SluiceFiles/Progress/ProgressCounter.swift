@@ -19,7 +19,7 @@ package final class ProgressCounter: Sendable {
 
     private struct State {
         var progress: FileProgress
-        var nextBytes = ProgressCounter.bytesPerReport
+        var nextBytes = Int64(ProgressCounter.bytesPerReport)
         var nextEntries = ProgressCounter.entriesPerReport
         var isReporting = false
 
@@ -27,7 +27,7 @@ package final class ProgressCounter: Sendable {
         mutating func due() -> FileProgress? {
             guard !isReporting else { return nil }
             guard progress.completedBytes >= nextBytes || progress.completedEntries >= nextEntries else { return nil }
-            nextBytes = progress.completedBytes + ProgressCounter.bytesPerReport
+            nextBytes = progress.completedBytes + Int64(ProgressCounter.bytesPerReport)
             nextEntries = progress.completedEntries + ProgressCounter.entriesPerReport
             isReporting = true
             return progress
@@ -38,14 +38,14 @@ package final class ProgressCounter: Sendable {
     private let report: Report
 
     /// Nil without a closure: who does not ask for progress pays one test per piece.
-    package init?(_ report: Report?, totalBytes: Int? = nil, totalEntries: Int? = nil) {
+    package init?(_ report: Report?, totalBytes: Int64? = nil, totalEntries: Int? = nil) {
         guard let report else { return nil }
         self.report = report
         state = Lock(State(progress: FileProgress(totalBytes: totalBytes, totalEntries: totalEntries)))
     }
 
     /// Says what there is to do, where that is learnt on the way.
-    package func expect(totalBytes: Int?, totalEntries: Int? = nil) {
+    package func expect(totalBytes: Int64?, totalEntries: Int? = nil) {
         state.withLock {
             $0.progress.totalBytes = totalBytes
             $0.progress.totalEntries = totalEntries
@@ -55,7 +55,7 @@ package final class ProgressCounter: Sendable {
     /// Counts, and reports if that is due.
     package func add(bytes: Int = 0, entries: Int = 0) {
         var due = state.withLock { state in
-            state.progress.completedBytes += bytes
+            state.progress.completedBytes += Int64(bytes)
             state.progress.completedEntries += entries
             return state.due()
         }

@@ -28,7 +28,7 @@ extension RandomAccessFile {
     /// - Parameters:
     ///   - advice: How it is going to be used.
     ///   - range: Which bytes; nil for all, those that are written later among them.
-    public func advise(_ advice: AccessAdvice, for range: Range<Int>? = nil) async throws {
+    public func advise(_ advice: AccessAdvice, for range: Range<Int64>? = nil) async throws {
         precondition(range.map { $0.lowerBound >= 0 } ?? true, "An offset is not negative.")
         if range?.isEmpty == true { return }  // A count of 0 would mean all.
         try await run("advise on") { [file] _ in

@@ -10,7 +10,7 @@ internal import Foundation
 extension FileIO {
     /// Reads up to `count` bytes at an offset, fewer only at the end.
     func read(_ file: OpenFile, at offset: Int64, upToCount count: Int) async throws -> Data {
-        try Task.checkCancellation()
+        try FileIO.checkCancellation()
         let start = readInline(file, upToCount: count, at: offset)
         if start.count == count { return start }
         let (place, rest) = (offset + Int64(start.count), count - start.count)
@@ -23,7 +23,7 @@ extension FileIO {
 
     /// Reads at an offset until the memory is full, less only at the end. Returns the number of bytes.
     func read(_ file: OpenFile, at offset: Int64, into memory: BorrowedMemory) async throws -> Int {
-        try Task.checkCancellation()
+        try FileIO.checkCancellation()
         let start = readInline(file, into: memory.bytes, at: offset)
         if start == memory.bytes.count { return start }
         return start

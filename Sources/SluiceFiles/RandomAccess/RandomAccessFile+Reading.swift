@@ -13,11 +13,11 @@ extension RandomAccessFile {
     ///
     /// - Cancellation: leaves the queue at once, or stops between two system calls, with `CancellationError`.
     /// - Failure: a ``FileError``.
-    public func read(at offset: Int, upToCount count: Int) async throws -> Data {
+    public func read(at offset: Int64, upToCount count: Int) async throws -> Data {
         precondition(offset >= 0, "An offset is not negative.")
         precondition(count >= 0, "A count is not negative.")
         return try await using(for: "read") {
-            try await file.io.read(file, at: Int64(offset), upToCount: count)
+            try await file.io.read(file, at: offset, upToCount: count)
         }
     }
 
@@ -33,13 +33,13 @@ extension RandomAccessFile {
     /// - Returns: The number of bytes, fewer than the span has only at the end of the file.
     /// - Cancellation: as in ``read(at:upToCount:)``; the span may have been written to.
     /// - Failure: a ``FileError``; the span may have been written to.
-    public func read(at offset: Int, into bytes: inout MutableRawSpan) async throws -> Int {
+    public func read(at offset: Int64, into bytes: inout MutableRawSpan) async throws -> Int {
         precondition(offset >= 0, "An offset is not negative.")
         // The span borrows its owner, and is itself borrowed, until this function returns, which it does only once the job
         // has ended or will never begin.
         let memory = bytes.withUnsafeMutableBytes { BorrowedMemory(bytes: $0) }
         return try await using(for: "read") {
-            try await file.io.read(file, at: Int64(offset), into: memory)
+            try await file.io.read(file, at: offset, into: memory)
         }
     }
 }

@@ -5,10 +5,10 @@ extension RandomAccessFile {
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`.
     /// - Failure: a ``FileError``.
-    public var size: Int {
+    public var size: Int64 {
         get async throws {
             try await run("look at") { [file] _ in
-                Int(clamping: try file.io.kernel.status(ofDescriptor: file.descriptor, file.path).size)
+                try file.io.kernel.status(ofDescriptor: file.descriptor, file.path).size
             }
         }
     }
@@ -17,12 +17,12 @@ extension RandomAccessFile {
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`.
     /// - Failure: a ``FileError``.
-    public func truncate(to size: Int) async throws {
+    public func truncate(to size: Int64) async throws {
         precondition(size >= 0, "A size is not negative.")
         try await run("truncate") { [file] _ in
             let kernel = file.io.kernel
             try kernel.check(
-                kernel.retrying { kernel.calls.truncate(file.descriptor, Int64(size)) }, "truncate", file.path)
+                kernel.retrying { kernel.calls.truncate(file.descriptor, size) }, "truncate", file.path)
         }
     }
 
@@ -43,7 +43,7 @@ extension RandomAccessFile {
     /// - Parameters:
     ///   - range: The bytes to have space for.
     ///   - keepingSize: Whether the file's size stays as it is, with space behind its end.
-    public func preallocate(_ range: Range<Int>, keepingSize: Bool = false) async throws {
+    public func preallocate(_ range: Range<Int64>, keepingSize: Bool = false) async throws {
         precondition(range.lowerBound >= 0, "An offset is not negative.")
         if range.isEmpty { return }  // EINVAL otherwise.
         try await run("preallocate") { [file] _ in
@@ -60,14 +60,14 @@ extension RandomAccessFile {
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`.
     /// - Failure: a ``FileError``, ``FileError/Code/unsupported`` where the file system has no such operation.
-    public func punchHole(_ range: Range<Int>) async throws {
+    public func punchHole(_ range: Range<Int64>) async throws {
         precondition(range.lowerBound >= 0, "An offset is not negative.")
         if range.isEmpty { return }
         try await run("punch a hole into") { [file] _ in
             let kernel = file.io.kernel
             try kernel.check(
                 kernel.retrying {
-                    kernel.calls.randomAccess.punchHole(file.descriptor, Int64(range.lowerBound), Int64(range.count))
+                    kernel.calls.randomAccess.punchHole(file.descriptor, range.lowerBound, Int64(range.count))
                 }, "punch a hole into", file.path)
         }
     }
@@ -76,9 +76,9 @@ extension RandomAccessFile {
 extension Kernel {
     /// Takes space for a range. See fallocate(2).
     func preallocate(
-        _ descriptor: CInt, _ range: Range<Int>, keepingSize: Bool, _ path: String
+        _ descriptor: CInt, _ range: Range<Int64>, keepingSize: Bool, _ path: String
     ) throws(FileError) {
-        let (offset, count) = (Int64(range.lowerBound), Int64(range.count))
+        let (offset, count) = (range.lowerBound, Int64(range.count))
         let result = retrying { calls.randomAccess.preallocate(descriptor, offset, count, keepingSize) }
         if result == -EOPNOTSUPP || result == -ENOSYS {
             throw FileError(

@@ -16,22 +16,22 @@ extension RandomAccessFile {
     /// - Cancellation: leaves the queue at once with `CancellationError`, and no byte was written. Once begun, it goes on to
     ///   the last byte or the first failure.
     /// - Failure: a ``FileError`` whose `bytesWritten` says how many bytes of this call were put out.
-    public func write(_ data: Data, at offset: Int) async throws {
+    public func write(_ data: Data, at offset: Int64) async throws {
         precondition(offset >= 0, "An offset is not negative.")
         try await run("write") { [file] _ in
-            try data.withUnsafeBytes { try file.io.kernel.write(file.descriptor, $0, at: Int64(offset), file.path) }
+            try data.withUnsafeBytes { try file.io.kernel.write(file.descriptor, $0, at: offset, file.path) }
         }
     }
 
     /// Writes all bytes of a span at an offset, without a copy: whoever owns them keeps them until the call returns.
     ///
     /// Cancellation and failure as in `write(_:at:)` with a `Data`.
-    public func write(_ bytes: RawSpan, at offset: Int) async throws {
+    public func write(_ bytes: RawSpan, at offset: Int64) async throws {
         precondition(offset >= 0, "An offset is not negative.")
         // As in AsyncFileStream.write(_:): the span borrows its owner until this function returns.
         let borrowed = bytes.withUnsafeBytes { BorrowedBytes(pieces: [$0]) }
         try await run("write") { [file] _ in
-            try file.io.kernel.write(file.descriptor, borrowed.pieces[0], at: Int64(offset), file.path)
+            try file.io.kernel.write(file.descriptor, borrowed.pieces[0], at: offset, file.path)
         }
     }
 
@@ -45,7 +45,7 @@ extension RandomAccessFile {
     public func sync(_ durability: Durability = .full) async throws {
         try await run("sync") { [file] _ in
             try file.io.kernel.sync(file.descriptor, durability, file.path)
-            if durability == .fullAndDirectory { try file.io.kernel.syncFolder(of: file.path) }
+            if durability == .fullAndDirectory { try file.io.kernel.syncDirectory(of: file.path) }
         }
     }
 }

@@ -6,24 +6,6 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What a file is opened for.
-public enum FileAccess: Sendable, Hashable {
-    /// Reading. Writing fails.
-    case readOnly
-    /// Reading and writing.
-    case readWrite
-}
-
-/// Whether opening a file may create it.
-public enum FileCreation: Sendable, Hashable {
-    /// It exists, or opening it fails with ``FileError/Code/notFound``.
-    case never
-    /// It is created if it is missing.
-    case ifMissing
-    /// It is created, or opening it fails with ``FileError/Code/exists``. Of two that try, one succeeds.
-    case mustBeNew
-}
-
 extension URL {
     /// Opens the file for random access, hands it to `body`, and closes it on every path.
     ///
@@ -39,10 +21,10 @@ extension URL {
     /// - Cancellation: as in the operations; the file is closed also when the task is cancelled.
     /// - Failure: a ``FileError`` from opening or closing, or what `body` throws. What `body` wrote stays.
     public func withRandomAccessFile<R>(
-        _ access: FileAccess = .readOnly, creating: FileCreation = .never, permissions: FilePermissions = .newFile,
-        using io: FileIO = .shared, _ body: (RandomAccessFile) async throws -> R
+        _ access: FileAccess = .readOnly, permissions: FilePermissions = .newFile,
+        using files: FileIO = .shared, _ body: (RandomAccessFile) async throws -> R
     ) async throws -> R {
-        let file = try await openForRandomAccess(access, creating: creating, permissions: permissions, using: io)
+        let file = try await openForRandomAccess(access, permissions: permissions, using: files)
         return try await scoped {
             try await body(file)
         } finally: {
@@ -52,9 +34,9 @@ extension URL {
 
     /// Opens the file for random access.
     ///
-    ///     let database = try await url.openForRandomAccess(.readWrite, creating: .ifMissing, permissions: 0o600)
+    ///     let database = try await url.openForRandomAccess(.createIfMissing, permissions: 0o600)
     ///
-    /// Nothing is cut off. A folder is ``FileError/Code/isDirectory``; a FIFO or socket, which has no offsets, is
+    /// Nothing is cut off. A directory is ``FileError/Code/isDirectory``; a FIFO or socket, which has no offsets, is
     /// ``FileError/Code/notRegularFile`` at once: its other end is not waited for. See open(2).
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun it is awaited, and a file that was
@@ -62,23 +44,23 @@ extension URL {
     /// - Failure: a ``FileError``.
     ///
     /// - Parameters:
-    ///   - access: Whether the file is written too.
-    ///   - creating: Whether it may, or must, be created.
+    ///   - access: Whether the file is written too, and whether it may, or must, be created.
     ///   - permissions: The mode of a file that is created, less the process's umask.
-    ///   - io: The engine to run on.
+    ///   - files: The engine to run on.
     public func openForRandomAccess(
-        _ access: FileAccess = .readOnly, creating: FileCreation = .never, permissions: FilePermissions = .newFile,
-        using io: FileIO = .shared
+        _ access: FileAccess = .readOnly, permissions: FilePermissions = .newFile,
+        using files: FileIO = .shared
     ) async throws -> RandomAccessFile {
         let path = try Path.of(self, for: "open")
-        var flags = access == .readOnly ? O_RDONLY : O_RDWR
-        switch creating {
-        case .never: break
-        case .ifMissing: flags |= O_CREAT
-        case .mustBeNew: flags |= O_CREAT | O_EXCL
-        }
-        return try await io.run { [flags] _ in
-            RandomAccessFile(OpenFile(try io.kernel.openSeekable(path, flags, permissions.rawValue), io))
+        let flags =
+            switch access {
+            case .readOnly: O_RDONLY
+            case .readWrite: O_RDWR
+            case .createIfMissing: O_RDWR | O_CREAT
+            case .createNew: O_RDWR | O_CREAT | O_EXCL
+            }
+        return try await files.run { _ in
+            RandomAccessFile(OpenFile(try files.kernel.openSeekable(path, flags, permissions.rawValue), files))
         }
     }
 }

@@ -9,10 +9,10 @@ extension AsyncFileStream {
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`.
     /// - Failure: a ``FileError``; a FIFO, pipe, terminal or socket has no position, and that is `ESPIPE`.
-    public var position: Int {
+    public var position: Int64 {
         get async throws {
             try await file.io.run { [file] _ in
-                Int(clamping: try file.seek(0, SEEK_CUR, for: "ask for the position of"))
+                try file.seek(0, SEEK_CUR, for: "ask for the position of")
             }
         }
     }
@@ -27,9 +27,9 @@ extension AsyncFileStream {
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`, and the position is as it was.
     /// - Failure: a ``FileError``; a FIFO, pipe, terminal or socket has no position, and that is `ESPIPE`.
-    public borrowing func seek(to offset: Int) async throws {
+    public borrowing func seek(to offset: Int64) async throws {
         precondition(offset >= 0, "An offset is not negative.")
-        try await file.io.run { [file] _ in _ = try file.seek(Int64(offset), SEEK_SET, for: "seek in") }
+        try await file.io.run { [file] _ in _ = try file.seek(offset, SEEK_SET, for: "seek in") }
     }
 }
 
@@ -46,7 +46,7 @@ extension AsyncFileStream where Mode == WriteMode {
     /// - Cancellation: leaves the queue at once with `CancellationError`.
     /// - Failure: a ``FileError``, among them ``FileError/Code/noSpace``, and ``FileError/Code/unsupported`` where the file
     ///   system has no such operation.
-    public borrowing func preallocate(upTo size: Int) async throws {
+    public borrowing func preallocate(upTo size: Int64) async throws {
         precondition(size >= 0, "A size is not negative.")
         if size == 0 { return }  // EINVAL otherwise.
         try await file.io.run { [file] _ in

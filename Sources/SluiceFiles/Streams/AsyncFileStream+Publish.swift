@@ -7,14 +7,14 @@ public import Foundation
 extension AsyncFileStream where Mode == WriteMode {
     /// Gives the file its final name and closes it.
     ///
-    ///     let part = try await partURL.openForWriting(lock: .exclusive)
+    ///     let part = try await partURL.openForWriting(locked: true)
     ///     try await part.write(data)
     ///     // … verified …
-    ///     try await part.publish(as: songURL, existing: .fail, durability: .full)
+    ///     try await part.publish(as: songURL, durability: .full)
     ///
     /// One job, in this order: give the file the mode of the one that it replaces, sync it by level, look whether its path
-    /// still leads to it, rename it, sync the folder by level, close. A lock is held until the rename is done. A symbolic
-    /// link at the destination is replaced itself; a folder, device, FIFO or socket there is refused. See fsync(2),
+    /// still leads to it, rename it, sync the directory by level, close. A lock is held until the rename is done. A symbolic
+    /// link at the destination is replaced itself; a directory, device, FIFO or socket there is refused. See fsync(2),
     /// rename(2).
     ///
     /// ```text
@@ -30,17 +30,18 @@ extension AsyncFileStream where Mode == WriteMode {
     ///   the file is closed or removed all the same. Once begun, the job goes on to its end.
     /// - Failure: a ``FileError``; the file is closed. ``FileError/Code/replaced`` says that another file took its old name
     ///   meanwhile, ``FileError/Code/notFound`` that nothing is there any more; neither is renamed. An error that names the
-    ///   sync of the folder or the close comes after the rename.
+    ///   sync of the directory or the close comes after the rename.
     ///
     /// - Parameters:
     ///   - destination: A file URL on the same file system.
-    ///   - existing: Whether a file there is replaced, or is an error.
+    ///   - existing: What happens if a file is there: an error by default. `.skip` stops the program.
     ///   - durability: What is promised after a power cut.
     ///   - removingOnFailure: Whether a file that does not get its final name is removed.
     public consuming func publish(
-        as destination: URL, existing: ExistingFile = .replace, durability: Durability = .full,
+        as destination: URL, existing: ExistingFile = .fail, durability: Durability = .full,
         removingOnFailure: Bool = false
     ) async throws {
+        existing.checkIsNotSkip(for: "AsyncFileStream.publish")
         let file = file
         do {
             let final = try Path.of(destination, for: "publish as")
@@ -90,8 +91,8 @@ extension OpenFile {
         }
         do throws(FileError) {
             if durability == .fullAndDirectory {
-                try kernel.syncFolder(of: final)
-                if Path.folder(of: final) != Path.folder(of: path) { try kernel.syncFolder(of: path) }
+                try kernel.syncDirectory(of: final)
+                if Path.directory(of: final) != Path.directory(of: path) { try kernel.syncDirectory(of: path) }
             }
         } catch {
             abandon(removing: false)

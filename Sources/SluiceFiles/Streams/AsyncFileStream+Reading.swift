@@ -16,7 +16,7 @@ extension AsyncFileStream where Mode == ReadMode {
     /// - Failure: a ``FileError``.
     public borrowing func read(upToCount count: Int) async throws -> Data {
         precondition(count >= 0, "A count is not negative.")
-        try Task.checkCancellation()
+        try FileIO.checkCancellation()
         if file.isWaitedFor { return try await file.readWhenReady(upToCount: count) }
         let start = file.io.readInline(file, upToCount: count)
         if start.count == count { return start }

@@ -1,3 +1,6 @@
+#if canImport(Dispatch)
+public import Dispatch
+#endif
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
@@ -52,12 +55,12 @@ extension AsyncFileStream where Mode == WriteMode {
     ///
     /// - Cancellation: leaves the queue at once with `CancellationError`.
     /// - Failure: a ``FileError``.
-    public borrowing func truncate(to size: Int) async throws {
+    public borrowing func truncate(to size: Int64) async throws {
         precondition(size >= 0, "A size is not negative.")
         try await file.io.run { [file] _ in
             let kernel = file.io.kernel
             try kernel.check(
-                kernel.retrying { kernel.calls.truncate(file.descriptor, Int64(size)) }, "truncate", file.path)
+                kernel.retrying { kernel.calls.truncate(file.descriptor, size) }, "truncate", file.path)
         }
     }
 
@@ -70,10 +73,29 @@ extension AsyncFileStream where Mode == WriteMode {
     public borrowing func sync(_ durability: Durability = .full) async throws {
         try await file.io.run { [file] _ in
             try file.io.kernel.sync(file.descriptor, durability, file.path)
-            if durability == .fullAndDirectory { try file.io.kernel.syncFolder(of: file.path) }
+            if durability == .fullAndDirectory { try file.io.kernel.syncDirectory(of: file.path) }
         }
     }
 }
+
+#if canImport(Dispatch)
+extension AsyncFileStream where Mode == WriteMode {
+    /// Writes all bytes of a `DispatchData`, region by region, without making them contiguous first.
+    ///
+    /// Cancellation and failure as in `write(_:)` with one `Data`.
+    public borrowing func write(_ data: DispatchData) async throws {
+        var pieces: [UnsafeRawBufferPointer] = []
+        data.enumerateBytes { bytes, _, _ in pieces.append(UnsafeRawBufferPointer(bytes)) }
+        // The regions stay where they are for as long as the data lives, and that is until the job has ended or will
+        // never begin.
+        defer { withExtendedLifetime(data) {} }
+        if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(BorrowedBytes(pieces: pieces))]) }
+        try await file.io.run { [file, borrowed = BorrowedBytes(pieces: pieces)] _ in
+            try file.io.kernel.write(file.descriptor, pieces: borrowed.pieces, file.path)
+        }
+    }
+}
+#endif
 
 /// Bytes that a suspended caller keeps alive.
 struct BorrowedBytes: @unchecked Sendable {
@@ -87,9 +109,9 @@ extension [Data] {
     /// Small chunks are copied together: a Data of up to 14 bytes has them in itself, and its address is good only inside
     /// its own `withUnsafeBytes`. Larger ones are storage on the heap, which the array keeps where it is.
     func withGatheredBytes<R>(_ body: ([UnsafeRawBufferPointer]) throws -> R) rethrows -> R {
-        let mostCopied = 512
+        let maximumCopied = 512
         var copied = 0
-        for chunk in self where chunk.count <= mostCopied { copied += chunk.count }
+        for chunk in self where chunk.count <= maximumCopied { copied += chunk.count }
         return try withUnsafeTemporaryAllocation(byteCount: copied, alignment: 1) { scratch in
             var pieces: [UnsafeRawBufferPointer] = []
             pieces.reserveCapacity(count)
@@ -102,7 +124,7 @@ extension [Data] {
             }
             for chunk in self {
                 chunk.withUnsafeBytes { bytes in
-                    if bytes.count <= mostCopied {
+                    if bytes.count <= maximumCopied {
                         UnsafeMutableRawBufferPointer(rebasing: scratch[used...]).copyMemory(from: bytes)
                         used += bytes.count
                     } else {

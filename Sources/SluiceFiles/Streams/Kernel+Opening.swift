@@ -14,17 +14,17 @@ extension Kernel {
 
     /// Opens a file for writing; nil for a FIFO that nobody reads yet.
     func openToWrite(
-        _ path: String, _ opening: WriteOpening, _ permissions: UInt32, _ lock: FileLock?
+        _ path: String, _ existing: WriteOpening, _ permissions: UInt32, locked: Bool
     ) throws(FileError) -> OpenedFile? {
         var flags = O_WRONLY | O_CREAT
-        switch opening {
-        case .truncate: flags |= lock == nil ? O_TRUNC : 0
+        switch existing {
+        case .replace: flags |= locked ? 0 : O_TRUNC
         case .append: flags |= O_APPEND
-        case .createNew: flags |= O_EXCL
+        case .fail: flags |= O_EXCL
         }
-        guard lock == nil else {
+        if locked {
             return try openLocked(
-                path, flags: flags, permissions: permissions, truncating: opening == .truncate, for: "open")
+                path, flags: flags, permissions: permissions, truncating: existing == .replace, for: "open")
         }
         do throws(FileError) {
             return try openWithoutWaiting(path, flags, permissions: permissions)
@@ -77,4 +77,13 @@ extension Kernel {
             throw error
         }
     }
+}
+
+/// A descriptor with what was learnt when it was opened.
+struct OpenedFile: Sendable {
+    var descriptor: CInt
+    var path: String
+    var status: RawStatus
+    /// Whether it is a FIFO, terminal or socket, opened as non-blocking, for the readiness lane.
+    var isWaitedFor = false
 }

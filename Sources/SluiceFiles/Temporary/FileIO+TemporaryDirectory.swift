@@ -7,26 +7,26 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Makes a folder for `body` and removes it with all that is in it, on every path.
+    /// Makes a directory for `body` and removes it with all that is in it, on every path.
     ///
-    ///     try await io.withTemporaryDirectory { folder in
-    ///         try await data.asyncWrite(to: folder.appending(path: "page.html"))
+    ///     try await files.withTemporaryDirectory { directory in
+    ///         try await data.asyncWrite(to: directory.appending(path: "page.html"))
     ///     }
     ///
-    /// The folder has a name of its own and is for this user only (mode 0700).
+    /// The directory has a name of its own and is for this user only (mode 0700).
     ///
-    /// - Cancellation: throws `CancellationError` before `body` begins; the folder is removed also when the task is
+    /// - Cancellation: throws `CancellationError` before `body` begins; the directory is removed also when the task is
     ///   cancelled.
-    /// - Failure: what `body` throws, else a ``FileError`` from making or removing the folder.
+    /// - Failure: what `body` throws, else a ``FileError`` from making or removing the directory.
     ///
     /// - Parameters:
     ///   - prefix: What the name begins with.
-    ///   - parent: Where to make it; nil for the system's folder for temporary files (`TMPDIR`, else /tmp).
+    ///   - parent: Where to make it; nil for the system's directory for temporary files (`TMPDIR`, else /tmp).
     ///   - body: What to do with it.
     public func withTemporaryDirectory<R>(
         prefix: String = "sluice", in parent: URL? = nil, _ body: (URL) async throws -> R
     ) async throws -> R {
-        let parentPath = try Path.of(parent ?? .temporaryDirectory, for: "make temporary folder in")
+        let parentPath = try Path.of(parent ?? .temporaryDirectory, for: "make temporary directory in")
         let path = try await run { [kernel] _ in try kernel.makeTemporaryDirectory(prefix: prefix, in: parentPath) }
         return try await scoped {
             try await body(URL(filePath: path, directoryHint: .isDirectory))
@@ -35,7 +35,7 @@ extension FileIO {
         }
     }
 
-    /// Removes what is under the name of a temporary file or folder.
+    /// Removes what is under the name of a temporary file or directory.
     func removeTemporary(_ path: String) async throws {
         try await run(mustRun: true) { [kernel] cancellation in
             do {
@@ -57,7 +57,7 @@ extension Kernel {
                 attempt += 1
                 continue
             }
-            try check(made, "make temporary folder", path)
+            try check(made, "make temporary directory", path)
             return path
         }
     }

@@ -9,7 +9,7 @@ public import Foundation
 extension FileIO {
     /// Makes an empty file for `body` and removes it, on every path.
     ///
-    ///     let digest = try await io.withTemporaryFile(suffix: ".mp3") { file in
+    ///     let digest = try await files.withTemporaryFile(suffix: ".mp3") { file in
     ///         try await data.asyncWrite(to: file)
     ///         return try await convert(file)
     ///     }
@@ -26,7 +26,7 @@ extension FileIO {
     /// - Parameters:
     ///   - prefix: What the name begins with.
     ///   - suffix: What it ends with, for programs that go by that.
-    ///   - parent: The folder to make it in; nil for the system's folder for temporary files (`TMPDIR`, else /tmp).
+    ///   - parent: The directory to make it in; nil for the system's directory for temporary files (`TMPDIR`, else /tmp).
     ///   - body: What to do with it.
     public func withTemporaryFile<R>(
         prefix: String = "sluice", suffix: String = "", in parent: URL? = nil, _ body: (URL) async throws -> R
@@ -50,7 +50,7 @@ extension Kernel {
         var attempt = 1
         while true {
             let name = uniqueName(prefix: prefix + "-") + suffix
-            guard FileName(name).isSingle else {
+            guard DirectoryEntry.Name(name).isSingle else {
                 throw FileError(
                     code: .invalidPath, operation: "make temporary file", path: name,
                     remedy: "Prefix and suffix are parts of a name, without slashes and zero bytes.")

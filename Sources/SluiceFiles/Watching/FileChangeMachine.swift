@@ -55,14 +55,14 @@ package struct FileChangeMachine {
             // Padded with zeros, so that the next head is aligned.
             let name = rest.prefix(length).prefix { $0 != 0 }
             rest = rest.dropFirst(length)
-            receive(mask, cookie, name.isEmpty ? nil : FileName(bytes: name))
+            receive(mask, cookie, name.isEmpty ? nil : DirectoryEntry.Name(bytes: name))
         }
         if isEnded { settle() }
     }
 
-    private mutating func receive(_ mask: UInt32, _ cookie: UInt32, _ name: FileName?) {
+    private mutating func receive(_ mask: UInt32, _ cookie: UInt32, _ name: DirectoryEntry.Name?) {
         let isDirectory = has(mask, csluice_changed_is_directory)
-        func append(_ machine: inout Self, _ kind: FileChange.Kind, _ name: FileName?) {
+        func append(_ machine: inout Self, _ kind: FileChange.Kind, _ name: DirectoryEntry.Name?) {
             machine.items.append(Item(change: FileChange(kind, name: name, isDirectory: isDirectory)))
         }
         if has(mask, csluice_changed_overflow) { overflow() }

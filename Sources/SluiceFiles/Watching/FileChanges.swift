@@ -5,9 +5,9 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// What happens to a file, or in a folder, from now on.
+    /// What happens to a file, or in a directory, from now on.
     ///
-    ///     for try await change in try await io.changes(of: inbox, kinds: [.closedAfterWriting, .renamed]) {
+    ///     for try await change in try await files.changes(of: inbox, kinds: [.closedAfterWriting, .renamed]) {
     ///         switch change.kind {
     ///         case .closedAfterWriting, .renamed(_, to: .some): try await process(change.name!)
     ///         case .overflow: try await processAll()
@@ -15,8 +15,8 @@ extension FileIO {
     ///         }
     ///     }
     ///
-    /// Whatever happens after this returned is in the sequence: look at the folder *after* it, and nothing falls between. A
-    /// folder gives what happens to its own entries, not to those of folders in it.
+    /// Whatever happens after this returned is in the sequence: look at the directory *after* it, and nothing falls between. A
+    /// directory gives what happens to its own entries, not to those of directories in it.
     ///
     /// - Order: as it happened. Equal changes in a row may come as one.
     /// - Overflow: the kernel keeps 16,384 changes (fs.inotify.max_queued_events) for a loop that is slow, and drops what
@@ -33,7 +33,7 @@ extension FileIO {
     /// - Failure: a ``FileError``: ``FileError/Code/unsupported`` on systems without inotify (all but Linux). See inotify(7).
     ///
     /// - Parameters:
-    ///   - url: A file URL of a file or folder that is there.
+    ///   - url: A file URL of a file or directory that is there.
     ///   - kinds: What to hear of. Overflow, and the end of what is watched, come in any case.
     ///   - followingLinks: Whether a symbolic link counts as what it points to.
     public func changes(
@@ -47,7 +47,7 @@ extension FileIO {
     }
 }
 
-/// What happens to a file or in a folder: see ``FileIO/changes(of:kinds:followingLinks:)``.
+/// What happens to a file or in a directory: see ``FileIO/changes(of:kinds:followingLinks:)``.
 ///
 /// It is gone through once, by one task: a second iterator goes on where the first stopped. When the sequence and its iterators
 /// are dropped, the watch is removed on a worker.

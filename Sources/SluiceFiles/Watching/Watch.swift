@@ -86,12 +86,12 @@ extension Kernel {
             try check(queue, "watch", path)
         } catch {
             throw error.explained([
-                ENOSYS: "Only Linux has change notification of this kind: look at the folder now and then.",
+                ENOSYS: "Only Linux has change notification of this kind: look at the directory now and then.",
                 EMFILE: "The user has as many watches as the system allows (fs.inotify.max_user_instances), or "
                     + "the process as many open files (ulimit -n).",
             ])
         }
-        openFiles.add(1, ordering: .relaxed)
+        openCount.add(1, ordering: .relaxed)
         let mask = kinds.mask | (followingLinks ? 0 : UInt32(csluice_changed_not_following))
         let watch = path.withCString { path in retrying { calls.watching.addWatch(queue, path, mask) } }
         do throws(FileError) {
@@ -101,7 +101,7 @@ extension Kernel {
             if error.systemError != ENOSPC { throw error }
             // Not the device: the user's watches.
             throw FileError(
-                code: .exhausted, operation: error.operation, path: error.path, systemError: ENOSPC,
+                code: .exhausted, operation: error.operation, path: error.subject, systemError: ENOSPC,
                 remedy: "The user watches as many files as the system allows (fs.inotify.max_user_watches).")
         }
         return queue

@@ -2,12 +2,12 @@ internal import CSluiceFiles
 
 // Atomic replacement. The order is the promise:
 //
-//      1 temporary file     in the destination's folder, hence on its file system
+//      1 temporary file     in the destination's directory, hence on its file system
 //      2 write
 //      3 sync               by level: the bytes are on the device before a name leads to them
 //      4 close              reports delayed write errors (NFS, quotas) while the destination is still untouched
 //      5 rename
-//      6 sync the folder    by level
+//      6 sync the directory    by level
 //
 // A chosen temporary name is locked until the rename, and then step 4 comes after step 5: closing gives the lock up.
 extension Kernel {
@@ -16,17 +16,17 @@ extension Kernel {
         _ progress: ProgressCounter? = nil
     ) throws(FileError) {
         let replaced = try statusOfReplaced(path, options.existing, for: "write")
-        let folder = Path.folder(of: path)
+        let directory = Path.directory(of: path)
         let temporary: OpenedFile
         let isLocked: Bool
         if let name = options.temporaryName {
             try checkTemporaryName(name, for: path)
             temporary = try openLocked(
-                Path.join(folder, name), flags: O_WRONLY | O_CREAT,
+                Path.join(directory, name), flags: O_WRONLY | O_CREAT,
                 permissions: options.permissions.rawValue, truncating: true, for: "create temporary file")
             isLocked = true
         } else {
-            temporary = try createTemporary(in: folder, permissions: options.permissions.rawValue)
+            temporary = try createTemporary(in: directory, permissions: options.permissions.rawValue)
             isLocked = false
         }
 
@@ -50,7 +50,7 @@ extension Kernel {
             throw error
         }
         if let descriptor { try close(descriptor, path) }
-        if options.durability == .fullAndDirectory { try syncFolder(of: path) }
+        if options.durability == .fullAndDirectory { try syncDirectory(of: path) }
         progress?.finish()
     }
 
@@ -89,7 +89,7 @@ extension Kernel {
         _ path: String, _ existing: ExistingFile, for operation: String
     ) throws(FileError) -> RawStatus? {
         guard let status = try status(of: path, followingLinks: false) else { return nil }
-        if existing == .fail { throw FileError(operation: operation, path: path, systemError: EEXIST) }
+        if existing != .replace { throw FileError(operation: operation, path: path, systemError: EEXIST) }
         if status.isDirectory { throw FileError(operation: operation, path: path, systemError: EISDIR) }
         if status.isSymbolicLink { return nil }
         guard status.isRegularFile else {
@@ -101,10 +101,10 @@ extension Kernel {
     }
 
     /// A new hidden file with a unique name.
-    func createTemporary(in folder: String, permissions: UInt32) throws(FileError) -> OpenedFile {
+    func createTemporary(in directory: String, permissions: UInt32) throws(FileError) -> OpenedFile {
         var attempt = 1
         while true {
-            let path = Path.join(folder, uniqueName(prefix: ".sluice-"))
+            let path = Path.join(directory, uniqueName(prefix: ".sluice-"))
             do {
                 let descriptor = try open(
                     path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions,

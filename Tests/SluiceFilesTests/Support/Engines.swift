@@ -2,26 +2,26 @@ import Foundation
 import SluiceFiles
 import Testing
 
-/// Gives `body` an engine and a folder of its own, and expects afterwards that nothing is left open, waiting or running.
+/// Gives `body` an engine and a directory of its own, and expects afterwards that nothing is left open, waiting or running.
 func withIO(
-    threads: Int = 4, calls: SystemCalls = .system, in parent: URL? = nil,
+    concurrency: Int = 4, calls: SystemCalls = .system, in parent: URL? = nil,
     sourceLocation: SourceLocation = #_sourceLocation, _ body: (FileIO, URL) async throws -> Void
 ) async throws {
     _ = manyDescriptors
-    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", in: parent) { folder in
-        let io = FileIO(configuration: .init(threads: threads), calls: calls)
+    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", in: parent) { directory in
+        let io = FileIO(configuration: .init(concurrency: concurrency), calls: calls)
         let result: Result<Void, any Error>
         do {
-            result = .success(try await body(io, folder))
+            result = .success(try await body(io, directory))
         } catch {
             result = .failure(error)
         }
         await io.shutdown()
-        let metrics = io.metrics
-        #expect(metrics.openFiles == 0, "descriptors", sourceLocation: sourceLocation)
-        #expect(metrics.jobsWaiting == 0, "waiting", sourceLocation: sourceLocation)
-        #expect(metrics.jobsRunning == 0, "running", sourceLocation: sourceLocation)
-        #expect(metrics.threads == 0, "threads", sourceLocation: sourceLocation)
+        let statistics = io.statistics
+        #expect(statistics.openCount == 0, "descriptors", sourceLocation: sourceLocation)
+        #expect(statistics.waitingCount == 0, "waiting", sourceLocation: sourceLocation)
+        #expect(statistics.runningCount == 0, "running", sourceLocation: sourceLocation)
+        #expect(statistics.threadCount == 0, "threads", sourceLocation: sourceLocation)
         try result.get()
     }
 }
@@ -42,9 +42,9 @@ private let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 private let descriptors = RLIMIT_NOFILE
 #endif
 
-/// The names in a folder.
-func names(in folder: URL) -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? ["no such folder"]
+/// The names in a directory.
+func names(in directory: URL) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()) ?? ["no such directory"]
 }
 
 /// The bytes of a file by other means than those under test.
@@ -89,5 +89,5 @@ func expectFileError<R>(
 /// Whether both are the same bytes. `#expect(a == b)` would put together a difference first, for minutes if they are large.
 func same(_ a: Data, _ b: Data) -> Bool { a == b }
 
-/// A folder in memory for tests that make thousands of files, which some disks take seconds for; nil where there is none.
-let memoryFolder: URL? = access("/dev/shm", W_OK) == 0 ? URL(filePath: "/dev/shm") : nil
+/// A directory in memory for tests that make thousands of files, which some disks take seconds for; nil where there is none.
+let memoryDirectory: URL? = access("/dev/shm", W_OK) == 0 ? URL(filePath: "/dev/shm") : nil

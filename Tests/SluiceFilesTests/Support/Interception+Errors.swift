@@ -35,7 +35,7 @@ extension Call {
         case .statusOfDescriptor: [EIO, ENOMEM, EOVERFLOW, ESTALE]
         case .status, .statusAt: [EACCES, EINTR, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, EOVERFLOW, ESTALE]
         // fsync(2), fdatasync(2)
-        case .sync, .syncData, .syncFolder: [EINTR, EIO, EROFS, EINVAL, ENOSPC, EDQUOT]
+        case .sync, .syncData, .syncDirectory: [EINTR, EIO, EROFS, EINVAL, ENOSPC, EDQUOT]
         // rename(2), renameat2(2)
         case .rename, .renameAt: Self.renameErrors
         case .renameWithoutReplacing, .renameAtWithoutReplacing: Self.renameErrors + [ENOSYS]

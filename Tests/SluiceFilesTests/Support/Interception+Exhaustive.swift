@@ -5,22 +5,22 @@ import Testing
 
 /// An operation that is run once for each failure of each of its system calls.
 ///
-///     FaultedOperation("read a whole file") { folder in
-///         try pattern(5000).write(to: folder.appending(path: "file"))
-///     } run: { io, folder in
-///         try expectSame(await Data(asyncContentsOf: folder.appending(path: "file"), using: io), pattern(5000))
+///     FaultedOperation("read a whole file") { directory in
+///         try pattern(5000).write(to: directory.appending(path: "file"))
+///     } run: { io, directory in
+///         try expectSame(await Data(asyncContentsOf: directory.appending(path: "file"), using: io), pattern(5000))
 ///     }
 ///
 /// Each time it must succeed, where the failure is one that is passed over, or throw a ``FileError`` with that error number;
-/// leave no descriptor open; and leave the folder as `check` says.
+/// leave no descriptor open; and leave the directory as `check` says.
 struct FaultedOperation: Sendable, CustomTestStringConvertible {
     let name: String
 
-    /// Makes what the operation finds in its folder, by other means than those under test.
-    let prepare: @Sendable (_ folder: URL) throws -> Void
+    /// Makes what the operation finds in its directory, by other means than those under test.
+    let prepare: @Sendable (_ directory: URL) throws -> Void
 
     /// Does it, and throws ``WrongResult`` if what it gives is not right.
-    let run: @Sendable (_ io: FileIO, _ folder: URL) async throws -> Void
+    let run: @Sendable (_ io: FileIO, _ directory: URL) async throws -> Void
 
     /// Calls that fail whenever they are made, to get to what comes in their place.
     var denied: [Call: CInt] = [:]
@@ -28,8 +28,8 @@ struct FaultedOperation: Sendable, CustomTestStringConvertible {
     /// Calls that fail the first time they are made.
     var deniedOnce: [Call: CInt] = [:]
 
-    /// What must hold in the folder afterwards. Returns a complaint, or nil.
-    var check: @Sendable (_ folder: URL, _ outcome: Outcome) -> String? = { _, _ in nil }
+    /// What must hold in the directory afterwards. Returns a complaint, or nil.
+    var check: @Sendable (_ directory: URL, _ outcome: Outcome) -> String? = { _, _ in nil }
 
     /// Calls whose failure need not be reported, such as the close of a descriptor that was only read; all of that name, or
     /// those at these places among them.
@@ -127,8 +127,8 @@ extension FaultedOperation {
         case (.readinessRead, EOPNOTSUPP), (.readinessWrite, EOPNOTSUPP): true
         // Nothing depends on the flag that it takes away.
         case (.readinessSetFlags, _): true
-        // A file system that has no such operation: see `Kernel.syncFolder`.
-        case (.syncFolder, EINVAL): true
+        // A file system that has no such operation: see `Kernel.syncDirectory`.
+        case (.syncDirectory, EINVAL): true
         // link(2) and unlink(2) in its place.
         case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS), (.renameWithoutReplacing, EPERM),
             (.renameAtWithoutReplacing, EINVAL), (.renameAtWithoutReplacing, ENOSYS),
@@ -150,9 +150,9 @@ extension FaultedOperation {
         var complaints: [String] = []
     }
 
-    /// Runs the operation without a fault, then with each fault once, in a folder of its own each time.
+    /// Runs the operation without a fault, then with each fault once, in a directory of its own each time.
     func runWithEachFault() async throws -> Report {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-faults", in: memoryFolder) { parent in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-faults", in: memoryDirectory) { parent in
             var report = Report()
             // Once before, for what is asked only once in a process.
             _ = await attempt(nil, in: parent.appending(path: "first"))
@@ -178,21 +178,21 @@ extension FaultedOperation {
 
     /// The calls that it makes when none fails.
     func calls() async throws -> [Call] {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-faults", in: memoryFolder) { parent in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-faults", in: memoryDirectory) { parent in
             await attempt(nil, in: parent.appending(path: "plain")).0
         }
     }
 
-    /// One run in a new folder, which is removed. Returns the calls that were made, and what was wrong.
-    private func attempt(_ plan: (fault: Fault, calls: [Call])?, in folder: URL) async -> ([Call], [String]) {
+    /// One run in a new directory, which is removed. Returns the calls that were made, and what was wrong.
+    private func attempt(_ plan: (fault: Fault, calls: [Call])?, in directory: URL) async -> ([Call], [String]) {
         var complaints: [String] = []
         func complain(_ text: String) {
             complaints.append("\(plan.map { "\($0.fault)" } ?? "without a fault"): \(text)")
         }
         do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            try prepare(folder)
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+            defer { try? FileManager.default.removeItem(at: directory) }
+            try prepare(directory)
 
             let ledger = Ledger(plan?.fault)
             let calls = SystemCalls.system.intercepted { [denied, deniedOnce] call in
@@ -201,19 +201,19 @@ extension FaultedOperation {
             } observing: {
                 ledger.note($0, $1)
             }
-            let io = FileIO(configuration: .init(threads: 1), calls: calls)
+            let io = FileIO(configuration: .init(concurrency: 1), calls: calls)
             let result: Result<Void, any Error>
             do {
-                try await run(io, folder)
+                try await run(io, directory)
                 result = .success(())
             } catch {
                 result = .failure(error)
             }
             await io.shutdown()
 
-            if io.metrics.openFiles != 0 { complain("\(io.metrics.openFiles) counted as open") }
+            if io.statistics.openCount != 0 { complain("\(io.statistics.openCount) counted as open") }
             if ledger.open != 0 { complain("\(ledger.open) descriptors left open") }
-            judge(result, plan, in: folder, complain)
+            judge(result, plan, in: directory, complain)
             return (ledger.calls, complaints)
         } catch {
             complain("could not be tried: \(error)")
@@ -222,7 +222,7 @@ extension FaultedOperation {
     }
 
     private func judge(
-        _ result: Result<Void, any Error>, _ plan: (fault: Fault, calls: [Call])?, in folder: URL,
+        _ result: Result<Void, any Error>, _ plan: (fault: Fault, calls: [Call])?, in directory: URL,
         _ complain: (String) -> Void
     ) {
         guard let (fault, calls) = plan else {
@@ -241,15 +241,15 @@ extension FaultedOperation {
             outcome.error = error
             let isTold = error.systemError == fault.error && !Self.isPassedOver(fault)
             if !isTold, !isBelieved { complain("gives \(error)") }
-            if error.operation.isEmpty || error.path.isEmpty { complain("is not named: \(error)") }
-            if fault.call != .startThread, !error.path.hasPrefix(folder.path) { complain("has another path: \(error)") }
+            if error.operation.isEmpty || error.subject.isEmpty { complain("is not named: \(error)") }
+            if fault.call != .startThread, !error.subject.hasPrefix(directory.path) { complain("has another path: \(error)") }
             let known = FileError(operation: "", path: "", systemError: error.systemError)
             if known.remedy != nil && error.remedy == nil { complain("has lost its remedy: \(error)") }
         case .failure(let error):
             if !isBelieved { complain("throws \(error)") }
             return
         }
-        if let complaint = check(folder, outcome) { complain(complaint) }
+        if let complaint = check(directory, outcome) { complain(complaint) }
     }
 }
 

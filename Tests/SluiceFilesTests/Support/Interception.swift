@@ -7,7 +7,7 @@ import Synchronization
 /// is missing.
 enum Call: String, CaseIterable, Sendable {
     case open, openAt, close, read, write, writeVector, waitUntilReady, truncate, changeMode, lock, statusOfDescriptor
-    case sync, syncData, syncFolder
+    case sync, syncData, syncDirectory
     case status, rename, renameWithoutReplacing, link, unlink, removeDirectory, makeDirectory, unlinkAt, list
     case startThread
 
@@ -45,19 +45,19 @@ enum Call: String, CaseIterable, Sendable {
     case inlineRead = "inline.read"
     case inlineIsLocal = "inline.isLocal"
 
-    // FolderCalls
-    case readEntries = "folders.readEntries"
-    case statusAt = "folders.statusAt"
-    case renameAt = "folders.renameAt"
-    case renameAtWithoutReplacing = "folders.renameAtWithoutReplacing"
-    case linkAt = "folders.linkAt"
-    case createAt = "folders.createAt"
-    case makeDirectoryAt = "folders.makeDirectoryAt"
-    case symbolicLinkAt = "folders.symbolicLinkAt"
-    case readLinkAt = "folders.readLinkAt"
-    case makeFIFOAt = "folders.makeFIFOAt"
-    case setTimesAt = "folders.setTimesAt"
-    case changeOwnerAt = "folders.changeOwnerAt"
+    // DirectoryCalls
+    case readEntries = "directories.readEntries"
+    case statusAt = "directories.statusAt"
+    case renameAt = "directories.renameAt"
+    case renameAtWithoutReplacing = "directories.renameAtWithoutReplacing"
+    case linkAt = "directories.linkAt"
+    case createAt = "directories.createAt"
+    case makeDirectoryAt = "directories.makeDirectoryAt"
+    case symbolicLinkAt = "directories.symbolicLinkAt"
+    case readLinkAt = "directories.readLinkAt"
+    case makeFIFOAt = "directories.makeFIFOAt"
+    case setTimesAt = "directories.setTimesAt"
+    case changeOwnerAt = "directories.changeOwnerAt"
 
     // CopyCalls
     case copyingClone = "copying.clone"
@@ -113,7 +113,7 @@ extension SystemCalls {
         interceptor.wrap(.lock, &calls.lock)
         interceptor.wrap(.sync, &calls.sync)
         interceptor.wrap(.syncData, &calls.syncData)
-        interceptor.wrap(.syncFolder, &calls.syncFolder)
+        interceptor.wrap(.syncDirectory, &calls.syncDirectory)
         interceptor.wrap(.rename, &calls.rename)
         interceptor.wrap(.renameWithoutReplacing, &calls.renameWithoutReplacing)
         interceptor.wrap(.link, &calls.link)
@@ -134,16 +134,16 @@ extension SystemCalls {
         interceptor.wrap(.inlineOpen, &calls.inline.open)
         interceptor.wrap(.inlineRead, &calls.inline.read)
         interceptor.wrap(.inlineIsLocal, &calls.inline.isLocal)
-        interceptor.wrap(.renameAt, &calls.folders.renameAt)
-        interceptor.wrap(.renameAtWithoutReplacing, &calls.folders.renameAtWithoutReplacing)
-        interceptor.wrap(.linkAt, &calls.folders.linkAt)
-        interceptor.wrap(.createAt, &calls.folders.createAt)
-        interceptor.wrap(.makeDirectoryAt, &calls.folders.makeDirectoryAt)
-        interceptor.wrap(.symbolicLinkAt, &calls.folders.symbolicLinkAt)
-        interceptor.wrap(.readLinkAt, &calls.folders.readLinkAt)
-        interceptor.wrap(.makeFIFOAt, &calls.folders.makeFIFOAt)
-        interceptor.wrap(.setTimesAt, &calls.folders.setTimesAt)
-        interceptor.wrap(.changeOwnerAt, &calls.folders.changeOwnerAt)
+        interceptor.wrap(.renameAt, &calls.directories.renameAt)
+        interceptor.wrap(.renameAtWithoutReplacing, &calls.directories.renameAtWithoutReplacing)
+        interceptor.wrap(.linkAt, &calls.directories.linkAt)
+        interceptor.wrap(.createAt, &calls.directories.createAt)
+        interceptor.wrap(.makeDirectoryAt, &calls.directories.makeDirectoryAt)
+        interceptor.wrap(.symbolicLinkAt, &calls.directories.symbolicLinkAt)
+        interceptor.wrap(.readLinkAt, &calls.directories.readLinkAt)
+        interceptor.wrap(.makeFIFOAt, &calls.directories.makeFIFOAt)
+        interceptor.wrap(.setTimesAt, &calls.directories.setTimesAt)
+        interceptor.wrap(.changeOwnerAt, &calls.directories.changeOwnerAt)
         interceptor.wrap(.watchMakeQueue, &calls.watching.makeQueue)
         interceptor.wrap(.watchAdd, &calls.watching.addWatch)
         // A pack of parameters has no place for `inout`, nor for a closure that escapes.
@@ -153,17 +153,17 @@ extension SystemCalls {
         calls.status = { path, following, status in
             interceptor.run(.status) { real.status(path, following, &status) }
         }
-        calls.randomAccess.map = { descriptor, count, address in
-            interceptor.run(.map) { real.randomAccess.map(descriptor, count, &address) }
+        calls.randomAccess.map = { descriptor, count, isChangeable, address in
+            interceptor.run(.map) { real.randomAccess.map(descriptor, count, isChangeable, &address) }
         }
-        calls.list = { folder, limit, entries in
-            interceptor.run(.list) { real.list(folder, limit, &entries) }
+        calls.list = { directory, limit, entries in
+            interceptor.run(.list) { real.list(directory, limit, &entries) }
         }
-        calls.folders.readEntries = { folder, entries in
-            interceptor.run(.readEntries) { real.folders.readEntries(folder, &entries) }
+        calls.directories.readEntries = { directory, entries in
+            interceptor.run(.readEntries) { real.directories.readEntries(directory, &entries) }
         }
-        calls.folders.statusAt = { folder, name, following, status in
-            interceptor.run(.statusAt) { real.folders.statusAt(folder, name, following, &status) }
+        calls.directories.statusAt = { directory, name, following, status in
+            interceptor.run(.statusAt) { real.directories.statusAt(directory, name, following, &status) }
         }
         calls.startThread = { stackSize, body in
             interceptor.run(.startThread) { real.startThread(stackSize, body) }

@@ -15,8 +15,8 @@ enum Child {
     }
 
     static func program(_ name: String) -> URL? {
-        let folder = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
-        let program = folder.appending(path: name)
+        let directory = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
+        let program = directory.appending(path: name)
         return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil
     }
 

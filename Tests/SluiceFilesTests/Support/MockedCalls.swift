@@ -31,7 +31,7 @@ extension SystemCalls {
         let real = SystemCalls.system
         var calls = real
         calls.open = { path, flags, mode in
-            log.add(flags & O_DIRECTORY != 0 ? "open folder" : flags & O_CREAT != 0 ? "create" : "open")
+            log.add(flags & O_DIRECTORY != 0 ? "open directory" : flags & O_CREAT != 0 ? "create" : "open")
             return real.open(path, flags, mode)
         }
         calls.close = {
@@ -52,8 +52,8 @@ extension SystemCalls {
         calls.syncData = {
             log.add("fdatasync"); return real.syncData($0)
         }
-        calls.syncFolder = {
-            log.add("fsync folder"); return real.syncFolder($0)
+        calls.syncDirectory = {
+            log.add("fsync directory"); return real.syncDirectory($0)
         }
         calls.rename = {
             log.add("rename"); return real.rename($0, $1)

@@ -20,7 +20,9 @@ package struct RandomAccessCalls: Sendable {
 
     package typealias Memory = UnsafeMutableRawPointer
 
-    package var map: @Sendable (_ descriptor: CInt, _ count: Int, _ address: inout Memory?) -> CInt
+    /// Maps for reading, or with `isChangeable` so that changes stay in this process. See mmap(2), MAP_PRIVATE.
+    package var map:
+        @Sendable (_ descriptor: CInt, _ count: Int, _ isChangeable: Bool, _ address: inout Memory?) -> CInt
     package var unmap: @Sendable (_ address: Memory, _ count: Int) -> CInt
     package var adviseMemory: @Sendable (_ address: Memory, _ count: Int, _ advice: AccessAdvice) -> CInt
     package var populate: @Sendable (_ address: Memory, _ count: Int) -> CInt
@@ -34,7 +36,7 @@ package struct RandomAccessCalls: Sendable {
         preallocate: { csluice_preallocate($0, $1, $2, $3) },
         punchHole: { csluice_punch_hole($0, $1, $2) },
         adviseFile: { csluice_advise_file($0, $1, $2, $3.number) },
-        map: { csluice_map($0, $1, &$2) },
+        map: { csluice_map($0, $1, $2, &$3) },
         unmap: { csluice_unmap($0, $1) },
         adviseMemory: { csluice_advise_memory($0, $1, $2.number) },
         populate: { csluice_populate($0, $1) },

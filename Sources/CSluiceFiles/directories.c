@@ -1,6 +1,6 @@
 #include "internal.h"
 
-// Folders and names relative to them.
+// Directories and names relative to them.
 
 #include <dirent.h>
 #include <stdio.h>
@@ -31,12 +31,12 @@ struct record {
     char name[];
 };
 
-int csluice_read_entries(int folder, csluice_entry_function each, void *context) {
+int csluice_read_entries(int directory, csluice_entry_function each, void *context) {
     _Alignas(struct record) char buffer[32 << 10];
     int count = 0;
     // More than once only when all that came were "." and "..".
     while (count == 0) {
-        long filled = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
+        long filled = syscall(SYS_getdents64, directory, buffer, sizeof buffer);
         if (filled < 0) return -errno;
         if (filled == 0) return 0;
         for (long place = 0; place < filled;) {
@@ -53,13 +53,13 @@ int csluice_read_entries(int folder, csluice_entry_function each, void *context)
 #elif defined(__APPLE__)
 
 // readdir would keep a buffer, and with it a place that is not the descriptor's. See getattrlistbulk(2).
-int csluice_read_entries(int folder, csluice_entry_function each, void *context) {
+int csluice_read_entries(int directory, csluice_entry_function each, void *context) {
     struct attrlist wanted = {
         .bitmapcount = ATTR_BIT_MAP_COUNT,
         .commonattr = ATTR_CMN_RETURNED_ATTRS | ATTR_CMN_NAME | ATTR_CMN_OBJTYPE,
     };
     _Alignas(8) char buffer[32 << 10];
-    int count = getattrlistbulk(folder, &wanted, buffer, sizeof buffer, 0);
+    int count = getattrlistbulk(directory, &wanted, buffer, sizeof buffer, 0);
     if (count < 0) return -errno;
     char *record = buffer;
     for (int index = 0; index < count; index++) {
@@ -99,47 +99,47 @@ int csluice_read_entries(int folder, csluice_entry_function each, void *context)
 
 #else
 
-int csluice_read_entries(int folder, csluice_entry_function each, void *context) {
-    (void)folder, (void)each, (void)context;
+int csluice_read_entries(int directory, csluice_entry_function each, void *context) {
+    (void)directory, (void)each, (void)context;
     return -ENOSYS;
 }
 
 #endif
 
-// MARK: Names relative to a folder
+// MARK: Names relative to a directory
 
-int csluice_renameat(int from_folder, const char *from, int to_folder, const char *to) {
-    RESULT(renameat(from_folder, from, to_folder, to));
+int csluice_renameat(int from_directory, const char *from, int to_directory, const char *to) {
+    RESULT(renameat(from_directory, from, to_directory, to));
 }
 
-int csluice_renameat_noreplace(int from_folder, const char *from, int to_folder, const char *to) {
+int csluice_renameat_noreplace(int from_directory, const char *from, int to_directory, const char *to) {
 #if defined(__APPLE__)
-    RESULT(renameatx_np(from_folder, from, to_folder, to, RENAME_EXCL));
+    RESULT(renameatx_np(from_directory, from, to_directory, to, RENAME_EXCL));
 #elif defined(SYS_renameat2)
-    RESULT((int)syscall(SYS_renameat2, from_folder, from, to_folder, to, RENAME_NOREPLACE));
+    RESULT((int)syscall(SYS_renameat2, from_directory, from, to_directory, to, RENAME_NOREPLACE));
 #else
-    (void)from_folder, (void)from, (void)to_folder, (void)to;
+    (void)from_directory, (void)from, (void)to_directory, (void)to;
     return -ENOSYS;
 #endif
 }
 
-int csluice_linkat(int from_folder, const char *from, int to_folder, const char *to) {
-    RESULT(linkat(from_folder, from, to_folder, to, 0));
+int csluice_linkat(int from_directory, const char *from, int to_directory, const char *to) {
+    RESULT(linkat(from_directory, from, to_directory, to, 0));
 }
 
-int csluice_mkdirat(int folder, const char *name, mode_t mode) { RESULT(mkdirat(folder, name, mode)); }
-int csluice_symlinkat(const char *target, int folder, const char *name) { RESULT(symlinkat(target, folder, name)); }
+int csluice_mkdirat(int directory, const char *name, mode_t mode) { RESULT(mkdirat(directory, name, mode)); }
+int csluice_symlinkat(const char *target, int directory, const char *name) { RESULT(symlinkat(target, directory, name)); }
 
-ssize_t csluice_readlinkat(int folder, const char *name, char *into, size_t capacity) {
-    RESULT(readlinkat(folder, name, into, capacity));
+ssize_t csluice_readlinkat(int directory, const char *name, char *into, size_t capacity) {
+    RESULT(readlinkat(directory, name, into, capacity));
 }
 
-int csluice_mkfifoat(int folder, const char *name, mode_t mode) {
+int csluice_mkfifoat(int directory, const char *name, mode_t mode) {
 #ifdef __APPLE__
     // mkfifoat(2) came with macOS 13.
-    (void)folder, (void)name, (void)mode;
+    (void)directory, (void)name, (void)mode;
     return -ENOSYS;
 #else
-    RESULT(mkfifoat(folder, name, mode));
+    RESULT(mkfifoat(directory, name, mode));
 #endif
 }

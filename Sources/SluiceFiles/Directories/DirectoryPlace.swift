@@ -1,22 +1,22 @@
-/// Where a folder lies below the one that somebody named: a list of names upwards, put together only when it is shown.
+/// Where a directory lies below the one that somebody named: a list of names upwards, put together only when it is shown.
 ///
 /// Paths kept as text would take the square of the depth.
-final class FolderPlace: @unchecked Sendable {
+final class DirectoryPlace: @unchecked Sendable {
     // `above` is changed by `deinit` alone, for which the last reference is gone; all else is immutable.
-    private var above: FolderPlace?
-    private let name: FileName
+    private var above: DirectoryPlace?
+    private let name: DirectoryEntry.Name
 
-    /// The number of folders between this one and the named one; 0 for that itself.
+    /// The number of directories between this one and the named one; 0 for that itself.
     let depth: Int
 
-    /// The folder that was named, by its path.
+    /// The directory that was named, by its path.
     init(path: String) {
-        name = FileName(path)
+        name = DirectoryEntry.Name(path)
         depth = 0
     }
 
-    /// A folder in another.
-    init(_ name: FileName, in above: FolderPlace) {
+    /// A directory in another.
+    init(_ name: DirectoryEntry.Name, in above: DirectoryPlace) {
         self.above = above
         self.name = name
         depth = above.depth + 1
@@ -28,10 +28,10 @@ final class FolderPlace: @unchecked Sendable {
         while isKnownUniquelyReferenced(&next) { next = next?.above.take() }
     }
 
-    /// The last names of the path of a name in this folder, with slashes between.
-    func relativePath(of name: FileName, names count: Int) -> [UInt8] {
+    /// The last names of the path of a name in this directory, with slashes between.
+    func relativePath(of name: DirectoryEntry.Name, names count: Int) -> [UInt8] {
         var names = [name]
-        var place: FolderPlace? = self
+        var place: DirectoryPlace? = self
         while names.count < count, let current = place {
             names.append(current.name)
             place = current.above
@@ -39,9 +39,9 @@ final class FolderPlace: @unchecked Sendable {
         return Array(names.reversed().map(\.bytes).joined(separator: [0x2F]))
     }
 
-    /// The names from the named folder, which is left out, down to this one.
-    var names: [FileName] {
-        var names: [FileName] = []
+    /// The names from the named directory, which is left out, down to this one.
+    var names: [DirectoryEntry.Name] {
+        var names: [DirectoryEntry.Name] = []
         var place = self
         while let above = place.above {
             names.append(place.name)
@@ -50,10 +50,10 @@ final class FolderPlace: @unchecked Sendable {
         return names.reversed()
     }
 
-    /// The path of the folder, or of a name in it, as raw bytes.
-    func path(of name: FileName? = nil) -> [UInt8] {
+    /// The path of the directory, or of a name in it, as raw bytes.
+    func path(of name: DirectoryEntry.Name? = nil) -> [UInt8] {
         var names = name.map { [$0] } ?? []
-        var place: FolderPlace? = self
+        var place: DirectoryPlace? = self
         while let current = place {
             names.append(current.name)
             place = current.above
@@ -64,5 +64,5 @@ final class FolderPlace: @unchecked Sendable {
     }
 
     /// The path for an error: bytes that are not UTF-8 appear as U+FFFD.
-    func shownPath(of name: FileName? = nil) -> String { String(decoding: path(of: name), as: UTF8.self) }
+    func shownPath(of name: DirectoryEntry.Name? = nil) -> String { String(decoding: path(of: name), as: UTF8.self) }
 }

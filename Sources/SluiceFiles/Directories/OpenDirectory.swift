@@ -1,19 +1,19 @@
 internal import CSluiceFiles
 internal import Synchronization
 
-/// A descriptor of a folder that its entries share, and that is closed exactly once.
+/// A descriptor of a directory that its entries share, and that is closed exactly once.
 ///
 /// Whoever lets go last has it closed on a lane.
-final class OpenFolder: Sendable {
+final class OpenDirectory: Sendable {
     let io: FileIO
     let descriptor: CInt
-    let place: FolderPlace
+    let place: DirectoryPlace
     /// What was found when it was opened: its identity above all.
     let status: RawStatus
     private let isClosed = Atomic(false)
 
     /// Owns the descriptor from here on, also when this throws.
-    init(_ descriptor: CInt, _ place: FolderPlace, _ io: FileIO) throws(FileError) {
+    init(_ descriptor: CInt, _ place: DirectoryPlace, _ io: FileIO) throws(FileError) {
         let kernel = io.kernel
         var status = RawStatus()
         do {
@@ -36,18 +36,18 @@ final class OpenFolder: Sendable {
     }
 
     /// Lets go, and closes at once if nobody else holds it: in jobs, where that saves one for the close.
-    static func release(_ folder: inout OpenFolder?) {
-        if isKnownUniquelyReferenced(&folder), let last = folder,
+    static func release(_ directory: inout OpenDirectory?) {
+        if isKnownUniquelyReferenced(&directory), let last = directory,
             !last.isClosed.exchange(true, ordering: .acquiringAndReleasing)
         {
             last.io.kernel.closeQuietly(last.descriptor)
         }
-        folder = nil
+        directory = nil
     }
 
-    /// Opens a folder by its path.
-    static func open(_ path: String, _ io: FileIO, for operation: String) throws(FileError) -> OpenFolder {
+    /// Opens a directory by its path.
+    static func open(_ path: String, _ io: FileIO, for operation: String) throws(FileError) -> OpenDirectory {
         let descriptor = try io.kernel.open(path, O_RDONLY | O_DIRECTORY, for: operation)
-        return try OpenFolder(descriptor, FolderPlace(path: path), io)
+        return try OpenDirectory(descriptor, DirectoryPlace(path: path), io)
     }
 }

@@ -13,7 +13,7 @@ internal import Synchronization
 ///
 /// Whichever takes the lane's lock last sees what the other did before it, so that no change is missed. While no task waits,
 /// ``changed()`` is one load.
-final class MetricsChanges: Sendable {
+final class StatisticsChanges: Sendable {
     private struct Waiter: Sendable {
         let isMet: @Sendable () -> Bool
         let continuation: CheckedContinuation<Bool, Never>
