@@ -4,14 +4,14 @@ import SluiceFiles
 
 struct Bar: Sendable { func show(_ fraction: Double) {} }
 
-let io = FileIO.shared
+let files = FileIO.shared
 let url = URL(filePath: "/music/song.mp3")
 let other = url
 let film = url
 let part = url
 let copy = url
-let folder = URL(filePath: "/music")
-let music = folder
-let backup = folder
+let directory = URL(filePath: "/music")
+let music = directory
+let backup = directory
 let data = Data()
 let bar = Bar()

@@ -2,8 +2,8 @@
 import FoundationEssentials
 import SluiceFiles
 
-let project = folder
-let spool = folder
+let project = directory
+let spool = directory
 
 var entry: DirectoryEntry { fatalError() }
 

@@ -3,17 +3,17 @@ import FoundationEssentials
 import Glibc
 @testable import SluiceFiles
 
-let files = io
+let io = files
 let places = CheckpointedFile.Places(file: url, checkpoint: other, temporary: part)
 let checkpoint = Data()
 let chunks = [Data()]
 let rest = chunks
 let chunk = Data()
 let kernel = Kernel(calls: .system)
-let lane = ReadinessLane(kernel, stackSize: 0, MetricsChanges())
+let lane = ReadinessLane(kernel, stackSize: 0, StatisticsChanges())
 let descriptor: CInt = 0
 let path = ""
-let size = 0
+let size: Int64 = 0
 let written = 0
 let progress: ProgressCounter.Report? = nil
 let counter = ProgressCounter(progress)

@@ -4,6 +4,7 @@ import SluiceFiles
 struct Index: Sendable {}
 
 let index = Index()
+let lock = url
 
 func rebuild(_ index: Index) async throws {}
 func load(_ index: Index) async throws -> [String] { [] }

@@ -2,4 +2,4 @@
 import SluiceFiles
 
 let song = url
-let cache = folder
+let cache = directory

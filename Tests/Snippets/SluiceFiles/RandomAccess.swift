@@ -4,9 +4,9 @@ import SluiceFiles
 
 let page = Data()
 let block = Data()
-let size = 4096
-let done = 4096
-let record = 0..<4096
-let wanted = [0, 7]
+let size: Int64 = 4096
+let done: Int64 = 4096
+let record: Range<Int64> = 0..<4096
+let wanted: [Int64] = [0, 7]
 
 var file: RandomAccessFile { fatalError() }

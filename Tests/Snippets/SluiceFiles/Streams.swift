@@ -2,7 +2,7 @@
 import FoundationEssentials
 import SluiceFiles
 
-struct Song: Sendable { var size = 0 }
+struct Song: Sendable { var size: Int64 = 0 }
 
 let song = Song()
 let batch = [Data()]

@@ -1,7 +1,7 @@
 // What the samples of doc comments in Sources/SluiceFiles/Watching take for granted.
 import SluiceFiles
 
-let inbox = folder
+let inbox = directory
 
-func process(_ name: FileName) async throws {}
+func process(_ name: DirectoryEntry.Name) async throws {}
 func processAll() async throws {}
