@@ -18,7 +18,7 @@ import Musl
 /// A socket of the origin, closed with the last reference. SluiceFiles waits for it: no thread does (socket(7)).
 final class OriginSocket: Sendable {
     /// Of the origin alone: tests look at what FileIO.shared does.
-    static let files = FileIO(configuration: .init(threads: 2))
+    static let files = FileIO(configuration: .init(concurrency: 2))
 
     let descriptor: CInt
 
@@ -104,11 +104,11 @@ final class OriginSocket: Sendable {
 
     /// What has arrived, waiting for some; empty at the end.
     func read() async throws -> Data {
-        try await Self.files.read(upToCount: 64 << 10, fromDescriptor: descriptor, name: "connection of the origin")
+        try await Self.files.read(upToCount: 64 << 10, descriptor: descriptor, name: "connection of the origin")
     }
 
     func write(_ bytes: [UInt8]) async throws {
         if bytes.isEmpty { return }
-        try await Self.files.write(Data(bytes), toDescriptor: descriptor, name: "connection of the origin")
+        try await Self.files.write(Data(bytes), descriptor: descriptor, name: "connection of the origin")
     }
 }

@@ -77,7 +77,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             #expect(read.status == (isReadable ? 0 : 3) && !read.wasSignalled, "\(read)")
             #expect(read.output == "")
             if !closed.contains(.error) {
-                #expect(read.error.contains("could not read 'standard input'") == !isReadable, "\(read)")
+                #expect(read.error.contains("Could not read 'standard input'") == !isReadable, "\(read)")
             }
 
             let written = try await ChildProgram.run(closed.line, ["show", document.path])
@@ -85,7 +85,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             #expect(written.status == (isWritable ? 0 : 3) && !written.wasSignalled, "\(written)")
             #expect(written.output == (isWritable ? "text\n" : ""))
             if !closed.contains(.error) {
-                #expect(written.error.contains("could not write 'standard output'") == !isWritable, "\(written)")
+                #expect(written.error.contains("Could not write 'standard output'") == !isWritable, "\(written)")
             }
             #expect(try Data(contentsOf: document) == Data("text\n".utf8))
         }
@@ -101,7 +101,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
             let filled = arguments.map { $0.replacing("{document}", with: document.path) }
             let ended = try await ChildProgram.run(#"exec "$@" > /dev/full"#, filled)
             #expect(ended.status == 3 && !ended.wasSignalled, "\(ended)")
-            #expect(ended.error.hasPrefix("sluice: could not write 'standard output': "), "\(ended)")
+            #expect(ended.error.hasPrefix("sluice: Could not write 'standard output': "), "\(ended)")
             #expect(ended.error.contains("(ENOSPC)") && ended.error.split(separator: "\n").count == 1)
         }
     }
@@ -123,7 +123,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
                 let ended = try await ChildProgram.run(line, arguments + ["/a", "/b"].map(origin.url))
                 #expect(ended.status == 3 && !ended.wasSignalled, "\(ended)")
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "b"])
-                let message = "sluice: could not write 'standard output': "
+                let message = "sluice: Could not write 'standard output': "
                 #expect(ended.error.hasPrefix(message) == (style == "json"), "\(ended)")
                 // The failure of a download is worse than lost messages, but not than lost output.
                 let failed = try await ChildProgram.run(line, arguments + [origin.url("/bad")])

@@ -25,7 +25,7 @@ final class WriterSlot: Sendable {
     let number: Int
     private let lock: Lock<AsyncFileStream<WriteMode>?>
 
-    private init(_ number: Int, _ stream: consuming AsyncFileStream<WriteMode>) {
+    private init(_ number: Int, _ stream: consuming sending AsyncFileStream<WriteMode>) {
         self.number = number
         lock = Lock(stream)
     }
@@ -44,7 +44,7 @@ final class WriterSlot: Sendable {
         let file = folder.appending(path: "writer-\(number).lock", directoryHint: .notDirectory)
         do {
             return WriterSlot(
-                number, try await file.openForWriting(.append, permissions: 0o600, lock: .exclusive, using: files))
+                number, try await file.openForWriting(existing: .append, permissions: 0o600, locked: true, using: files))
         } catch let error as FileError where error.code == .locked {
             return nil
         }

@@ -132,7 +132,7 @@ extension Console {
             size: { ProcessTerminal.size(of: Stream.error.rawValue) ?? Size(columns: 80, rows: 24) },
             sink: { text, stream in
                 let name = stream == .output ? "standard output" : "standard error"
-                try await files.write(Data(text.utf8), toDescriptor: stream.rawValue, name: name)
+                try await files.write(Data(text.utf8), descriptor: stream.rawValue, name: name)
             })
         console.interruption = interruption
         console.emit = { ProcessTerminal.emit($0, to: $1.rawValue) }

@@ -34,7 +34,7 @@ package struct Pager: Sendable {
     package func show(_ text: String, using files: FileIO = .shared) async -> Bool {
         guard let child = ProcessTerminal.spawn(shell: command, environment: environment) else { return false }
         // A user who has seen enough quits, and nothing reads the rest (EPIPE).
-        try? await files.write(Data(text.utf8), toDescriptor: child.input, name: "pager")
+        try? await files.write(Data(text.utf8), descriptor: child.input, name: "pager")
         ProcessTerminal.close(child.input)
         // Nothing is ever written there. It ends when the pager does.
         _ = try? await files.readToEnd(descriptor: child.life, name: "pager", limit: 1)

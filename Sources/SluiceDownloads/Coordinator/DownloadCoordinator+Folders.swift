@@ -25,10 +25,8 @@ extension DownloadCoordinator {
         do {
             try await Data().asyncWrite(to: probe, options: .init(durability: .none, existing: .fail), using: files)
             try await files.remove(probe)
-        } catch var error as FileError {
-            error.operation = "make a file in"
-            error.path = folder.path(percentEncoded: false)
-            throw error
+        } catch let error as FileError {
+            throw error.with(operation: "make a file in", path: folder.path(percentEncoded: false))
         }
     }
 }

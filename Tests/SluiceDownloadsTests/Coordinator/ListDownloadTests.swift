@@ -196,7 +196,7 @@ import TestSupport
         try await downloading { _ in
             OriginResponse(body: bytes(size))
         } _: { downloader, origin, folder in
-            let other = try await folder.appending(path: "a.sluice.part").openForWriting(.truncate, lock: .exclusive)
+            let other = try await folder.appending(path: "a.sluice.part").openForWriting(existing: .replace, locked: true)
             try await other.write(Data("theirs".utf8))
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             guard case .file(let error) = summary.failures[0]?.reason else { return #expect(Bool(false)) }
@@ -432,7 +432,7 @@ import TestSupport
             #expect(transport.requests.count == 1, "a local failure is not tried again")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
         }
-        #expect(files.metrics.openFiles == 0)
+        #expect(files.statistics.openCount == 0)
         await files.shutdown()
     }
 
@@ -448,7 +448,7 @@ import TestSupport
             try Data().write(to: file)
             let inTheWay = DownloadRequest(url, to: file.appending(path: "sub", directoryHint: .isDirectory))
             let error = await #expect(throws: FileError.self) { try await downloader.prepareFolders(of: [inTheWay]) }
-            #expect(error?.path.contains("file") == true)
+            #expect(error?.subject.contains("file") == true)
         }
     }
 }

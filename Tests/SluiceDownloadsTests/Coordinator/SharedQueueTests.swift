@@ -52,7 +52,7 @@ import TestSupport
             try await FileIO.shared.makeDirectory(at: all[0].folder)
             let held = Gate()
             let holder = Task {
-                let stream = try await all[0].partialTarget.openForWriting(.createNew, lock: .exclusive)
+                let stream = try await all[0].partialTarget.openForWriting(existing: .fail, locked: true)
                 await held.pass()
                 try await stream.discard()
             }

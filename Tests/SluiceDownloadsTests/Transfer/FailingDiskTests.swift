@@ -21,7 +21,7 @@ import TestSupport
         let result: Result<Void, any Error>
         do { result = .success(try await body(files)) } catch { result = .failure(error) }
         await files.shutdown()
-        #expect(files.metrics.openFiles == 0)
+        #expect(files.statistics.openCount == 0)
         try result.get()
     }
 
@@ -197,9 +197,9 @@ import TestSupport
                     log.note("rename checkpoint")
                     return SystemCalls.system.rename($0, $1)
                 }
-                $0.syncFolder = {
+                $0.syncDirectory = {
                     log.note("sync folder")
-                    return SystemCalls.system.syncFolder($0)
+                    return SystemCalls.system.syncDirectory($0)
                 }
                 $0.writeVector = {
                     log.note("append")
@@ -231,9 +231,9 @@ import TestSupport
                     if String(cString: $0).hasSuffix(".json") { log.note("remove checkpoint") }
                     return SystemCalls.system.unlink($0)
                 }
-                $0.syncFolder = {
+                $0.syncDirectory = {
                     log.note("sync folder")
-                    return SystemCalls.system.syncFolder($0)
+                    return SystemCalls.system.syncDirectory($0)
                 }
                 $0.writeVector = {
                     if !isWritten.exchange(true, ordering: .relaxed) { log.note("append") }

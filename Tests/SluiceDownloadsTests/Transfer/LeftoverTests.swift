@@ -172,7 +172,7 @@ import TestSupport
 
     @Test func `is being written by somebody else, and is left to them, checkpoint and all`() async throws {
         try await leaving { scene in
-            let other = try await scene.request.partialTarget.openForWriting(.append, lock: .exclusive)
+            let other = try await scene.request.partialTarget.openForWriting(existing: .append, locked: true)
             let before = scene.checkpoint
             let error = await #expect(throws: DownloadError.self) { try await scene.transfer().run() }
             guard case .file(let cause) = error?.reason else { return #expect(Bool(false)) }

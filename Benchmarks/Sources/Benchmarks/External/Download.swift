@@ -123,7 +123,7 @@ struct Download {
         try check(names.count, count)
         for index in 0..<count {
             let file = target.appending(path: "\(index).bin")
-            try check(try await FileIO.shared.status(of: file)?.size ?? -1, size)
+            try check(Int(try await FileIO.shared.status(of: file)?.size ?? -1), size)
             if index == 0 || index == count - 1 {
                 let isSame = try await Data(asyncContentsOf: file) == Self.content(index, size)
                 if !isSame { throw RowFailure.wrongResult("\(index).bin is not what the server holds") }

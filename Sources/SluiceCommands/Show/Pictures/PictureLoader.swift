@@ -103,7 +103,7 @@ final class PictureLoader: Sendable {
         }
         // A file of /proc seems empty too, and some of those block whoever reads them.
         guard status.size > 0 else { throw Failure(line: "'\(path)' is empty; put a picture there") }
-        guard status.size <= limits.bytes else { throw tooLarge("'\(path)'") }
+        guard status.size <= Int64(limits.bytes) else { throw tooLarge("'\(path)'") }
         return try await Data(asyncContentsOf: file, limit: limits.bytes, using: files)
     }
 

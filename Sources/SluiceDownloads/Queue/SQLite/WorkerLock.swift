@@ -23,7 +23,7 @@ final class WorkerLock: Sendable {
     /// A lock for a new worker, or nil where locks do not work: there a worker's death shows when its leases run out.
     static func taken(for worker: QueueWorker, beside database: URL, using files: FileIO) async -> WorkerLock? {
         let file = file(of: worker, beside: database)
-        guard let stream = try? await file.openForWriting(.createNew, lock: .exclusive, using: files) else {
+        guard let stream = try? await file.openForWriting(existing: .fail, locked: true, using: files) else {
             return nil
         }
         let lock = WorkerLock(stream)
@@ -44,7 +44,7 @@ final class WorkerLock: Sendable {
     private static func isFree(_ file: URL, removing: Bool = false, using files: FileIO) async -> Bool {
         do {
             guard try await files.status(of: file) != nil else { return true }
-            let stream = try await file.openForWriting(.append, lock: .exclusive, using: files)
+            let stream = try await file.openForWriting(existing: .append, locked: true, using: files)
             if removing { try await stream.discard() } else { try await stream.close() }
             return true
         } catch {

@@ -55,7 +55,7 @@ extension FileRows {
                             try await url.withRandomAccessFile { file in
                                 var sum = 0
                                 for offset in offsets {
-                                    let data = try await file.read(at: offset, upToCount: block)
+                                    let data = try await file.read(at: Int64(offset), upToCount: block)
                                     sum &+= summary(data.count, data.first)
                                 }
                                 return sum

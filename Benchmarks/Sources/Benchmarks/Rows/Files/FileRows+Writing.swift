@@ -67,7 +67,7 @@ extension FileRows {
                                 for _ in 0..<pieces { try await file.write(piece) }
                                 try await file.sync(.data)
                             }
-                            return try await FileIO.shared.status(of: ours)?.size ?? 0
+                            return Int(try await FileIO.shared.status(of: ours)?.size ?? 0)
                         }
                     },
                     {
