@@ -63,6 +63,9 @@ int csluice_is_local(int descriptor) {
 int csluice_open_cached(const char *path) { return -ENOSYS; }
 ssize_t csluice_read_cached(int descriptor, void *into, size_t count, int64_t offset) { return -ENOSYS; }
 #ifdef __APPLE__
+#include <sys/param.h>
+#include <sys/mount.h>
+
 int csluice_is_local(int descriptor) {
     struct statfs found;
     if (fstatfs(descriptor, &found) < 0) return -errno;

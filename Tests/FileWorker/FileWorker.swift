@@ -103,7 +103,9 @@ struct FileWorker {
         try limit(threads, 1, most: 3)
         try await expectNoThread { _ = try await Data(asyncContentsOf: file, using: io) }
         try await expectNoThread { try await io.waitUntilReady(ends[0], .reading, "pipe") }
-        guard io.statistics.threadCount == 0, io.statistics.openCount == 0 else { throw Unexpected(what: "\(io.statistics)") }
+        guard io.statistics.threadCount == 0, io.statistics.openCount == 0 else {
+            throw Unexpected(what: "\(io.statistics)")
+        }
 
         try limit(threads, 2, most: 3)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -117,7 +119,9 @@ struct FileWorker {
             try await group.waitForAll()
         }
         try await expectNoThread { try await io.waitUntilReady(ends[0], .reading, "pipe") }
-        guard io.statistics.threadCount == 1, io.statistics.openCount == 0 else { throw Unexpected(what: "\(io.statistics)") }
+        guard io.statistics.threadCount == 1, io.statistics.openCount == 0 else {
+            throw Unexpected(what: "\(io.statistics)")
+        }
 
         try limit(threads, 3, most: 3)
         try await io.waitUntilReady(ends[0], .reading, "pipe")

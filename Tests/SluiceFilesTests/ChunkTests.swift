@@ -214,7 +214,8 @@ import Testing
     }
 
     @Test func `a chunk of which a part is in memory is that part and the rest`() async throws {
-        try await withIO(calls: inline { [-Int(EAGAIN), 0, 1, 7, 99, nil, nil, nil].randomElement()! }) { io, directory in
+        try await withIO(calls: inline { [-Int(EAGAIN), 0, 1, 7, 99, nil, nil, nil].randomElement()! }) {
+            io, directory in
             let url = directory.appending(path: "file")
             for count in [99, 100, 101, 1000, 5003] {
                 try pattern(count).write(to: url)

@@ -25,7 +25,9 @@ import Testing
         async throws
     {
         try await withIO { io, directory in
-            let (a, b, new) = (directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "new"))
+            let (a, b, new) = (
+                directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "new")
+            )
             try makeFile(a, 100)
             #expect(chmod(a.path, 0o700) == 0)
             close(creat(b.path, 0o600))

@@ -43,12 +43,17 @@ import Testing
         call: Call, number: Int, range: CInt?
     ) async throws {
         let gate = ThreadGate()
-        try await withIO(calls: Self.stopping(at: call, number, gate, range: range), in: memoryDirectory) { io, directory in
+        try await withIO(calls: Self.stopping(at: call, number, gate, range: range), in: memoryDirectory) {
+            io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, large)
             try makeFile(b, 70)
             let reports = Guarded<[FileProgress]>([])
-            let task = Task { try await io.copy(a, to: b, options: .init(existing: .replace)) { report in reports.withLock { $0.append(report) } } }
+            let task = Task {
+                try await io.copy(a, to: b, options: .init(existing: .replace)) { report in
+                    reports.withLock { $0.append(report) }
+                }
+            }
             await gate.waitForThreads(1)
             task.cancel()
             gate.open()
@@ -71,7 +76,9 @@ import Testing
         try await withIO(calls: calls, in: memoryDirectory) { io, directory in
             let a = directory.appending(path: "a")
             try makeFile(a, large)
-            let task = Task { try await io.copy(a, to: directory.appending(path: "b"), options: .init(existing: .replace)) }
+            let task = Task {
+                try await io.copy(a, to: directory.appending(path: "b"), options: .init(existing: .replace))
+            }
             await gate.waitForThreads(1)
             task.cancel()
             gate.open()
@@ -121,7 +128,10 @@ import Testing
     @Test func `of a file that does not tell its size there is no total, and one report at the end`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let reports = Guarded<[FileProgress]>([])
-            let result = try await io.copy(URL(filePath: "/proc/self/status"), to: directory.appending(path: "b"), options: .init(existing: .replace)) {
+            let result = try await io.copy(
+                URL(filePath: "/proc/self/status"), to: directory.appending(path: "b"),
+                options: .init(existing: .replace)
+            ) {
                 report in
                 reports.withLock { $0.append(report) }
             }

@@ -70,7 +70,9 @@ import Testing
                 (a, directory.appending(path: "./a")),
             ]
             for (from, to) in pairs {
-                let error = await expectFileError(.sameFile) { try await io.copy(from, to: to, options: .init(existing: .replace)) }
+                let error = await expectFileError(.sameFile) {
+                    try await io.copy(from, to: to, options: .init(existing: .replace))
+                }
                 #expect(error?.remedy != nil)
             }
             await expectFileError(.sameFile) {
@@ -93,13 +95,21 @@ import Testing
             let (fifo, socket) = (directory.appending(path: "fifo"), directory.appending(path: "socket"))
             #expect(mkfifo(fifo.path, 0o600) == 0 && mknod(socket.path, mode_t(S_IFSOCK) | 0o600, 0) == 0)
             for url in [fifo, socket, URL(filePath: "/dev/zero")] {
-                let error = await expectFileError(.notRegularFile) { try await io.copy(url, to: copy, options: .init(existing: .replace)) }
+                let error = await expectFileError(.notRegularFile) {
+                    try await io.copy(url, to: copy, options: .init(existing: .replace))
+                }
                 #expect(error?.subject == url.path && error?.remedy != nil)
             }
-            let error = await expectFileError(.isDirectory) { try await io.copy(directory, to: copy, options: .init(existing: .replace)) }
+            let error = await expectFileError(.isDirectory) {
+                try await io.copy(directory, to: copy, options: .init(existing: .replace))
+            }
             #expect(error?.operation == "copy")
-            await expectFileError(.notFound) { try await io.copy(directory.appending(path: "none"), to: copy, options: .init(existing: .replace)) }
-            await expectFileError(.notDirectory) { try await io.copy(fifo.appending(path: "x"), to: copy, options: .init(existing: .replace)) }
+            await expectFileError(.notFound) {
+                try await io.copy(directory.appending(path: "none"), to: copy, options: .init(existing: .replace))
+            }
+            await expectFileError(.notDirectory) {
+                try await io.copy(fifo.appending(path: "x"), to: copy, options: .init(existing: .replace))
+            }
             #expect(opened.all.count == 2, "\(opened.all)")
             #expect(names(in: directory) == ["fifo", "socket"])
         }
@@ -129,9 +139,11 @@ import Testing
             let a = directory.appending(path: "a")
             try makeFile(a, 5000)
             path.withLock { $0 = a.path }
-            let code: FileError.Code = ["fifo": .notRegularFile, "directory": .isDirectory, "link": .tooManyLinks][kind]!
+            let code: FileError.Code = ["fifo": .notRegularFile, "directory": .isDirectory, "link": .tooManyLinks][
+                kind]!
             await expectFileError(code) {
-                try await io.copy(a, to: directory.appending(path: "b"), options: .init(existing: .replace, followingLinks: false))
+                try await io.copy(
+                    a, to: directory.appending(path: "b"), options: .init(existing: .replace, followingLinks: false))
             }
             #expect(names(in: directory) == ["a"])
         }
@@ -144,8 +156,12 @@ import Testing
             try makeFile(a, 5000)
             try makeFile(target, 70)
             #expect(mkfifo(fifo.path, 0o600) == 0 && symlink(target.path, link.path) == 0)
-            await expectFileError(.notRegularFile) { try await io.copy(a, to: fifo, options: .init(existing: .replace)) }
-            await expectFileError(.isDirectory) { try await io.copy(a, to: directory, options: .init(existing: .replace)) }
+            await expectFileError(.notRegularFile) {
+                try await io.copy(a, to: fifo, options: .init(existing: .replace))
+            }
+            await expectFileError(.isDirectory) {
+                try await io.copy(a, to: directory, options: .init(existing: .replace))
+            }
             try await io.copy(a, to: link, options: .init(existing: .replace))
             #expect(sameFiles(a, link) && same(contents(of: target), pattern(70)))
             let status = try await io.status(of: link, followingLinks: false)
@@ -166,10 +182,13 @@ import Testing
             }
             await expectFileError(.nameTooLong) {
                 try await io.copy(
-                    directory.appending(path: "-rf"), to: directory.appending(path: String(repeating: "x", count: 256)), options: .init(existing: .replace))
+                    directory.appending(path: "-rf"), to: directory.appending(path: String(repeating: "x", count: 256)),
+                    options: .init(existing: .replace))
             }
             await expectFileError(.notFound) {
-                try await io.copy(directory.appending(path: "-rf"), to: directory.appending(path: "none/x"), options: .init(existing: .replace))
+                try await io.copy(
+                    directory.appending(path: "-rf"), to: directory.appending(path: "none/x"),
+                    options: .init(existing: .replace))
             }
         }
     }

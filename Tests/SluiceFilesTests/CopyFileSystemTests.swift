@@ -12,7 +12,8 @@ import Testing
                     let far = other.appending(path: "a")
                     try makeFile(a, size)
                     try makeFile(far, size, seed: 2)
-                    let result = try await io.copy(a, to: b, options: .init(durability: .fullAndDirectory, existing: .replace))
+                    let result = try await io.copy(
+                        a, to: b, options: .init(durability: .fullAndDirectory, existing: .replace))
                     #expect(result.bytes == size && sameFiles(a, b))
                     // What these were made for.
                     if ["btrfs", "xfs"].contains(system.name) { #expect(result.method == .clone) }

@@ -76,7 +76,9 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
         try await withIO(calls: calls, in: memoryDirectory) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 5000)
-            let result = try await io.copy(a, to: b, options: .init(existing: .replace)) { progress in reports.withLock { $0.append(progress) } }
+            let result = try await io.copy(a, to: b, options: .init(existing: .replace)) { progress in
+                reports.withLock { $0.append(progress) }
+            }
             #expect(result == FileCopyResult(bytes: 5000, method: .clone))
             #expect(sameFiles(a, b))
         }
@@ -210,7 +212,8 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
                 let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
                 try makeSparse(a, file.0, size: file.1)
                 let reports = Guarded<FileProgress?>(nil)
-                let result = try await io.copy(a, to: b, options: .init(durability: .none, existing: .replace)) { progress in
+                let result = try await io.copy(a, to: b, options: .init(durability: .none, existing: .replace)) {
+                    progress in
                     reports.withLock { $0 = progress }
                 }
                 let status = try #require(try await io.status(of: b))

@@ -64,7 +64,9 @@ private final class FewDescriptors: Sendable {
             return close(descriptor)
         }
         try await withIO(concurrency: 8, calls: calls, in: memoryDirectory) { io, directory in
-            for index in 0..<8 { try pattern(4096, seed: UInt8(index)).write(to: directory.appending(path: "\(index)")) }
+            for index in 0..<8 {
+                try pattern(4096, seed: UInt8(index)).write(to: directory.appending(path: "\(index)"))
+            }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<600 {
                     let url = directory.appending(path: "\(index % 8)")
@@ -152,7 +154,9 @@ private final class FewDescriptors: Sendable {
     @Test func `ten thousand whole files are read at once with 256 descriptors`() async throws {
         let worker = try #require(Child.program("FileWorker"))
         try await withIO(in: memoryDirectory) { _, directory in
-            for index in 0..<20 { try Data(repeating: 0x6F, count: 5000).write(to: directory.appending(path: "\(index)")) }
+            for index in 0..<20 {
+                try Data(repeating: 0x6F, count: 5000).write(to: directory.appending(path: "\(index)"))
+            }
             let end = await Child.run(worker, ["limited", "256", directory.path])
             #expect(end.status == 0, "\(end)")
         }

@@ -7,12 +7,15 @@ import Testing
 /// Names that programs get wrong.
 let hostileNames: [DirectoryEntry.Name] = [
     "new\nline", "-rf", " ", "*", "~", "\\", "…", "a\u{301}", "\u{E9}", "e\u{301}",
-    DirectoryEntry.Name(bytes: [0x6B, 0xFF, 0xFE]), DirectoryEntry.Name(bytes: [0x80]), DirectoryEntry.Name(bytes: Array(repeating: 0x78, count: 255)),
+    DirectoryEntry.Name(bytes: [0x6B, 0xFF, 0xFE]), DirectoryEntry.Name(bytes: [0x80]),
+    DirectoryEntry.Name(bytes: Array(repeating: 0x78, count: 255)),
     DirectoryEntry.Name(bytes: Array(repeating: 0xC3, count: 255)),
 ]
 
 /// A C path of a name in a directory, whatever its bytes.
-func withPath<R>(_ directory: URL, _ name: DirectoryEntry.Name, _ body: (UnsafePointer<CChar>) throws -> R) rethrows -> R {
+func withPath<R>(_ directory: URL, _ name: DirectoryEntry.Name, _ body: (UnsafePointer<CChar>) throws -> R) rethrows
+    -> R
+{
     try (Array(directory.path.utf8) + [0x2F] + name.bytes + [0]).withUnsafeBytes {
         try body($0.bindMemory(to: CChar.self).baseAddress!)
     }
@@ -124,7 +127,8 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `a directory among the entries is not opened as a file, and not removed while it has entries`() async throws
+    @Test func `a directory among the entries is not opened as a file, and not removed while it has entries`()
+        async throws
     {
         try await withIO { io, directory in
             let inner = directory.appending(path: "inner")
@@ -150,7 +154,9 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
             for name: DirectoryEntry.Name in ["", ".", "..", "x/y", "/", DirectoryEntry.Name(bytes: [0x61, 0])] {
                 await expectFileError(.invalidPath) { try await a.rename(to: name) }
             }
-            await expectFileError(.nameTooLong) { try await a.rename(to: DirectoryEntry.Name(String(repeating: "x", count: 256))) }
+            await expectFileError(.nameTooLong) {
+                try await a.rename(to: DirectoryEntry.Name(String(repeating: "x", count: 256)))
+            }
             await expectFileError(.exists) { try await a.rename(to: "b") }
             try await a.rename(to: "b", existing: .replace)
             #expect(names(in: directory) == ["b"])
@@ -186,7 +192,8 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
             makeFile("a", in: directory.appending(path: "inner"))
             let entries = try await io.entries(of: directory) + io.entries(of: directory)
             #expect(Set(entries).count == 2)
-            #expect(try await io.entries(of: directory.appending(path: "inner")).first != entries.first { $0.name == "a" })
+            #expect(
+                try await io.entries(of: directory.appending(path: "inner")).first != entries.first { $0.name == "a" })
         }
     }
 
@@ -228,7 +235,9 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         mocked.directories.readEntries = { _, entries in
             let count = calls.add(1, ordering: .relaxed).newValue
             if count > 10_000 { return 0 }
-            for index in 0..<100 { entries.append(RawDirectoryEntry(name: DirectoryEntry.Name("\(count)-\(index)"), mode: 0)) }
+            for index in 0..<100 {
+                entries.append(RawDirectoryEntry(name: DirectoryEntry.Name("\(count)-\(index)"), mode: 0))
+            }
             return 100
         }
         try await withIO(calls: mocked) { io, directory in
@@ -269,7 +278,9 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         try await withIO(calls: .failing(.readEntries, with: number)) { io, directory in
             makeFile("a", in: directory)
             if number == ENOENT { return #expect(try await io.entries(of: directory).isEmpty) }
-            for list in [{ _ = try await io.entries(of: directory) }, { for try await _ in io.listing(of: directory) {} }] {
+            for list in [
+                { _ = try await io.entries(of: directory) }, { for try await _ in io.listing(of: directory) {} },
+            ] {
                 do {
                     try await list()
                     Issue.record("no error")

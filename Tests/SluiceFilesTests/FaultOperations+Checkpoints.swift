@@ -4,7 +4,8 @@ import SluiceFiles
 extension FaultedOperation {
     static let checkpoints: [Self] = [
         Self("checkpointed file: from opening to publishing", checkpointed) { io, directory in
-            guard let opened = try await CheckpointedFile.openLocked(places(directory), mode: .ifCheckpointed, using: io)
+            guard
+                let opened = try await CheckpointedFile.openLocked(places(directory), mode: .ifCheckpointed, using: io)
             else {
                 throw WrongResult("not opened")
             }
@@ -40,7 +41,9 @@ extension FaultedOperation {
         // It gives no account of itself.
         .believingCheckpoints().ignoring(.status).ignoring(.unlink).ignoring(.close),
         Self("checkpointed file: removed", checkpointed) { io, directory in
-            if try await !CheckpointedFile.removeUnlessLocked(places(directory), using: io) { throw WrongResult("locked") }
+            if try await !CheckpointedFile.removeUnlessLocked(places(directory), using: io) {
+                throw WrongResult("locked")
+            }
             if !names(in: directory).isEmpty { throw WrongResult("is still there") }
         }.believingCheckpoints().ignoring(.close).ignoring(.startThread)
             .believing(.lock, EWOULDBLOCK).believing(.open, EWOULDBLOCK).believing(.unlink, ENOENT),

@@ -24,7 +24,8 @@ extension FaultedOperation {
             } run: { io, directory in
                 let (from, to) = (directory.appending(path: "file"), directory.appending(path: "other"))
                 let options = FileCopyOptions(
-                    durability: .fullAndDirectory, existing: .replace, followingLinks: false, keeping: [.allButOwner, .owner])
+                    durability: .fullAndDirectory, existing: .replace, followingLinks: false,
+                    keeping: [.allButOwner, .owner])
                 try await io.copy(from, to: to, options: options)
             }.checking { directory, outcome in
                 let isThere = names(in: directory) == ["file", "other"]

@@ -6,16 +6,20 @@ extension FaultedOperation {
 
     static let naming: [Self] = [
         Self("rename over", twoFiles) { io, directory in
-            try await io.rename(directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .replace)
+            try await io.rename(
+                directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .replace)
         }.checking(oneOfBoth),
         Self("rename, not over", old()) { io, directory in
-            try await io.rename(directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .fail)
+            try await io.rename(
+                directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .fail)
         }.checking(oneOfBoth),
         Self("rename, not over, where renameat2 is missing", old()) { io, directory in
-            try await io.rename(directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .fail)
+            try await io.rename(
+                directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .fail)
         }.denying([.renameWithoutReplacing: EINVAL]).checking(oneOfBoth),
         Self("rename a directory, not over, where renameat2 is missing", madeDirectory) { io, directory in
-            try await io.rename(directory.appending(path: "directory"), to: directory.appending(path: "other"), existing: .fail)
+            try await io.rename(
+                directory.appending(path: "directory"), to: directory.appending(path: "other"), existing: .fail)
         }.denying([.renameWithoutReplacing: EINVAL]).believing(.link, EPERM).checking { directory, outcome in
             names(in: directory) == [outcome.isSuccess ? "other" : "directory"] ? nil : "has \(names(in: directory))"
         },
@@ -24,9 +28,11 @@ extension FaultedOperation {
                 outcome.isSuccess == names(in: directory).isEmpty ? nil : "is not as said"
             }
             .believing(.unlink, ENOENT),
-        Self("remove a directory", madeDirectory) { io, directory in try await io.remove(directory.appending(path: "directory")) }
-            // That it is a directory is what unlink(2) says: as EISDIR or as EPERM.
-            .believing(.unlink, EISDIR, EPERM).believing(.removeDirectory, ENOTDIR),
+        Self("remove a directory", madeDirectory) { io, directory in
+            try await io.remove(directory.appending(path: "directory"))
+        }
+        // That it is a directory is what unlink(2) says: as EISDIR or as EPERM.
+        .believing(.unlink, EISDIR, EPERM).believing(.removeDirectory, ENOTDIR),
         Self("make a directory") { io, directory in
             try await io.makeDirectory(at: directory.appending(path: "directory"), withIntermediates: false)
         },

@@ -21,7 +21,8 @@ extension FaultedOperation {
             // Inline, and where the file system has no such reads, on the pool.
             Self("read a whole file again", old()) { io, directory in
                 for _ in 0..<2 {
-                    try expectSame(await Data(asyncContentsOf: directory.appending(path: "file"), using: io), pattern(300))
+                    try expectSame(
+                        await Data(asyncContentsOf: directory.appending(path: "file"), using: io), pattern(300))
                 }
             }.ignoring(.statusOfDescriptor, at: 1).ignoring(.close, at: 1),
         ]
@@ -45,7 +46,8 @@ extension FaultedOperation {
             try old()(directory)
             chmod(directory.appending(path: "file").path, 0o640)
         } run: { io, directory in
-            try await pattern(5000, seed: 1).asyncWrite(to: directory.appending(path: "file"), options: options, using: io)
+            try await pattern(5000, seed: 1).asyncWrite(
+                to: directory.appending(path: "file"), options: options, using: io)
         }.checking { directory, outcome in
             let file = directory.appending(path: "file")
             let isNew = same(contents(of: file), pattern(5000, seed: 1))
@@ -60,7 +62,8 @@ extension FaultedOperation {
 
     private static func creating(_ name: String, _ options: FileWriteOptions) -> Self {
         Self(name) { io, directory in
-            try await pattern(5000, seed: 1).asyncWrite(to: directory.appending(path: "file"), options: options, using: io)
+            try await pattern(5000, seed: 1).asyncWrite(
+                to: directory.appending(path: "file"), options: options, using: io)
         }.checking { directory, outcome in
             let file = directory.appending(path: "file")
             let isThere = names(in: directory).contains("file")

@@ -110,7 +110,8 @@ struct `File errors` {
         let error = FileError(.locked, subject: "/music", message: "Another player has it.", remedy: "Close it.")
         #expect("\(error)" == "Another player has it. Close it.")
         #expect(error.code == .locked && error.subject == "/music" && error.systemError == 0)
-        #expect("\(FileError(.locked, subject: "/music", message: "Another player has it."))" == "Another player has it.")
+        #expect(
+            "\(FileError(.locked, subject: "/music", message: "Another player has it."))" == "Another player has it.")
     }
 
     @Test func `what is shown to users says what to do`() {

@@ -151,7 +151,8 @@ private func calls(
         }
     }
 
-    @Test func `a FIFO in a directory of files is opened once, and all that its writer puts in comes out`() async throws {
+    @Test func `a FIFO in a directory of files is opened once, and all that its writer puts in comes out`() async throws
+    {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file"), fifo = directory.appending(path: "fifo")
             try pattern(100).write(to: url)

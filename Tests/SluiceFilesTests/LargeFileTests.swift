@@ -121,7 +121,8 @@ private func untouchedZeros(_ count: Int) throws -> Data {
                 }
                 #expect(try await file.size == (5 << 30) + 100)
                 for (index, place) in places.enumerated() {
-                    #expect(same(try await file.read(at: Int64(place), upToCount: 100), pattern(100, seed: UInt8(index))))
+                    #expect(
+                        same(try await file.read(at: Int64(place), upToCount: 100), pattern(100, seed: UInt8(index))))
                 }
                 #expect(try await file.read(at: 3 << 30, upToCount: 100) == Data(count: 100))
                 try await file.punchHole((4 << 30)..<((4 << 30) + 10))

@@ -171,6 +171,8 @@ private struct Pieces: AsyncSequence {
         }
         #expect(chunks == 3)
         #expect(error?.code == .tooLong && error?.line == 3 && error?.offset == 8)
+        #expect(error?.message == "line 3 (at byte 8) is too long." && error?.subject == "line 3 (at byte 8)")
+        #expect(error?.localizedDescription == error?.description)
         #expect("\(error!)".hasPrefix("line 3 (at byte 8) is too long. It has more than 1000 bytes: raise `limit`"))
     }
 

@@ -16,7 +16,9 @@ import Testing
                 try await io.makeSymbolicLink(at: directory.appending(path: "0"), to: "other")
             }
             #expect(error?.subject == directory.appending(path: "0").path)
-            await expectFileError(.notFound) { try await io.makeSymbolicLink(at: directory.appending(path: "x"), to: "") }
+            await expectFileError(.notFound) {
+                try await io.makeSymbolicLink(at: directory.appending(path: "x"), to: "")
+            }
             await expectFileError(.invalidPath) {
                 try await io.makeSymbolicLink(at: directory.appending(path: "x"), to: "a\0b")
             }
@@ -64,7 +66,9 @@ import Testing
 
     @Test func `a second name is the same file, and takes no name that is taken`() async throws {
         try await withIO { io, directory in
-            let (a, b, c) = (directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "c"))
+            let (a, b, c) = (
+                directory.appending(path: "a"), directory.appending(path: "b"), directory.appending(path: "c")
+            )
             let link = directory.appending(path: "link")
             try pattern(5).write(to: a)
             try await io.makeLink(at: b, to: a)

@@ -405,7 +405,8 @@ private func expectStatus(
 }
 
 /// Runs a script in a directory and gives what it exits with. A thread of its own waits for it: flock(1) may wait for this process.
-private func shell(_ script: String, in directory: URL, _ input: Pipe? = nil, _ output: Pipe? = nil) async throws -> Int32
+private func shell(_ script: String, in directory: URL, _ input: Pipe? = nil, _ output: Pipe? = nil) async throws
+    -> Int32
 {
     try await offPool {
         Result {

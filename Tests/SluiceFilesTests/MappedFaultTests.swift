@@ -91,7 +91,8 @@ import Testing
                         if operation == "prefetch" { try await file.prefetch() } else { try await file.advise(.needed) }
                         Issue.record("nothing was thrown")
                     } catch let error as FileError {
-                        #expect(error.systemError == number && error.operation == operation && error.subject == url.path)
+                        #expect(
+                            error.systemError == number && error.operation == operation && error.subject == url.path)
                     }
                 }
             }

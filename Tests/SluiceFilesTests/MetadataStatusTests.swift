@@ -11,7 +11,8 @@ import Testing
             #expect(mkfifo(fifo.path, 0o600) == 0)
             #expect(mknod(socket.path, mode_t(S_IFSOCK) | 0o600, 0) == 0)
             var expected: [(URL, FileStatus.Kind)] = [
-                (fifo, .fifo), (socket, .socket), (URL(filePath: "/dev/null"), .characterDevice), (directory, .directory),
+                (fifo, .fifo), (socket, .socket), (URL(filePath: "/dev/null"), .characterDevice),
+                (directory, .directory),
             ]
             // Root alone may.
             if mknod(block.path, mode_t(S_IFBLK) | 0o600, 0x700) == 0 { expected.append((block, .blockDevice)) }
@@ -75,7 +76,8 @@ import Testing
         try await withIO(calls: .failing(.status, with: EACCES)) { io, directory in
             let error = await expectFileError(.permissionDenied) { try await io.exists(directory) }
             #expect(
-                error?.operation == "look at" && error?.subject == String(directory.path(percentEncoded: false).dropLast()))
+                error?.operation == "look at"
+                    && error?.subject == String(directory.path(percentEncoded: false).dropLast()))
         }
     }
 }

@@ -259,7 +259,9 @@ import Testing
             }
             #expect(name.hasPrefix("mine-"))
             #expect(names(in: directory) == [])
-            await #expect(throws: Mine.self) { try await io.withTemporaryDirectory(in: directory) { _ in throw Mine() } }
+            await #expect(throws: Mine.self) {
+                try await io.withTemporaryDirectory(in: directory) { _ in throw Mine() }
+            }
             #expect(names(in: directory) == [])
             let task = Task {
                 try await io.withTemporaryDirectory(in: directory) { temporary in

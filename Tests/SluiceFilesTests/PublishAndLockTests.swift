@@ -17,7 +17,9 @@ import Testing
             try await first.close()
             try await part.withFileForWriting(locked: true, using: io) { try await $0.write(pattern(3)) }
             #expect(same(contents(of: part), pattern(3)), "what was left is taken over and cut off")
-            try await part.withFileForWriting(existing: .append, locked: true, using: io) { try await $0.write(pattern(2)) }
+            try await part.withFileForWriting(existing: .append, locked: true, using: io) {
+                try await $0.write(pattern(2))
+            }
             #expect(same(contents(of: part), pattern(3) + pattern(2)), "appending keeps what is there")
         }
     }
@@ -197,7 +199,8 @@ import Testing
                 await gate.waitForThreads(1)
                 log.add("publish")
                 do {
-                    try await stream.publish(as: directory.appending(path: "song"), existing: .replace, removingOnFailure: isRemoving)
+                    try await stream.publish(
+                        as: directory.appending(path: "song"), existing: .replace, removingOnFailure: isRemoving)
                     Issue.record("nothing was thrown")
                 } catch {
                     #expect(error is CancellationError)
@@ -220,7 +223,8 @@ import Testing
             let part = directory.appending(path: "song.part")
             let stream = try await part.openForWriting(locked: true, using: io)
             await expectPublishError(.invalidPath, of: stream) {
-                try await $0.publish(as: URL(string: "https://example.org/song")!, existing: .replace, removingOnFailure: true)
+                try await $0.publish(
+                    as: URL(string: "https://example.org/song")!, existing: .replace, removingOnFailure: true)
             }
             #expect(io.statistics.openCount == 0)
             #expect(names(in: directory) == [])
@@ -235,7 +239,8 @@ import Testing
                 let stream = try await part.openForWriting(locked: true, using: io)
                 try await stream.write(pattern(10))
                 await expectPublishError(.inputOutput, of: stream) {
-                    try await $0.publish(as: song, existing: .replace, durability: .fullAndDirectory, removingOnFailure: true)
+                    try await $0.publish(
+                        as: song, existing: .replace, durability: .fullAndDirectory, removingOnFailure: true)
                 }
                 #expect(io.statistics.openCount == 0)
                 #expect(same(contents(of: song), pattern(10)))
@@ -302,7 +307,9 @@ import Testing
             #expect(mkdir(inner.path, 0o700) == 0)
             for (url, code) in [(fifo, FileError.Code.notRegularFile), (inner, .isDirectory)] {
                 let stream = try await part.openForWriting(locked: true, using: io)
-                let error = await expectPublishError(code, of: stream) { try await $0.publish(as: url, existing: .replace) }
+                let error = await expectPublishError(code, of: stream) {
+                    try await $0.publish(as: url, existing: .replace)
+                }
                 #expect(error?.subject == url.path)
             }
             #expect(names(in: directory) == ["directory", "fifo", "link", "song.part", "target"])

@@ -160,7 +160,9 @@ import Testing
                 #expect(same(try await file.read(at: 0, upToCount: 64 << 20), whole))
                 let offset = whole.count / 2
                 #expect(
-                    same(try await file.read(at: Int64(offset), upToCount: 10_000), whole.dropFirst(offset).prefix(10_000)))
+                    same(
+                        try await file.read(at: Int64(offset), upToCount: 10_000),
+                        whole.dropFirst(offset).prefix(10_000)))
                 #expect(same(try await file.read(at: 1, upToCount: 300 << 10), whole.dropFirst().prefix(300 << 10)))
                 #expect(try await file.read(at: Int64(whole.count), upToCount: 10).isEmpty)
             }
@@ -173,7 +175,9 @@ import Testing
             let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             try await url.withRandomAccessFile(.readWrite, using: io) { file async throws in
-                try await url.withFileForWriting(existing: .append, using: io) { try await $0.write(pattern(1_000_000, seed: 1)) }
+                try await url.withFileForWriting(existing: .append, using: io) {
+                    try await $0.write(pattern(1_000_000, seed: 1))
+                }
                 #expect(
                     same(
                         try await file.read(at: 50, upToCount: .max), pattern(100)[50...] + pattern(1_000_000, seed: 1))
@@ -217,7 +221,9 @@ import Testing
                 try await file.sync(.fullAndDirectory)
             }
             #expect(
-                log.all == ["create", "fdatasync", "fsync", "fsync", "open directory", "fsync directory", "close", "close"])
+                log.all == [
+                    "create", "fdatasync", "fsync", "fsync", "open directory", "fsync directory", "close", "close",
+                ])
         }
     }
 }

@@ -70,7 +70,9 @@ final class TestPipe: Sendable {
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             pipe.closeWriting()
             try await next.value
-            #expect(io.statistics.readinessWaitingCount == 0 && io.statistics.finishedCount == 0 && io.statistics.threadCount == 1)
+            #expect(
+                io.statistics.readinessWaitingCount == 0 && io.statistics.finishedCount == 0
+                    && io.statistics.threadCount == 1)
         }
     }
 

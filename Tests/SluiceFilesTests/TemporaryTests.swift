@@ -43,7 +43,9 @@ import Testing
             }
             #expect(names(in: directory) == [])
             try await io.withTemporaryFile(in: directory) { try await io.remove($0) }
-            try await io.withTemporaryFile(in: directory) { try await io.rename($0, to: directory.appending(path: "kept"), existing: .replace) }
+            try await io.withTemporaryFile(in: directory) {
+                try await io.rename($0, to: directory.appending(path: "kept"), existing: .replace)
+            }
             #expect(names(in: directory) == ["kept"])
         }
     }

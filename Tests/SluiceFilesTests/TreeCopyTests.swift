@@ -240,7 +240,9 @@ private struct RawPath: Hashable {
             try makeTree(["source/inner/file", "outside/"], in: directory)
             let copy = directory.appending(path: "copy")
             paths.withLock { $0 = (copy.appending(path: "inner").path, directory.appending(path: "outside").path) }
-            await expectFileError(.notDirectory) { try await io.copyTree(directory.appending(path: "source"), to: copy) }
+            await expectFileError(.notDirectory) {
+                try await io.copyTree(directory.appending(path: "source"), to: copy)
+            }
             #expect(names(in: directory.appending(path: "outside")) == [])
             #expect(names(in: directory) == ["outside", "source"])
         }

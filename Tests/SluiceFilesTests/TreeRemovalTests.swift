@@ -9,7 +9,9 @@ import Testing
         try await withIO(in: memoryDirectory) { io, directory in
             try makeTree((0..<1000).map { "tree/\($0 % 10)/\($0)" }, in: directory)
             let reports = Guarded<[FileProgress]>([])
-            try await io.removeTree(directory.appending(path: "tree")) { report in reports.withLock { $0.append(report) } }
+            try await io.removeTree(directory.appending(path: "tree")) { report in
+                reports.withLock { $0.append(report) }
+            }
             let counts = reports.withLock { $0.map(\.completedEntries) }
             #expect(counts == counts.sorted() && counts.last == 1011 && counts.count > 5)
             #expect(reports.withLock { $0.map(\.isFinished) }.firstIndex(of: true) == counts.count - 1)

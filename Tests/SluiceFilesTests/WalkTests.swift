@@ -89,7 +89,8 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a walk that removes files as they come and directories as they are left empties the tree`() async throws {
+    @Test func `a walk that removes files as they come and directories as they are left empties the tree`() async throws
+    {
         try await withIO(in: memoryDirectory) { io, directory in
             try makeTree((0..<2000).map { "\($0 % 7)/\($0 % 11)/\($0)" }, in: directory)
             var options = WalkOptions()
@@ -122,7 +123,8 @@ extension DirectoryWalk {
             }
             for entry in try await io.entries(of: directory) {
                 for name in hostileNames {
-                    let path: [UInt8] = Array("\(directory.path)/".utf8) + entry.rawName.bytes + [0x2F] + name.bytes + [0]
+                    let path: [UInt8] =
+                        Array("\(directory.path)/".utf8) + entry.rawName.bytes + [0x2F] + name.bytes + [0]
                     _ = path.withUnsafeBytes { close(open($0.bindMemory(to: CChar.self).baseAddress!, O_CREAT, 0o600)) }
                 }
             }
@@ -200,7 +202,9 @@ extension DirectoryWalk {
                 path = path.appending(path: "down")
                 try await io.makeDirectory(at: path)
             }
-            for index in 0..<1500 { makeFile(DirectoryEntry.Name("0-\(index)"), in: directory); wanted.insert("0-\(index)") }
+            for index in 0..<1500 {
+                makeFile(DirectoryEntry.Name("0-\(index)"), in: directory); wanted.insert("0-\(index)")
+            }
             var seen: [String] = []
             for try await item in io.walk(directory) where item.kind == .file {
                 seen.append(item.name)
@@ -224,7 +228,8 @@ extension DirectoryWalk {
             await expectFileError(.busy) {
                 for try await item in io.walk(tree, options: options) {
                     if item.depth == 5, item.visit == .found {
-                        try await io.rename(tree.appending(path: "d/d/d"), to: elsewhere.appending(path: "d"), existing: .replace)
+                        try await io.rename(
+                            tree.appending(path: "d/d/d"), to: elsewhere.appending(path: "d"), existing: .replace)
                     }
                     if item.visit == .leaving { left += 1 }
                 }
@@ -392,7 +397,9 @@ extension DirectoryWalk {
         calls.directories.readEntries = { directory, entries in
             var status = RawStatus()
             _ = SystemCalls.system.statusOfDescriptor(directory, &status)
-            guard status.permissions == 0o711 else { return SystemCalls.system.directories.readEntries(directory, &entries) }
+            guard status.permissions == 0o711 else {
+                return SystemCalls.system.directories.readEntries(directory, &entries)
+            }
             if reads.add(1, ordering: .relaxed).newValue % 2 == 0 { return -EIO }
             return SystemCalls.system.directories.readEntries(directory, &entries)
         }

@@ -46,7 +46,8 @@ struct `What inotify writes` {
             machine.all() == [
                 FileChange(.created, name: "a"), FileChange(.created, name: "directory", isDirectory: true),
                 FileChange(.modified, name: "a"), FileChange(.attributes, name: "new\nline"),
-                FileChange(.closedAfterWriting, name: DirectoryEntry.Name(bytes: [0xFF])), FileChange(.removed, name: "a"),
+                FileChange(.closedAfterWriting, name: DirectoryEntry.Name(bytes: [0xFF])),
+                FileChange(.removed, name: "a"),
                 FileChange(.attributes, isDirectory: true), FileChange(.renamed(from: nil, to: nil)),
             ])
         #expect(!machine.isEnded && !machine.isReady)

@@ -26,7 +26,8 @@ struct `Watching for changes` {
                     FileChange(.closedAfterWriting, name: "new"),
                 ])
             #expect(chmod(directory.appending(path: "old").path, 0o600) == 0)
-            try await io.rename(directory.appending(path: "old"), to: directory.appending(path: "renamed"), existing: .replace)
+            try await io.rename(
+                directory.appending(path: "old"), to: directory.appending(path: "renamed"), existing: .replace)
             try await io.makeDirectory(at: directory.appending(path: "inner"))
             try await io.remove(directory.appending(path: "new"))
             #expect(
@@ -172,7 +173,9 @@ struct `Watching for changes` {
                         return try await iterator.next()
                     }
                 }
-                for index in 0..<40 { makeFile(DirectoryEntry.Name("\(index)"), in: directory.appending(path: "\(index)")) }
+                for index in 0..<40 {
+                    makeFile(DirectoryEntry.Name("\(index)"), in: directory.appending(path: "\(index)"))
+                }
                 var names: Set<DirectoryEntry.Name> = []
                 for try await change in group { if let name = change?.name { names.insert(name) } }
                 #expect(names.count == 40)

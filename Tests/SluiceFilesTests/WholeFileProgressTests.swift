@@ -14,7 +14,8 @@ private final class Reports: Sendable {
         let all = all
         #expect(all.map(\.completedBytes) == all.map(\.completedBytes).sorted(), sourceLocation: sourceLocation)
         #expect(all.dropLast().allSatisfy { !$0.isFinished }, sourceLocation: sourceLocation)
-        #expect(all.last?.isFinished == true && all.last?.completedBytes == Int64(count), sourceLocation: sourceLocation)
+        #expect(
+            all.last?.isFinished == true && all.last?.completedBytes == Int64(count), sourceLocation: sourceLocation)
         #expect(all.allSatisfy { $0.totalBytes == total.map(Int64.init) }, sourceLocation: sourceLocation)
     }
 }

@@ -168,7 +168,9 @@ import Testing
 
     @Test func `two thousand files are read at once, on four threads`() async throws {
         try await withIO(concurrency: 4) { io, directory in
-            for index in 0..<20 { try pattern(4096, seed: UInt8(index)).write(to: directory.appending(path: "\(index)")) }
+            for index in 0..<20 {
+                try pattern(4096, seed: UInt8(index)).write(to: directory.appending(path: "\(index)"))
+            }
             let whole = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for index in 0..<2000 {
                     group.addTask {

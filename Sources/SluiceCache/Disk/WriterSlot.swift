@@ -44,7 +44,8 @@ final class WriterSlot: Sendable {
         let file = folder.appending(path: "writer-\(number).lock", directoryHint: .notDirectory)
         do {
             return WriterSlot(
-                number, try await file.openForWriting(existing: .append, permissions: 0o600, locked: true, using: files))
+                number, try await file.openForWriting(existing: .append, permissions: 0o600, locked: true, using: files)
+            )
         } catch let error as FileError where error.code == .locked {
             return nil
         }

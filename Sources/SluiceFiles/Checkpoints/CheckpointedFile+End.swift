@@ -65,7 +65,7 @@ extension CheckpointedFile {
             as: destination, existing: existing, durability: durability, removingOnFailure: removingOnFailure)
     }
 
-    /// The checkpoint first: without one, whatever has the file's name is written anew. Only while the name is ours.
+    /// The checkpoint first: without one, whatever has the file's name is written again. Only while the name is ours.
     private func removeAll() {
         let kernel = file.io.kernel
         guard let found = try? kernel.status(of: file.path, followingLinks: false), found.isSameFile(as: file.status)
@@ -79,7 +79,7 @@ extension CheckpointedFile {
 // MARK: - Without opening
 
 extension CheckpointedFile {
-    /// Removes a file that nobody has locked, with its checkpoint. Returns whether nothing of it is left.
+    /// Removes a file that isn't locked, with its checkpoint. Returns whether nothing of it is left.
     ///
     /// One job. What is no regular file stays, a symbolic link included.
     ///
@@ -121,7 +121,7 @@ extension CheckpointedFile {
 
     /// Reads the checkpoint and looks at the destination; nil if one of them is missing or no regular file.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     package static func published(
         _ places: Places, as destination: URL, using files: FileIO

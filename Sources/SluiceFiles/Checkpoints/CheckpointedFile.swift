@@ -73,10 +73,10 @@ package final class CheckpointedFile: Sendable {
 
     /// Opens and locks the file, without changing it, and reads its checkpoint.
     ///
-    /// A file with further names (hard links) is left to these and made anew. Links are not followed, neither to the file nor
+    /// A file with further names (hard links) is left to these and created again. Links are not followed, neither to the file nor
     /// to the checkpoint.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``, ``FileError/Code/locked`` among them. A checkpoint that makes no sense is no failure.
     package static func openLocked(
         _ places: Places, mode: OpeningMode, using files: FileIO
@@ -106,7 +106,7 @@ package final class CheckpointedFile: Sendable {
 
     /// Writes all chunks at the end and returns the file's size.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`, and no byte was written.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`, and no byte was written.
     /// - Failure: a ``FileError``; some of the bytes may have been written.
     package func append(_ chunks: [Data]) async throws -> Int64 {
         try await file.io.run { [file] _ in
@@ -117,7 +117,7 @@ package final class CheckpointedFile: Sendable {
 
     /// Cuts the file off; what is appended next comes there.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     package func truncate(to size: Int64) async throws {
         try await file.io.run { [file] _ in
@@ -130,7 +130,7 @@ package final class CheckpointedFile: Sendable {
 
     /// Replaces the checkpoint, atomically; `durability` is about the checkpoint.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``; the old checkpoint is there.
     package func store(_ checkpoint: Data, durability: Durability) async throws {
         try await file.io.run { [self] _ in try replaceCheckpoint(with: checkpoint, durability) }
@@ -148,7 +148,7 @@ package final class CheckpointedFile: Sendable {
 
     /// Removes the checkpoint and makes that durable: from then on no power cut brings it back beside other bytes.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     package func removeCheckpoint() async throws {
         try await file.io.run { [self] _ in

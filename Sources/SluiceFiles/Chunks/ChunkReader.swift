@@ -10,7 +10,7 @@ internal import Foundation
 /// One iteration over the chunks of a file: reads on a lane, keeps what was read ahead, and closes the file.
 ///
 /// Reading is done by jobs that no task owns but this iteration does: one at a time, each for as long as there is room, up to
-/// `maximumPerJob` bytes. When the owner goes, a queued job leaves the queue at once; of a running one the result is dropped and
+/// `maximumPerJob` bytes. When the owner goes, a queued job leaves the queue immediately; of a running one the result is dropped and
 /// the file closed on a worker.
 final class ChunkReader: Sendable {
     /// What ends the iteration when the last copy of an iterator goes.

@@ -14,7 +14,7 @@ extension URL {
     ///     }
     ///
     /// The file is opened by the first chunk and closed before the last is handed out; leaving the loop early closes it on a
-    /// worker. Each iteration opens it anew.
+    /// worker. Each iteration opens it again.
     ///
     /// While the loop works on a chunk, up to `readAhead` chunks are read and kept for it, no more: the consumer sets the
     /// pace, and memory is bounded by `readAhead + 2` chunks. A thread is held only while it reads.
@@ -23,7 +23,7 @@ extension URL {
     ///   handing it over from another thread would take longer. The first chunk that is not there begins the reading ahead.
     ///   See ``FileIO/Lane``.
     /// - Only of a regular file that states a size is anything read ahead: a FIFO, a terminal and some files of /proc block
-    ///   for as long as somebody else likes, and what was read of them is gone for others.
+    ///   for as long as another process likes, and what was read of them is gone for others.
     ///
     /// Chunks of a FIFO come when they are full or at the end; one that is awaited holds no thread.
     ///
@@ -80,7 +80,8 @@ public struct FileChunks: AsyncSequence, Sendable {
         case .stream(let file, let readAhead):
             Iterator(.reader(ChunkReader.Owner(ChunkReader(.file(file.take()), size: size, readAhead: readAhead, io))))
         case .descriptor(let descriptor, let name, let owner):
-            Iterator(.descriptor(DescriptorReader(io: io, descriptor: descriptor, name: name, size: size, owner: owner)))
+            Iterator(
+                .descriptor(DescriptorReader(io: io, descriptor: descriptor, name: name, size: size, owner: owner)))
         }
     }
 

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// A text that could not be cut into lines: which line, where it begins, and why.
 ///
 ///     do {
@@ -24,13 +30,13 @@ public struct LineError: Error, Sendable, Hashable {
     public var line: Int
 
     /// The place of the line's first byte in the text, from 0.
-    public var offset: Int
+    public var offset: Int64
 
-    /// What the person in front of the program can do about it.
+    /// What to do: one sentence.
     public var remedy: String
 
     /// Makes an error.
-    public init(code: Code, line: Int, offset: Int, remedy: String) {
+    public init(code: Code, line: Int, offset: Int64, remedy: String) {
         self.code = code
         self.line = line
         self.offset = offset
@@ -40,5 +46,22 @@ public struct LineError: Error, Sendable, Hashable {
 
 extension LineError: CustomStringConvertible {
     /// One line: which line, what is wrong with it, what to do.
-    public var description: String { "line \(line) (at byte \(offset)) \(code). \(remedy)" }
+    public var description: String { "\(message) \(remedy)" }
+
+    /// What it is about: the line and its place.
+    public var subject: String { "line \(line) (at byte \(offset))" }
+
+    /// What happened: one sentence.
+    public var message: String { "\(subject) \(code)." }
+}
+
+extension LineError: LocalizedError {
+    /// The same line as ``description``.
+    public var errorDescription: String? { description }
+
+    /// What happened.
+    public var failureReason: String? { message }
+
+    /// What to do.
+    public var recoverySuggestion: String? { remedy }
 }

@@ -27,7 +27,7 @@ package struct LineSplitter {
     private var isAtEnd = false
 
     /// The next LF and CR in the chunk, its count where there is none. Kept, since else a text with one kind alone would be
-    /// searched for the other to its end for every line.
+    /// searched for the other to its end forevery line.
     private var lineFeed = -1
     private var carriageReturn = -1
 
@@ -155,14 +155,14 @@ package struct LineSplitter {
         case .refused:
             if let line = String(validating: units, as: UTF8.self) { return line }
             throw LineError(
-                code: .invalidUTF8, line: number, offset: start,
+                code: .invalidUTF8, line: number, offset: Int64(start),
                 remedy: "Convert the text to UTF-8, or read it with `invalidUTF8: .repaired`.")
         }
     }
 
     private var tooLong: LineError {
         LineError(
-            code: .tooLong, line: number, offset: start,
+            code: .tooLong, line: number, offset: Int64(start),
             remedy: "It has more than \(limit) bytes: raise `limit`, or read the text in chunks.")
     }
 

@@ -45,7 +45,7 @@ package struct ReadAhead<Waiter> {
 
     /// Gives the next chunk, the end or the error if it is there. `reads` says that a reader has to begin.
     package mutating func take() -> (answer: Answer?, reads: Bool) {
-        precondition(waiter == nil, "Two tasks ask one iteration for its next chunk at once.")
+        precondition(waiter == nil, "Two tasks ask one iteration for its next chunk concurrently.")
         if let chunk = chunks.popFirst() { return (.success(chunk), beginsReading()) }
         switch end {
         case .failure(let error):
@@ -79,7 +79,7 @@ package struct ReadAhead<Waiter> {
 
     // MARK: The reader
 
-    /// A chunk was read, or the end was reached, or both. `goesOn` says that the reader has to read the next one at once; if
+    /// A chunk was read, or the end was reached, or both. `goesOn` says that the reader has to read the next one immediately; if
     /// not, it has paused.
     package mutating func arrived(
         _ chunk: Data?, end: Result<Void, any Error>?

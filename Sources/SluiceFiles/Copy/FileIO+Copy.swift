@@ -26,7 +26,7 @@ extension FileIO {
     ///   under whatever name: ``FileError/Code/sameFile``.
     /// - A symbolic link at the destination is replaced itself. One at the source is followed unless the options say not.
     ///
-    /// - Cancellation: leaves the queue at once, or stops between two pieces of at most 4 MiB, with `CancellationError`;
+    /// - Cancellation: leaves the queue immediately, or stops between two pieces of at most 4 MiB, with `CancellationError`;
     ///   nothing is at the destination then that was not there before. Once renamed, the copy counts.
     /// - Failure: a ``FileError`` whose path says whether it was the source, the destination or its temporary file.
     ///
@@ -34,7 +34,7 @@ extension FileIO {
     ///   - source: A file URL.
     ///   - destination: A file URL; its directory exists.
     ///   - options: Durability, what happens to an existing file, what is kept of the original.
-    ///   - progress: Told how far it is: see ``FileProgress``.
+    ///   - progress: Receives the progress: see ``FileProgress``.
     /// - Returns: How many bytes were copied, and how.
     @discardableResult
     public func copy(

@@ -42,7 +42,7 @@ extension Kernel {
     private func copyMode(of source: OpenedFile, to destination: OpenedFile) throws(FileError) {
         let now = try status(ofDescriptor: destination.descriptor, destination.path)
         var mode = source.status.permissions
-        // With another owner, a program that runs as its owner would run as somebody else.
+        // With another owner, a program that runs as its owner would run as another user.
         if now.user != source.status.user { mode &= ~UInt32(S_ISUID) }
         if now.group != source.status.group { mode &= ~UInt32(S_ISGID) }
         if now.permissions == mode { return }

@@ -82,7 +82,7 @@ extension Kernel {
         try checkIsOther(source.status, try status(of: destination), source.path, destination)
         let replaced = try statusOfReplaced(destination, options.existing, for: "copy to")
         let keepsMode = options.keeping.contains(.permissions)
-        // For nobody else until the mode is set, which is not before the contents are there.
+        // For no other user until the mode is set, which is not before the contents are there.
         let isNew = !keepsMode && replaced == nil
         let temporary = try createTemporary(
             in: Path.directory(of: destination), permissions: isNew ? FilePermissions.newFile.rawValue : 0o600)

@@ -9,7 +9,7 @@ internal import Foundation
 extension DirectoryEntry {
     /// What is under the name now, or nil if nothing is.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``. See fstatat(2).
     ///
     /// - Parameter followingLinks: Whether a symbolic link counts as what it points to, wherever that is.
@@ -24,7 +24,7 @@ extension DirectoryEntry {
     /// Regular files alone: a FIFO or device met on a walk is ``FileError/Code/notRegularFile`` and neither waited for nor
     /// opened. To read one, open its URL.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, a stream that was opened is returned.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, a stream that was opened is returned.
     /// - Failure: a ``FileError``; a directory is ``FileError/Code/isDirectory``, a symbolic link that is not to be followed
     ///   ``FileError/Code/tooManyLinks``.
     ///
@@ -43,7 +43,7 @@ extension DirectoryEntry {
     /// A symbolic link isn't followed. Like anything else that isn't a regular file, it's refused (see
     /// ``openForReading(followingLinks:)``).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, a stream that was opened is returned.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, a stream that was opened is returned.
     /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if the file is gone, and ``FileError/Code/exists`` if
     ///   `existing` is `.fail` and the file is there. The contents are cut off only once the file is known to be a regular one.
     ///
@@ -59,7 +59,7 @@ extension DirectoryEntry {
     ///
     ///     try await entry.rename(to: "song.mp3")
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``, ``FileError/Code/exists`` among them unless `existing` is `.replace`; both names are as they
     ///   were. See renameat2(2).
     ///
@@ -75,7 +75,7 @@ extension DirectoryEntry {
 
     /// Removes the file, symbolic link (not what it points to) or empty directory.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if nothing is there, ``FileError/Code/notEmpty`` for a directory
     ///   with entries. See unlinkat(2).
     public func remove() async throws {

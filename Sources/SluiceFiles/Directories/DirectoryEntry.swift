@@ -13,7 +13,7 @@ public import Foundation
 ///     }
 ///
 /// It opens, renames and removes relative to the directory's descriptor. So it works on any name, those that are not UTF-8
-/// among them, at any depth, also after the directory was renamed, and nobody leads it elsewhere by putting a symbolic link in
+/// among them, at any depth, also after the directory was renamed, and no process can lead it elsewhere by putting a symbolic link in
 /// the place of a directory above. See openat(2).
 ///
 /// What stands under the name may change at any time: an entry is a name, not a file.

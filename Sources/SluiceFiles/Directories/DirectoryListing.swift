@@ -13,7 +13,7 @@ public struct DirectoryListing: AsyncSequence, Sendable {
         self.io = io()
     }
 
-    /// Starts at the first entry, with the directory opened anew.
+    /// Starts at the first entry, with the directory opened again.
     public func makeAsyncIterator() -> Iterator { Iterator(state: .notOpened(self)) }
 
     /// Gives one entry after the other.

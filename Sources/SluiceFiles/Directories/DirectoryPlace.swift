@@ -1,4 +1,4 @@
-/// Where a directory lies below the one that somebody named: a list of names upwards, put together only when it is shown.
+/// Where a directory lies below the one that the caller named: a list of names upwards, put together only when it is shown.
 ///
 /// Paths kept as text would take the square of the depth.
 final class DirectoryPlace: @unchecked Sendable {

@@ -18,7 +18,7 @@ extension FileIO {
     ///     options.entering = { $0.name != ".git" }
     ///     for try await item in files.walk(project, options: options) { … }
     ///
-    /// It works relative to the descriptors of directories, so any depth and any name will do, and a directory that somebody swaps for
+    /// It works relative to the descriptors of directories, so any depth and any name will do, and a directory that another process swaps for
     /// a symbolic link while it is walked is not followed. The directory itself does not come; if it is a symbolic link, that is
     /// followed.
     ///
@@ -26,7 +26,7 @@ extension FileIO {
     /// that was moved elsewhere while the walk was deep in it ends the walk with ``FileError/Code/busy``.
     ///
     /// - Cost: one job for some hundred entries or 16 directories, whichever comes first. At most 16 directories on the way down are open
-    ///   at once, 16 of the entries delivered last (longer while an entry is kept), and one for each link on the way; what is not
+    ///   at the same time, 16 of the entries delivered last (longer while an entry is kept), and one for each link on the way; what is not
     ///   yet delivered of directories further up is kept in memory.
     /// - Cancellation: the next entry throws `CancellationError`. Leaving the loop early closes all directories on a worker.
     /// - Failure: a ``FileError``, which ends the sequence; see ``WalkOptions/unreadableDirectories``.
@@ -53,7 +53,7 @@ public struct DirectoryWalk: AsyncSequence, Sendable {
     let options: WalkOptions
     let open: @Sendable (FileIO) throws(FileError) -> OpenDirectory
 
-    /// Starts at the top, with all directories opened anew.
+    /// Starts at the top, with all directories opened again.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     /// Gives one entry after the other.

@@ -15,8 +15,8 @@ extension FileIO {
     ///     }
     ///
     /// Names are copied byte for byte and at any depth, relative to the descriptors of directories on both sides: a directory that
-    /// somebody swaps for a symbolic link meanwhile is neither read nor written through. Files go over as in
-    /// ``copy(_:to:options:progress:)``. Symbolic links are made anew with the same target, FIFOs are made anew, several names
+    /// another process swaps for a symbolic link meanwhile is neither read nor written through. Files go over as in
+    /// ``copy(_:to:options:progress:)``. Symbolic links are recreated with the same target, FIFOs are recreated, several names
     /// of one file in the tree become several names of one copy where the file system allows it. Directories get their mode and
     /// times when all that is in them is there.
     ///
@@ -25,7 +25,7 @@ extension FileIO {
     ///
     /// One job, which holds a thread until it is done.
     ///
-    /// - Cancellation: leaves the queue at once, or stops between two pieces of at most 4 MiB, with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately, or stops between two pieces of at most 4 MiB, with `CancellationError`.
     /// - Failure: a ``FileError`` for the first entry that cannot be copied. After both, what was copied is removed, or stays
     ///   if the options say so: whole files, the one that failed left out, and directories that may lack their mode and times.
     ///

@@ -12,7 +12,7 @@ extension FileIO {
     /// One job. An entry that is added or removed meanwhile may be among them or not; all others are, once each. A directory of
     /// millions is better taken entry by entry: ``listing(of:)``. See getdents64(2).
     ///
-    /// - Cancellation: leaves the queue at once, or stops between two system calls, with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately, or stops between two system calls, with `CancellationError`.
     /// - Failure: a ``FileError``; ``FileError/Code/notDirectory`` for a file, ``FileError/Code/limitExceeded`` when there are
     ///   more than `limit`.
     ///
@@ -34,7 +34,7 @@ extension FileIO {
     ///     }
     ///
     /// The directory is opened by the first entry and closed after the last; leaving the loop early closes it on a worker. Each
-    /// iteration opens it anew. Entries that are added or removed meanwhile may come or not; removing those that came is fine.
+    /// iteration opens it again. Entries that are added or removed meanwhile may come or not; removing those that came is fine.
     ///
     /// - Cancellation: the next entry throws `CancellationError`.
     /// - Failure: a ``FileError``, which ends the sequence.

@@ -15,7 +15,9 @@ extension Kernel {
     }
 
     /// Opens a directory below another. With links not followed, it is itself what the name leads to, at the time of the call.
-    func openDirectory(_ name: DirectoryEntry.Name, in directory: OpenDirectory, followingLinks: Bool) throws(FileError) -> CInt {
+    func openDirectory(_ name: DirectoryEntry.Name, in directory: OpenDirectory, followingLinks: Bool) throws(FileError)
+        -> CInt
+    {
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
         let result = name.withCString { name in retrying { calls.openAt(directory.descriptor, name, flags) } }
         try check(result, "open", directory.place.shownPath(of: name))

@@ -35,7 +35,7 @@ final class OpenDirectory: Sendable {
         io.runDetached { [kernel = io.kernel, descriptor] in kernel.closeQuietly(descriptor) }
     }
 
-    /// Lets go, and closes at once if nobody else holds it: in jobs, where that saves one for the close.
+    /// Lets go, and closes immediately if no other object holds it: in jobs, where that saves one for the close.
     static func release(_ directory: inout OpenDirectory?) {
         if isKnownUniquelyReferenced(&directory), let last = directory,
             !last.isClosed.exchange(true, ordering: .acquiringAndReleasing)

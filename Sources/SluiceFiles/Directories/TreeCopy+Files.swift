@@ -55,7 +55,9 @@ extension TreeCopy {
         guard let firstDirectory = try? openAgain(first.place) else { return false }
         let linked = first.name.withCString { from in
             name.withCString { to in
-                kernel.retrying { kernel.calls.directories.linkAt(firstDirectory.descriptor, from, directory.descriptor, to) }
+                kernel.retrying {
+                    kernel.calls.directories.linkAt(firstDirectory.descriptor, from, directory.descriptor, to)
+                }
             }
         }
         guard linked == 0 else { return false }
@@ -129,8 +131,10 @@ extension TreeCopy {
         return true
     }
 
-    /// What can be set of a name without opening it, and without following it if somebody puts a link in its place.
-    private func copyAttributes(_ status: RawStatus, to name: DirectoryEntry.Name, in directory: OpenDirectory) throws(FileError) {
+    /// What can be set of a name without opening it, and without following it if another process puts a link in its place.
+    private func copyAttributes(_ status: RawStatus, to name: DirectoryEntry.Name, in directory: OpenDirectory)
+        throws(FileError)
+    {
         let directories = kernel.calls.directories
         let path = directory.place.shownPath(of: name)
         if options.keeping.contains(.owner) {

@@ -92,8 +92,12 @@ final class TreeCopy {
     }
 
     private func copy(_ entry: DirectoryEntry, _ cancellation: borrowing Cancellation) throws {
-        guard let status = try kernel.status(of: entry.rawName, in: entry.directory, followingLinks: false) else { return }
-        guard let directory = levels[levels.count - 1].directory else { preconditionFailure("The lowest directory is open.") }
+        guard let status = try kernel.status(of: entry.rawName, in: entry.directory, followingLinks: false) else {
+            return
+        }
+        guard let directory = levels[levels.count - 1].directory else {
+            preconditionFailure("The lowest directory is open.")
+        }
         switch FileStatus.Kind(status) {
         case .directory: return try enter(entry, status, in: directory)
         case .file:

@@ -35,7 +35,7 @@ final class TreeWalk: @unchecked Sendable {
         var failure: FileError?
     }
 
-    /// The directories on the way down that are open at once.
+    /// The directories on the way down that are open at the same time.
     static var maximumOpenDirectories: Int { 16 }
     /// The entries, and the directories that they hold open, of one batch.
     static var maximumPerBatch: Int { 512 }
@@ -56,7 +56,9 @@ final class TreeWalk: @unchecked Sendable {
         opened = 0
         if let failure { throw failure }
         var batch: [WalkedEntry] = []
-        while !levels.isEmpty, batch.count < Self.maximumPerBatch, opened < Self.maximumDirectoriesPerBatch || batch.isEmpty {
+        while !levels.isEmpty, batch.count < Self.maximumPerBatch,
+            opened < Self.maximumDirectoriesPerBatch || batch.isEmpty
+        {
             try cancellation.check()
             // On the way up from the depth nothing is delivered, and each directory is opened again.
             if batch.isEmpty { releaseRetired() }
@@ -71,7 +73,7 @@ final class TreeWalk: @unchecked Sendable {
         return batch
     }
 
-    /// Closes what nobody else holds, at once.
+    /// Closes immediately what no other object holds.
     func close() {
         releaseRetired()
         for index in levels.indices { OpenDirectory.release(&levels[index].directory) }
@@ -97,7 +99,9 @@ final class TreeWalk: @unchecked Sendable {
         guard let directory = levels[last].directory else { preconditionFailure("The lowest directory is open.") }
         let item = WalkedEntry(DirectoryEntry(raw, in: directory), .found, depthOfRoot: depthOfRoot)
         batch.append(item)
-        guard mayBeDirectory(item.kind), item.depth < options.maximumDepth, options.entering?(item) != false else { return }
+        guard mayBeDirectory(item.kind), item.depth < options.maximumDepth, options.entering?(item) != false else {
+            return
+        }
         do throws(FileError) {
             try enter(item, raw)
         } catch {
@@ -111,7 +115,9 @@ final class TreeWalk: @unchecked Sendable {
 
     /// Reads the next entries. A failure comes after all entries that were read.
     private func read(_ index: Int) {
-        guard let directory = levels[index].directory else { preconditionFailure("A closed directory was read to its end.") }
+        guard let directory = levels[index].directory else {
+            preconditionFailure("A closed directory was read to its end.")
+        }
         var entries: [RawDirectoryEntry] = []
         do throws(FileError) {
             levels[index].isRead = try !kernel.readEntries(of: directory, into: &entries)

@@ -11,11 +11,11 @@ internal import Synchronization
 /// Each logical operation (open, read to the end, close) is one job on a bounded pool of threads that may block. What the
 /// system has in memory already is read on the calling thread, which waits for nothing there: see ``Lane``.
 ///
-/// - Cancellation: a job that has not begun leaves the queue at once and throws `CancellationError`. One that has begun is
+/// - Cancellation: a job that has not begun leaves the queue immediately and throws `CancellationError`. One that has begun is
 ///   awaited, since the kernel owns its buffer; if it succeeds, its result counts and the cancellation does not. Closing,
 ///   discarding and removing temporary files run to their end in any case.
 /// - Failure: a ``FileError`` with operation, path, cause and remedy.
-/// - Exhaustion: jobs wait for a free thread in order of arrival. What lasts for as long as somebody else likes (a
+/// - Exhaustion: jobs wait for a free thread in order of arrival. What lasts for as long as another process likes (a
 ///   FIFO without a writer, standard input) is waited for on one more thread, which all such descriptors share.
 /// - Teardown: when the last reference goes, the threads finish what was submitted and end; nothing waits for them.
 ///   ``shutdown()`` is the same, but returns when they have ended.
@@ -103,7 +103,7 @@ public final class FileIO: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: A descriptor that is not closed before this returns.
-    ///   - direction: What is to be done with it.
+    ///   - direction: Reading or writing.
     ///   - path: What errors call it.
     ///   - watching: Whether others may close it all the same.
     package func waitUntilReady(
@@ -112,7 +112,7 @@ public final class FileIO: Sendable {
         try await readiness.wait(for: descriptor, direction, watching: watching, path)
     }
 
-    /// Runs work that nobody waits for and that must not be left out.
+    /// Runs work that no task waits for and that must not be left out.
     func runDetached(_ body: @escaping @Sendable () -> Void) {
         lane.submit(DetachedJob(body))
     }
@@ -193,7 +193,8 @@ extension FileIO {
     public var statistics: Statistics {
         let lane = pool.statistics
         return Statistics(
-            openCount: kernel.openCount.load(ordering: .relaxed), waitingCount: lane.waiting, runningCount: lane.running,
+            openCount: kernel.openCount.load(ordering: .relaxed), waitingCount: lane.waiting,
+            runningCount: lane.running,
             finishedCount: lane.finished, withdrawnCount: lane.withdrawn, readinessWaitingCount: readiness.waiting,
             threadCount: lane.threads + readiness.threads,
             completions: Completions(

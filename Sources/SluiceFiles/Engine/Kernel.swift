@@ -74,7 +74,7 @@ final class Kernel: Sendable {
         let own = openCount.load(ordering: .relaxed)
         if own > 1 {
             error.remedy =
-                "This FileIO has \(own) files open: close some, open fewer at once, or raise the limit (ulimit -n)."
+                "This FileIO has \(own) files open: close some, open fewer concurrently, or raise the limit (ulimit -n)."
         }
         return error
     }

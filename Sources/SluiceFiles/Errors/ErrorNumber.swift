@@ -57,7 +57,7 @@ enum ErrorNumber {
     private static let exhaustion: [(CInt, Entry)] = [
         (ENOSPC, Entry("ENOSPC", .noSpace, "Free some space on that file system, then try again.")),
         (EDQUOT, Entry("EDQUOT", .quotaExceeded, "Free some of your space, or ask for a larger quota.")),
-        (EMFILE, Entry("EMFILE", .tooManyOpenFiles, "Open fewer files at once, or raise the limit (ulimit -n).")),
+        (EMFILE, Entry("EMFILE", .tooManyOpenFiles, "Open fewer files concurrently, or raise the limit (ulimit -n).")),
         (ENFILE, Entry("ENFILE", .tooManyOpenFiles, "The whole system is out of open files (fs.file-max).")),
         (EMLINK, Entry("EMLINK", .exhausted, "The file or directory has as many links as the file system allows.")),
         (ENOMEM, Entry("ENOMEM", .exhausted, "Free some memory, then try again.")),
@@ -119,7 +119,10 @@ enum ErrorNumber {
         // fscrypt: the directory is encrypted and its key not there.
         (ENOKEY, Entry("ENOKEY", .permissionDenied, "Unlock the encrypted directory first.")),
         (EKEYEXPIRED, Entry("EKEYEXPIRED", .permissionDenied, "The key for this directory has expired: renew it.")),
-        (EKEYREVOKED, Entry("EKEYREVOKED", .permissionDenied, "The key for this directory was revoked: ask for another.")),
+        (
+            EKEYREVOKED,
+            Entry("EKEYREVOKED", .permissionDenied, "The key for this directory was revoked: ask for another.")
+        ),
         (EKEYREJECTED, Entry("EKEYREJECTED", .permissionDenied, "The key for this directory was refused: check it.")),
     ]
     #elseif canImport(Darwin)

@@ -15,9 +15,9 @@ extension FileHandle {
     ///     for try await line in FileHandle.standardInput.chunks().lines() { … }
     ///
     /// A chunk is what is there when it is asked for, up to `size` bytes; the next bytes are not waited for to fill it. Nothing
-    /// is read ahead, and nobody's thread waits. The handle is kept open by the iteration.
+    /// is read ahead, and no thread waits. The handle is kept open by the iteration.
     ///
-    /// - Cancellation: the next chunk throws `CancellationError`, at once; no byte is lost.
+    /// - Cancellation: the next chunk throws `CancellationError`, immediately; no byte is lost.
     /// - Failure: a ``FileError``, after the chunks before it.
     ///
     /// - Parameters:
@@ -52,7 +52,7 @@ extension FileHandle {
     ///
     ///     try await FileHandle.standardOutput.asyncWrite(page)
     ///
-    /// A pipe that nobody reads is ``FileError/Code/brokenPipe``; no SIGPIPE is raised. Cancellation and failure as in
+    /// A pipe without a reader is ``FileError/Code/brokenPipe``; no SIGPIPE is raised. Cancellation and failure as in
     /// ``FileIO/write(_:descriptor:name:)``.
     public func asyncWrite(_ data: Data, using files: FileIO = .shared) async throws {
         defer { withExtendedLifetime(self) {} }

@@ -14,10 +14,10 @@ extension FileIO {
     ///     try await files.write(page, descriptor: 1, name: "standard output")
     ///
     /// The caller owns the descriptor and keeps it open. A pipe, socket or terminal that has no room is waited for, and holds
-    /// no thread. A pipe that nobody reads is ``FileError/Code/brokenPipe``; no SIGPIPE is raised. See write(2), pipe(7).
+    /// no thread. A pipe without a reader is ``FileError/Code/brokenPipe``; no SIGPIPE is raised. See write(2), pipe(7).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`, and no byte was written. A pipe or its like is left
-    ///   at once also later, with a ``FileError`` of ``FileError/Code/cancelled`` if a part of the bytes was written. The
+    /// - Cancellation: leaves the queue immediately with `CancellationError`, and no byte was written. A pipe or its like is left
+    ///   immediately also later, with a ``FileError`` of ``FileError/Code/cancelled`` if a part of the bytes was written. The
     ///   write to a regular file, once begun, goes on to the last byte or the first failure.
     /// - Failure: a ``FileError`` whose `bytesWritten` says how many bytes were put out.
     ///
@@ -43,7 +43,7 @@ extension FileIO {
     /// what it waits to be answered for. No byte comes only at the end. The caller owns the descriptor and keeps it open.
     /// See read(2).
     ///
-    /// - Cancellation: ends the wait at once with `CancellationError`, and no byte is lost.
+    /// - Cancellation: ends the wait immediately with `CancellationError`, and no byte is lost.
     /// - Failure: a ``FileError``.
     ///
     /// - Parameters:
@@ -75,7 +75,7 @@ extension FileIO {
     /// The caller owns the descriptor and keeps it open. While the other side of a pipe or terminal is silent, no thread
     /// waits. See read(2).
     ///
-    /// - Cancellation: leaves the queue or the wait at once, or stops between two reads, with `CancellationError`. What was
+    /// - Cancellation: leaves the queue or the wait immediately, or stops between two reads, with `CancellationError`. What was
     ///   read until then is lost; `chunks(descriptor:)` and `read(upToCount:descriptor:)` lose nothing.
     /// - Failure: a ``FileError``, among them ``FileError/Code/limitExceeded`` when there is more than `limit`.
     ///
@@ -106,7 +106,7 @@ extension FileIO {
     /// A chunk is what is there when it is asked for, up to `size` bytes: the next one is not waited for to fill it. Nothing
     /// is read ahead. The caller owns the descriptor and keeps it open; two iterations share its bytes.
     ///
-    /// - Cancellation: the next chunk throws `CancellationError`, at once; no byte is lost.
+    /// - Cancellation: the next chunk throws `CancellationError`, immediately; no byte is lost.
     /// - Failure: a ``FileError``, after the chunks before it.
     ///
     /// - Parameters:

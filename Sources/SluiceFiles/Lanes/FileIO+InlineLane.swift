@@ -50,7 +50,7 @@ extension FileIO {
     ///
     /// Only in directories where a lane that may block found a local file system before: opening and closing there asks no other
     /// machine (NFS) and no other process (FUSE). Only regular files, and only if the read confirms the size that fstat
-    /// told. Whatever else it is, nil: another lane begins anew. A FIFO alone is handed on open, since its writer has seen
+    /// told. Whatever else it is, nil: another lane begins again. A FIFO alone is handed on open, since its writer has seen
     /// that it was opened.
     func contentsInline(of path: String, limit: Int) -> FileContents? {
         guard inline.isOpen, let device = inline.localDirectories.device(for: path) else { return nil }

@@ -6,7 +6,7 @@ protocol FileLane: Sendable {
     /// Takes a job. It begins in order of submission, as threads become free. Does not block.
     func submit(_ job: Job)
 
-    /// Takes back a job that has not begun, at once; does nothing for one that has, and for one that it never got.
+    /// Takes back a job that has not begun, immediately; does nothing for one that has, and for one that it never got.
     func withdraw(_ job: Job)
 
     /// Takes no more jobs but those that must run, ends what it has, then its threads. Does not wait.

@@ -2,7 +2,7 @@ internal import DequeModule
 
 /// The order of waiting jobs: first in, first out, and any of them may leave. A pure value.
 ///
-/// A job that leaves does so at once, with all that it holds; of its place only the number stays, until that comes to the
+/// A job that leaves does so immediately, with all that it holds; of its place only the number stays, until that comes to the
 /// front or half of the numbers are such.
 ///
 /// All operations are amortised O(1).

@@ -3,7 +3,7 @@ internal import SluiceLock
 /// The directories in which files are opened without asking another machine or process, with the device that each is on.
 ///
 /// Found by lanes that may block, with a descriptor at hand; asked before a thread that must not. A directory over which
-/// something else is mounted later is noticed by its device, after one open. Bounded: when it is full it begins anew.
+/// something else is mounted later is noticed by its device, after one open. Bounded: when it is full it begins again.
 final class LocalDirectories: Sendable {
     private static var most: Int { 4096 }
 

@@ -10,7 +10,7 @@ internal import Synchronization
 /// Being ready is a hint: another task or process may have been faster. Whoever finds nothing waits again.
 ///
 /// - Order: all who wait for a direction are woken together, in order of arrival.
-/// - Cancellation: ends the wait at once with `CancellationError`.
+/// - Cancellation: ends the wait immediately with `CancellationError`.
 /// - Failure: a ``FileError``. A descriptor that cannot be waited for, such as a regular file's, is
 ///   ``FileError/Code/unsupported``; one that is closed is ``FileError/Code/invalidArgument``. The kernel tells nobody that
 ///   a descriptor was closed. Who closes one ends the waits for it first; where others may close it, `watching` says so, and

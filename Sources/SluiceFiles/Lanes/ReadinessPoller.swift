@@ -131,7 +131,7 @@ final class PollPoller: ReadinessPoller {
     }
 
     func set(_ entry: ReadinessEntry, isNew: Bool) -> CInt {
-        // poll(2) says of a number that is not open that it is ready; this says it at once.
+        // poll(2) says of a number that is not open that it is ready; this says it immediately.
         let flags = kernel.retrying { calls.flags(entry.descriptor) }
         if flags < 0 { return flags }
         entries.withLock { $0[entry.descriptor] = entry }
@@ -150,7 +150,7 @@ final class PollPoller: ReadinessPoller {
         if result < 0 { return result }
         wakeup.take(from: &found)
         entries.withLock { entries in
-            // One event each, as of epoll. Whoever hears of it arms anew for those who still wait.
+            // One event each, as of epoll. Whoever hears of it arms again for those who still wait.
             for event in found where entries[event.descriptor]?.token == event.token {
                 entries[event.descriptor] = nil
             }

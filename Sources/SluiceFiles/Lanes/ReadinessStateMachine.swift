@@ -68,7 +68,7 @@ package struct ReadinessStateMachine<Waiter> {
         end(descriptor)
     }
 
-    /// The registration that a newcomer joined is another file's: all but the newcomer, and a registration anew.
+    /// The registration that a newcomer joined is another file's: all but the newcomer, and a registration again.
     package mutating func replaced(_ descriptor: CInt, by newcomer: WaiterID) -> (stale: [Waiter], Change?) {
         guard let index = registrations[descriptor]?.waiters.firstIndex(where: { $0.id == newcomer }) else {
             return (end(descriptor), nil)
@@ -111,7 +111,7 @@ package struct ReadinessStateMachine<Waiter> {
             registrations[descriptor] = nil
             return (waiter, .remove(descriptor))
         }
-        // Armed for more than is wanted, it gives an event that wakes nobody and arms it anew.
+        // Armed for more than is wanted, it gives an event that wakes nobody and arms it again.
         registrations[descriptor] = rest
         return (waiter, nil)
     }
@@ -125,7 +125,7 @@ package struct ReadinessStateMachine<Waiter> {
         return all
     }
 
-    /// The registrations of descriptors that others may close, armed anew: the kernel refuses those that were closed.
+    /// The registrations of descriptors that others may close, armed again: the kernel refuses those that were closed.
     package func checks() -> [ReadinessEntry] {
         registrations.compactMap { descriptor, registration in
             registration.watching > 0 ? entry(descriptor, registration) : nil

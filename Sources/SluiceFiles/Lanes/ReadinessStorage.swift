@@ -97,7 +97,7 @@ final class ReadinessStorage: Sendable {
         return [told] + apply(next, of: newcomer, &state)
     }
 
-    /// Whether arming a registration anew failed since its number is closed, or another file's: one that has no registration, or
+    /// Whether arming a registration again failed since its number is closed, or another file's: one that has no registration, or
     /// cannot have one.
     private static func isAnotherFile(_ result: CInt) -> Bool {
         [-ENOENT, -EBADF, -EPERM].contains(result)
@@ -167,7 +167,7 @@ final class ReadinessStorage: Sendable {
     /// How long a descriptor may be closed by others before those who wait for it hear of that.
     private static var checkInterval: CInt { 500 }
 
-    /// Closing a descriptor wakes nobody, and takes its registration away. What is still there can be armed anew.
+    /// Closing a descriptor wakes nobody, and takes its registration away. What is still there can be armed again.
     private func check() {
         for entry in state.withLock({ $0.machine.checks() }) {
             // One at a time: others need the lock too.
@@ -192,7 +192,7 @@ final class ReadinessStorage: Sendable {
         Woken(waiters: waiters, outcome: .shutDown).resume()
     }
 
-    /// The thread ends, or did not start: with it goes the poller, which a later wait makes anew.
+    /// The thread ends, or did not start: with it goes the poller, which a later wait makes again.
     private func end(telling outcome: ReadinessOutcome) {
         let (poller, waiters) = state.withLock { state in
             (state.poller.take(), state.machine.close())

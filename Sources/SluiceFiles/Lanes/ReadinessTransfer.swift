@@ -1,7 +1,7 @@
 internal import CSluiceFiles
 internal import Synchronization
 
-/// One operation of the readiness lane: reads and writes what can be at once, on whatever thread it runs, and waits in between.
+/// One operation of the readiness lane: reads and writes what can be immediately, on whatever thread it runs, and waits in between.
 ///
 ///     let transfer = try ReadinessTransfer(of: descriptor, for: .reading, files, path)     // nil for a regular file
 ///     var bytes = Data()
@@ -25,7 +25,7 @@ final class ReadinessTransfer {
     let io: FileIO
     let descriptor: CInt
     let path: String
-    /// Whether nobody else closes it while it is used here.
+    /// Whether it stays open while it is used here.
     let isOurs: Bool
     let kind: CInt
     private let direction: SystemCalls.Direction
@@ -47,7 +47,7 @@ final class ReadinessTransfer {
         access = .now(file.descriptor, .plain)
     }
 
-    /// A descriptor of somebody else's; nil if it is not waited for, as it is a regular file, a directory or a disk.
+    /// A descriptor of the caller's; nil if it is not waited for, as it is a regular file, a directory or a disk.
     init?(
         of descriptor: CInt, for direction: SystemCalls.Direction, _ io: FileIO, _ path: String
     ) throws(FileError) {

@@ -17,7 +17,7 @@ extension Kernel {
     ///
     /// Without the look, this process would write into the finished file "song". The same danger lies in a second name: a
     /// crash between link and unlink (see `renameWithoutReplacing`) leaves "song" and "song.part" as one file. A file that
-    /// is to be cut off and has other names is left to them, and made anew under this one. See flock(2).
+    /// is to be cut off and has other names is left to them, and created again under this one. See flock(2).
     ///
     /// The name is often one that others can guess ("song.part"), so it is taken for a file and nothing else: a symbolic
     /// link is not followed (O_NOFOLLOW), and a FIFO does not keep the thread until its reader comes (O_NONBLOCK, which

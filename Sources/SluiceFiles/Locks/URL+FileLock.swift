@@ -46,7 +46,8 @@ extension URL {
         _ body: () async throws -> R
     ) async throws -> R {
         try await withFileLock(
-            lock, permissions: permissions, using: files, remaining: { nil }, pausing: { try await Task.sleep(for: $0) },
+            lock, permissions: permissions, using: files, remaining: { nil },
+            pausing: { try await Task.sleep(for: $0) },
             body)
     }
 

@@ -9,7 +9,7 @@ extension MappedFile {
     /// MADV_POPULATE_READ of madvise(2), since Linux 5.14; elsewhere a worker touches each page, where a file that was cut
     /// off is fatal (see ``MappedFile``) instead of an error.
     ///
-    /// - Cancellation: leaves the queue at once, or stops between two steps of 32 MiB, with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately, or stops between two steps of 32 MiB, with `CancellationError`.
     /// - Failure: a ``FileError``: ``FileError/Code/inputOutput`` where the file is shorter than it was, or its device fails.
     ///
     /// - Parameter range: Which bytes; nil for all.
@@ -33,7 +33,7 @@ extension MappedFile {
     ///
     /// It counts for whole pages, and for this mapping alone.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``. That a hint is ignored is no failure.
     ///
     /// - Parameters:

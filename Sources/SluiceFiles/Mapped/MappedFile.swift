@@ -22,7 +22,7 @@ public import Foundation
 ///   thread less for all tasks. ``prefetch(_:)`` reads a range on a thread that may block; afterwards its pages are in
 ///   memory, until the system takes them back. Where that matters, or where the device is a network, read instead.
 /// - **A file that is cut off while it is mapped kills the process**: a touch behind the new end is SIGBUS, as is one that
-///   the device fails to answer. Map only files that nobody truncates; atomic replacement is harmless, the mapping keeps the
+///   the device fails to answer. Map only files that no process truncates; atomic replacement is harmless, the mapping keeps the
 ///   old file.
 /// - **A file that is written meanwhile changes under the reader.** What was checked may be different when it is used. Do
 ///   not parse untrusted files this way.
@@ -31,8 +31,8 @@ public import Foundation
 /// those. The file is closed once it is mapped, and needs no descriptor after that. See mmap(2).
 ///
 /// The bytes are a `RawSpan`, which the compiler does not let outlive the file. Swift 6.3 goes further: a function that has
-/// taken `bytes` of a `let` cannot call ``unmap()`` on it. The scoped form does; so does whoever drops the file, which is
-/// then unmapped on a worker.
+/// taken `bytes` of a `let` cannot call ``unmap()`` on it. The scoped form does; dropping the file does, too: it is then unmapped on a
+/// worker.
 public struct MappedFile: ~Copyable, Sendable {
     let mapping: Mapping
 
@@ -43,7 +43,7 @@ public struct MappedFile: ~Copyable, Sendable {
     /// Prefer the scoped form, `URL.withMappedFile`. Reads nothing yet, so that the size does not matter; an empty file has
     /// no bytes.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``: ``FileError/Code/isDirectory``, ``FileError/Code/notRegularFile``, and
     ///   ``FileError/Code/unsupported`` for files that cannot be mapped.
     ///
@@ -124,13 +124,14 @@ final class Mapping: @unchecked Sendable {
         io.runDetached { [kernel = io.kernel, path] in try? kernel.unmap(memory, path) }
     }
 
-    /// Whether the caller is the one who unmaps the memory now.
+    /// Whether the caller unmaps the memory now.
     private func takeMemory() -> Bool { !isUnmapped.exchange(true, ordering: .acquiringAndReleasing) }
 
     /// The memory as data, which unmaps it some time after its last copy is gone.
     var data: Data {
         guard let start = memory.baseAddress else { return Data() }
-        return Data(bytesNoCopy: start, count: memory.count, deallocator: .custom { [self] _, _ in extendLifetime(self) })
+        return Data(
+            bytesNoCopy: start, count: memory.count, deallocator: .custom { [self] _, _ in extendLifetime(self) })
     }
 
     func unmap() async throws {

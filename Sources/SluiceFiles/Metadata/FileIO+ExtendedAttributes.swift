@@ -12,7 +12,7 @@ extension FileIO {
     /// In no order. On Linux each begins with its namespace: `user.`, `security.`, `system.`, and for root `trusted.`. What
     /// is not UTF-8 in a name is shown as U+FFFD. See listxattr(2), xattr(7).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``: ``FileError/Code/unsupported`` where the file system has none.
     ///
     /// - Parameters:
@@ -34,7 +34,7 @@ extension FileIO {
     ///
     /// Any size, also if it grows meanwhile. See getxattr(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``: ``FileError/Code/unsupported`` where the file system has no attributes, or the name no
     ///   namespace.
     ///
@@ -58,9 +58,9 @@ extension FileIO {
     ///
     ///     try await files.setExtendedAttribute("user.digest", of: url, to: digest)
     ///
-    /// Atomic: who reads sees the old value or the new one. It is not synced. See setxattr(2).
+    /// Atomic: a reader sees the old value or the new one. It is not synced. See setxattr(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``: ``FileError/Code/unsupported`` where the file system has no attributes, or the name no
     ///   namespace; ``FileError/Code/noSpace`` or ``FileError/Code/fileTooLarge`` for a value that is too large.
     ///
@@ -85,7 +85,7 @@ extension FileIO {
 
     /// Removes an extended attribute.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``: ``FileError/Code/noAttribute`` if there is none of this name. See removexattr(2).
     ///
     /// - Parameters:

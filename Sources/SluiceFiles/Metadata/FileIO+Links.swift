@@ -14,7 +14,7 @@ extension FileIO {
     /// The destination is kept as it is written. It need not exist; a relative one is looked for from the link's directory, not
     /// from the working directory. See symlink(2), symlink(7).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``: ``FileError/Code/exists`` if something is at the path, ``FileError/Code/notFound`` for an
     ///   empty destination.
     ///
@@ -37,7 +37,7 @@ extension FileIO {
     ///
     /// Any length. See readlink(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``: ``FileError/Code/invalidArgument`` if it is no symbolic link,
     ///   ``FileError/Code/invalidPath`` if the destination is not UTF-8. Such a link can be followed and copied all the same.
     public func destination(ofSymbolicLink url: URL) async throws -> String {
@@ -60,7 +60,7 @@ extension FileIO {
     /// Both names are equal; the file is there until the last is removed. It fails if something is at the path, atomically.
     /// See linkat(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``: ``FileError/Code/exists``, ``FileError/Code/differentFileSystems``, or
     ///   ``FileError/Code/permissionDenied`` for a directory, which has no second name.
     ///
@@ -85,10 +85,10 @@ extension FileIO {
     ///
     ///     let home = try await files.resolve(URL(filePath: "/var/../home/./me"))
     ///
-    /// Every part of the path exists at that moment. What it is a moment later nobody can say: do not resolve a path to
+    /// Every part of the path exists at that moment. It may change a moment later: do not resolve a path to
     /// find out whether it may be opened. See realpath(3).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``: ``FileError/Code/notFound``, ``FileError/Code/tooManyLinks``;
     ///   ``FileError/Code/invalidPath`` if the path found is not UTF-8.
     public func resolve(_ url: URL) async throws -> URL {

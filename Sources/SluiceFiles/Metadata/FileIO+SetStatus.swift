@@ -14,8 +14,8 @@ extension FileIO {
     /// A file that must be secret from the beginning gets its mode when it is made: see `openForWriting(permissions:)` and
     /// ``FileWriteOptions/permissions``. See chmod(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``: ``FileError/Code/permissionDenied`` for who neither owns it nor is root.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
+    /// - Failure: a ``FileError``: ``FileError/Code/permissionDenied`` unless the process owns it or is root.
     ///
     /// - Parameters:
     ///   - permissions: The mode; the umask takes nothing away.
@@ -38,7 +38,7 @@ extension FileIO {
     /// The file system keeps as many digits as it has room for; compare with what ``status(of:followingLinks:)`` gives
     /// afterwards, not with what was asked for. The change time becomes now. See utimensat(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``.
     ///
     /// - Parameters:
@@ -62,10 +62,10 @@ extension FileIO {
     ///
     ///     try await files.setOwner(of: page, group: 33)
     ///
-    /// Only root gives files away; who owns one may give it to another group of theirs. The set-user-ID and set-group-ID
+    /// Only root gives files away; an owner may give a file to another group of theirs. The set-user-ID and set-group-ID
     /// bits of a program are cleared: set the mode afterwards. See chown(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``.
     ///
     /// - Parameters:

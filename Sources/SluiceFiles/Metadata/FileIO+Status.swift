@@ -12,7 +12,7 @@ extension FileIO {
     /// Whatever it says may have changed by the time it returns: to claim a name, use an operation that fails when it is
     /// taken (``WriteOpening/fail``, ``ExistingFile/fail``).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     ///
     /// - Parameters:
@@ -33,7 +33,7 @@ extension FileIO {
     /// and catch ``FileError/Code/notFound``; claim a name with ``WriteOpening/fail`` or ``ExistingFile/fail``. Not
     /// being allowed to look is an error, and not "no".
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     ///
     /// - Parameters:

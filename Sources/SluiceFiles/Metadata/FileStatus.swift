@@ -37,7 +37,7 @@ public struct FileStatus: Sendable, Hashable {
     /// The mode bits, without those of the kind.
     public var permissions: FilePermissions
 
-    /// The number of the user who owns it.
+    /// The number of the user that owns it.
     public var owner: UInt32
 
     /// The number of the group that owns it.
@@ -52,10 +52,10 @@ public struct FileStatus: Sendable, Hashable {
     /// When the contents were last read. Most systems note this only now and then (relatime), some never.
     public var accessTime: FileTime
 
-    /// When the contents last changed, unless somebody set it.
+    /// When the contents last changed, unless a program set it.
     public var modificationTime: FileTime
 
-    /// When the contents or anything in this status last changed. Nobody can set it.
+    /// When the contents or anything in this status last changed. No program can set it.
     public var changeTime: FileTime
 
     /// When the file was made on this file system; nil where that, or the kernel, does not say.

@@ -17,7 +17,7 @@ extension FileIO {
     /// file, or an empty directory at the destination. All of them leave what is at the destination alone, however many try at
     /// once. The change of names is not synced.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``; both paths are as they were.
     ///
     /// - Parameters:
@@ -33,7 +33,7 @@ extension FileIO {
 
     /// Removes a file, a symbolic link (not what it points to) or an empty directory.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun, it counts.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
     /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if nothing is there, ``FileError/Code/notEmpty`` for a directory
     ///   with entries (see ``removeTree(_:progress:)``). See unlink(2), rmdir(2).
     public func remove(_ url: URL) async throws {
@@ -45,7 +45,7 @@ extension FileIO {
     ///
     ///     try await files.makeDirectory(at: music, permissions: 0o750)
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError`` that names the file in the way, if there is one. Directories made until then stay. See mkdir(2).
     ///
     /// - Parameters:

@@ -11,10 +11,10 @@ extension FileIO {
     ///
     ///     try await files.removeTree(cache) { progress in print(progress.completedEntries) }
     ///
-    /// Symbolic links are removed, never followed, also when somebody swaps a directory for a link meanwhile. Any depth and any
+    /// Symbolic links are removed, never followed, also when another process swaps a directory for a link meanwhile. Any depth and any
     /// names, those that are not UTF-8 among them. One job, which holds a thread until it is done.
     ///
-    /// - Cancellation: leaves the queue at once, or stops between two entries, with `CancellationError`; what was removed
+    /// - Cancellation: leaves the queue immediately, or stops between two entries, with `CancellationError`; what was removed
     ///   is gone.
     /// - Failure: a ``FileError`` for the first entry that cannot be removed; ``FileError/Code/notFound`` if nothing is
     ///   there, ``FileError/Code/notEmpty`` for a directory that others keep filling. What was removed is gone. See openat(2),
@@ -45,10 +45,10 @@ extension DirectoryEntry {
 }
 
 extension Kernel {
-    /// The directories that are open at once, however deep the tree. Those above are opened again through "..".
+    /// The directories that are open at the same time, however deep the tree. Those above are opened again through "..".
     static var maximumOpenDirectories: Int { 16 }
 
-    /// The entries that are read from a directory at once; then it is read again from its start.
+    /// The entries that are read from a directory in one pass; then it is read again from its start.
     static var entriesPerListing: Int { 1024 }
 
     func removeTree(
@@ -101,7 +101,7 @@ private struct RemovalWalk: ~Copyable {
         var name: [CChar]?
         var status: RawStatus
         var entries: [RawEntry] = []
-        /// How often in a row a listing had entries and none of them could be removed, since each was gone or was filled anew.
+        /// How often in a row a listing had entries and none of them could be removed, since each was gone or was filled again.
         var fruitlessListings = 0
     }
 

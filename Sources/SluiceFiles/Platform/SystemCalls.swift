@@ -7,7 +7,7 @@ internal import CSluiceFiles
 ///     let files = FileIO(calls: calls)
 ///
 /// A call returns what the kernel returns, zero or more, or else *minus* the error number. Paths and names end in zero.
-/// The calls run on threads of a lane, many at once.
+/// The calls run on threads of a lane, many concurrently.
 package struct SystemCalls: Sendable {
     package typealias Path = UnsafePointer<CChar>
 

@@ -14,7 +14,7 @@ public struct FileProgress: Sendable, Hashable {
     /// The bytes that are done. In a copy, holes and blocks that are shared count like bytes that were written.
     public var completedBytes: Int64
 
-    /// The bytes that there are, as far as is known; nil where nobody knows (a pipe, a tree that was not counted).
+    /// The bytes that there are, as far as is known; nil where that is unknown (a pipe, a tree that was not counted).
     ///
     /// It is what the file system says at the beginning. A file in /proc says 0, and one that shrinks is done before that.
     public var totalBytes: Int64?
@@ -22,7 +22,7 @@ public struct FileProgress: Sendable, Hashable {
     /// The files, directories and links that are done.
     public var completedEntries: Int
 
-    /// The files, directories and links that there are; nil where nobody knows.
+    /// The files, directories and links that there are; nil where that is unknown.
     public var totalEntries: Int?
 
     /// Whether this is the last report: everything is done, durability included.

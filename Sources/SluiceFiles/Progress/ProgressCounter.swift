@@ -2,13 +2,13 @@ internal import SluiceLock
 
 /// Counts what the jobs of one operation have done, and reports it now and then.
 ///
-///     let counter = ProgressCounter(progress, totalBytes: size)     // nil if nobody listens
+///     let counter = ProgressCounter(progress, totalBytes: size)     // nil if no closure is given
 ///     …
 ///     counter?.add(bytes: written)                                  // after each piece, on any thread
 ///     …
 ///     counter?.finish()                                             // last in the job, if all went well
 ///
-/// Several threads may add at once. Whoever finds a report due and nobody reporting makes it; the others go on with their
+/// Several threads may add concurrently. The thread that finds a report due and no other thread reporting makes it; the others go on with their
 /// work. So the reports are in order, and the closure is called without a lock.
 package final class ProgressCounter: Sendable {
     package typealias Report = @Sendable (FileProgress) -> Void
@@ -23,7 +23,7 @@ package final class ProgressCounter: Sendable {
         var nextEntries = ProgressCounter.entriesPerReport
         var isReporting = false
 
-        /// What to report now, if that is due and nobody else is at it.
+        /// What to report now, if that is due and no other thread reports.
         mutating func due() -> FileProgress? {
             guard !isReporting else { return nil }
             guard progress.completedBytes >= nextBytes || progress.completedEntries >= nextEntries else { return nil }
@@ -37,7 +37,7 @@ package final class ProgressCounter: Sendable {
     private let state: Lock<State>
     private let report: Report
 
-    /// Nil without a closure: who does not ask for progress pays one test per piece.
+    /// Nil without a closure: without a closure, progress costs one test per piece.
     package init?(_ report: Report?, totalBytes: Int64? = nil, totalEntries: Int? = nil) {
         guard let report else { return nil }
         self.report = report

@@ -22,7 +22,7 @@ extension RandomAccessFile {
     ///
     /// On Apple platforms ``AccessAdvice/notNeeded`` has no effect, and ``AccessAdvice/random`` counts for the whole file.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``. That a hint is ignored is no failure.
     ///
     /// - Parameters:

@@ -11,7 +11,7 @@ extension RandomAccessFile {
     ///
     /// Memory is bounded by what arrives, not by `count`. See pread(2).
     ///
-    /// - Cancellation: leaves the queue at once, or stops between two system calls, with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately, or stops between two system calls, with `CancellationError`.
     /// - Failure: a ``FileError``.
     public func read(at offset: Int64, upToCount count: Int) async throws -> Data {
         precondition(offset >= 0, "An offset is not negative.")

@@ -3,7 +3,7 @@ internal import CSluiceFiles
 extension RandomAccessFile {
     /// The file's size in bytes now. Files in /proc and /sys, and devices, tell no true one. See fstat(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     public var size: Int64 {
         get async throws {
@@ -15,7 +15,7 @@ extension RandomAccessFile {
 
     /// Cuts the file off, or extends it with zeros that take no space, to a size in bytes. See ftruncate(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     public func truncate(to size: Int64) async throws {
         precondition(size >= 0, "A size is not negative.")
@@ -37,7 +37,7 @@ extension RandomAccessFile {
     /// Where the file system has no such operation, this is ``FileError/Code/unsupported``, and nothing is written in its
     /// place, as posix_fallocate(3) would, which races with other writers.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``, among them ``FileError/Code/noSpace``.
     ///
     /// - Parameters:
@@ -58,7 +58,7 @@ extension RandomAccessFile {
     /// On Linux any range will do, and whole blocks in it are given back. On Apple platforms it consists of whole blocks.
     /// See fallocate(2), "Deallocating file space".
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``, ``FileError/Code/unsupported`` where the file system has no such operation.
     public func punchHole(_ range: Range<Int64>) async throws {
         precondition(range.lowerBound >= 0, "An offset is not negative.")

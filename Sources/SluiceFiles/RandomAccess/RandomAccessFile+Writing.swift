@@ -13,7 +13,7 @@ extension RandomAccessFile {
     ///
     /// See pwrite(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`, and no byte was written. Once begun, it goes on to
+    /// - Cancellation: leaves the queue immediately with `CancellationError`, and no byte was written. Once begun, it goes on to
     ///   the last byte or the first failure.
     /// - Failure: a ``FileError`` whose `bytesWritten` says how many bytes of this call were put out.
     public func write(_ data: Data, at offset: Int64) async throws {
@@ -23,7 +23,7 @@ extension RandomAccessFile {
         }
     }
 
-    /// Writes all bytes of a span at an offset, without a copy: whoever owns them keeps them until the call returns.
+    /// Writes all bytes of a span at an offset, without a copy: their owner keeps them until the call returns.
     ///
     /// Cancellation and failure as in `write(_:at:)` with a `Data`.
     public func write(_ bytes: RawSpan, at offset: Int64) async throws {
@@ -38,9 +38,9 @@ extension RandomAccessFile {
     /// Waits until what was written before is on the device, as far as `durability` promises. See fsync(2).
     ///
     /// Writes count that have returned by now, of whatever task. A failed sync may have dropped bytes that it could not
-    /// write: do not try again, write the file anew.
+    /// write: do not try again, write the file again.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     public func sync(_ durability: Durability = .full) async throws {
         try await run("sync") { [file] _ in

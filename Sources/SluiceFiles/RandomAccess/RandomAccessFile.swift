@@ -1,7 +1,7 @@
 internal import CSluiceFiles
 internal import SluiceLock
 
-/// An open file that many tasks read and write at once, each at the offsets that it names.
+/// An open file that many tasks read and write concurrently, each at the offsets that it names.
 ///
 ///     let index = try await url.withRandomAccessFile(.readWrite) { file in     // closes on every path
 ///         try await file.write(block, at: 4096)
@@ -16,7 +16,7 @@ internal import SluiceLock
 ///
 /// There is no position to share: every operation says where. One operation is one job of the `FileIO` that opened the
 /// file, and no thread of the cooperative pool blocks. Operations run side by side. Two that touch the same bytes, of which
-/// one writes, have no order, and a read beside a write may see a part of it: whoever wants an order awaits the first.
+/// one writes, have no order, and a read beside a write may see a part of it. To get an order, await the first.
 ///
 /// It is for regular files and devices with positions. A FIFO or socket has none and is refused when it is opened.
 ///
@@ -40,7 +40,7 @@ public final class RandomAccessFile: Sendable {
     /// closed.
     ///
     /// - Cancellation: waits and closes also when the task is cancelled, and does not throw `CancellationError`.
-    /// - Failure: a ``FileError``, for the first who closes; the file is closed all the same.
+    /// - Failure: a ``FileError``, from the first call; the file is closed all the same.
     public func close() async throws {
         let turn = await withCheckedContinuation { continuation in
             let turn = use.withLock { $0.close(continuation) }
@@ -59,7 +59,7 @@ public final class RandomAccessFile: Sendable {
 
     // MARK: Operations
 
-    /// Runs an operation, during which nobody closes the descriptor: every use of it goes through here.
+    /// Runs an operation, during which the descriptor stays open: every use of it goes through here.
     func using<R>(for operation: String, _ body: () async throws -> R) async throws -> R {
         guard use.withLock({ $0.begin() }) else { throw wasClosed(operation) }
         defer {

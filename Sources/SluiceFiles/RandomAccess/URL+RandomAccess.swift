@@ -37,9 +37,9 @@ extension URL {
     ///     let database = try await url.openForRandomAccess(.createIfMissing, permissions: 0o600)
     ///
     /// Nothing is cut off. A directory is ``FileError/Code/isDirectory``; a FIFO or socket, which has no offsets, is
-    /// ``FileError/Code/notRegularFile`` at once: its other end is not waited for. See open(2).
+    /// ``FileError/Code/notRegularFile`` immediately: its other end is not waited for. See open(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun it is awaited, and a file that was
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun it is awaited, and a file that was
     ///   opened is returned.
     /// - Failure: a ``FileError``.
     ///
@@ -66,7 +66,7 @@ extension URL {
 }
 
 extension Kernel {
-    /// Opens what has offsets, and waits for nobody: not for the other end of a FIFO either.
+    /// Opens what has offsets, and waits for no other process, such as the other end of a FIFO.
     func openSeekable(_ path: String, _ flags: CInt, _ permissions: UInt32 = 0) throws(FileError) -> OpenedFile {
         let opened: OpenedFile
         do throws(FileError) {

@@ -7,7 +7,7 @@ extension AsyncFileStream {
     ///
     /// In a stream opened with ``WriteOpening/append``, writes begin at the end of the file wherever this is. See lseek(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``; a FIFO, pipe, terminal or socket has no position, and that is `ESPIPE`.
     public var position: Int64 {
         get async throws {
@@ -25,7 +25,7 @@ extension AsyncFileStream {
     /// opened with ``WriteOpening/append``, writes begin at the end of the file all the same. For reads here and there, and
     /// for several tasks, open a ``RandomAccessFile``, whose reads say where. See lseek(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`, and the position is as it was.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`, and the position is as it was.
     /// - Failure: a ``FileError``; a FIFO, pipe, terminal or socket has no position, and that is `ESPIPE`.
     public borrowing func seek(to offset: Int64) async throws {
         precondition(offset >= 0, "An offset is not negative.")
@@ -43,7 +43,7 @@ extension AsyncFileStream where Mode == WriteMode {
     /// that is not used stays with the file: `truncate(to:)` with the size that it has gives it back. On file systems that
     /// write to another place each time (Btrfs, ZFS, APFS) it promises less. See fallocate(2), FALLOC_FL_KEEP_SIZE.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``, among them ``FileError/Code/noSpace``, and ``FileError/Code/unsupported`` where the file
     ///   system has no such operation.
     public borrowing func preallocate(upTo size: Int64) async throws {

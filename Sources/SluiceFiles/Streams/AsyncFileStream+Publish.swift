@@ -56,7 +56,7 @@ extension AsyncFileStream where Mode == WriteMode {
         }
     }
 
-    /// Removes the file and closes it: what becomes of a partial file that nobody wants.
+    /// Removes the file and closes it: what becomes of a partial file that is not needed.
     ///
     /// One job. The path is removed only if it still leads to this file: what others put there since then stays.
     ///
@@ -117,18 +117,19 @@ extension OpenFile {
     }
 
     /// rename(2) takes a name, not a descriptor: what is under the name now must be this file. The kernel has no call that
-    /// does both at once; of those who keep to the lock, nobody puts another file there in between.
+    /// does both in one step; a program that takes the lock puts no other file there in between.
     private func checkName() throws(FileError) {
         guard let found = try io.kernel.status(of: path, followingLinks: false) else {
             throw FileError(
                 code: .notFound, operation: "publish", path: path,
-                remedy: "The file was removed or renamed while it was written: write it anew.")
+                remedy: "The file was removed or renamed while it was written: write it again.")
         }
         guard found.isSameFile(as: status) else {
             throw FileError(
                 code: .replaced, operation: "publish", path: path,
                 remedy:
-                    "The file was replaced by another while it was written: see who else writes there, write it anew.")
+                    "The file was replaced by another while it was written: find the program that writes there, and write it again."
+            )
         }
     }
 }

@@ -10,8 +10,8 @@ extension AsyncFileStream where Mode == ReadMode {
     /// A FIFO or terminal is waited for until the bytes are there or its writers are gone, without a thread; a FIFO without a
     /// writer, until the first one has come. Memory is bounded by what arrives, not by `count`. See read(2).
     ///
-    /// - Cancellation: leaves the queue at once, or stops between two system calls, with `CancellationError`; in the second
-    ///   case the bytes read until then are lost to the stream. A FIFO or terminal is left at once, and nothing is lost: the
+    /// - Cancellation: leaves the queue immediately, or stops between two system calls, with `CancellationError`; in the second
+    ///   case the bytes read until then are lost to the stream. A FIFO or terminal is left immediately, and nothing is lost: the
     ///   next read begins with what this one had taken.
     /// - Failure: a ``FileError``.
     public borrowing func read(upToCount count: Int) async throws -> Data {

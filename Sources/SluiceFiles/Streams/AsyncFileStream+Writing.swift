@@ -12,7 +12,7 @@ extension AsyncFileStream where Mode == WriteMode {
     ///
     ///     try await stream.write(data)
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`, and no byte was written. Once begun, it goes on to
+    /// - Cancellation: leaves the queue immediately with `CancellationError`, and no byte was written. Once begun, it goes on to
     ///   the last byte or the first failure. A FIFO or terminal, which may have no room for as long as others like, is left at
     ///   once: with `CancellationError` if no byte was written, else with a ``FileError`` of ``FileError/Code/cancelled``.
     /// - Failure: a ``FileError`` whose `bytesWritten` says how many bytes of this call were put out. See write(2).
@@ -35,7 +35,7 @@ extension AsyncFileStream where Mode == WriteMode {
         }
     }
 
-    /// Writes all bytes of a span, without a copy: whoever owns them keeps them until the call returns.
+    /// Writes all bytes of a span, without a copy: their owner keeps them until the call returns.
     ///
     /// Cancellation and failure as in `write(_:)` with one `Data`.
     public borrowing func write(_ bytes: RawSpan) async throws {
@@ -53,7 +53,7 @@ extension AsyncFileStream where Mode == WriteMode {
     /// The position does not move: after `truncate(to: 0)` the next write would leave a hole of zeros before it, unless the
     /// stream was opened with ``WriteOpening/append``.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     public borrowing func truncate(to size: Int64) async throws {
         precondition(size >= 0, "A size is not negative.")
@@ -66,9 +66,9 @@ extension AsyncFileStream where Mode == WriteMode {
 
     /// Waits until what was written is on the device, as far as `durability` promises. See fsync(2).
     ///
-    /// A failed sync may have dropped the bytes that it could not write: do not try again, write the file anew.
+    /// A failed sync may have dropped the bytes that it could not write: do not try again, write the file again.
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`.
+    /// - Cancellation: leaves the queue immediately with `CancellationError`.
     /// - Failure: a ``FileError``.
     public borrowing func sync(_ durability: Durability = .full) async throws {
         try await file.io.run { [file] _ in

@@ -12,7 +12,7 @@ extension Kernel {
         return opened
     }
 
-    /// Opens a file for writing; nil for a FIFO that nobody reads yet.
+    /// Opens a file for writing; nil for a FIFO without a reader yet.
     func openToWrite(
         _ path: String, _ existing: WriteOpening, _ permissions: UInt32, locked: Bool
     ) throws(FileError) -> OpenedFile? {
@@ -38,7 +38,7 @@ extension Kernel {
     /// Opens without waiting for a FIFO's other side or a terminal's carrier, and finds out who is to read or write it.
     ///
     /// What a path leads to is known only once it is open, so O_NONBLOCK is always there first. On a FIFO, a terminal or a
-    /// socket it stays: the open file is ours, and its flags nobody else's. Elsewhere it is taken away. For a regular file it
+    /// socket it stays: the open file is ours, and no other process shares its flags. Elsewhere it is taken away. For a regular file it
     /// means nothing to open(2) but in one case: where another process holds a lease on it, the open does not wait until that
     /// is broken. Then it is opened again as it would have been without the flag.
     ///

@@ -47,7 +47,7 @@ final class OpenFile: Sendable {
 
     func refuseInline() { isRefusingInline.store(true, ordering: .relaxed) }
 
-    /// Closes in a job that runs in any case, and reports what close(2) reports. A FIFO is closed at once: that waits for nothing.
+    /// Closes in a job that runs in any case, and reports what close(2) reports. A FIFO is closed immediately: that waits for nothing.
     func close() async throws {
         if isWaitedFor, status.isFIFO {
             if takeDescriptor() { try io.kernel.close(descriptor, path) }

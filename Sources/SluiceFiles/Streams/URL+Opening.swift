@@ -35,7 +35,8 @@ extension URL {
         existing: WriteOpening = .replace, permissions: FilePermissions = .newFile, locked: Bool = false,
         using files: FileIO = .shared, _ body: (borrowing AsyncFileStream<WriteMode>) async throws -> R
     ) async throws -> R {
-        let stream = try await openForWriting(existing: existing, permissions: permissions, locked: locked, using: files)
+        let stream = try await openForWriting(
+            existing: existing, permissions: permissions, locked: locked, using: files)
         let file = stream.file
         return try await scoped {
             try await body(stream)
@@ -54,9 +55,9 @@ extension URL {
     ///     let data = try await stream.readToEnd()
     ///     try await stream.close()
     ///
-    /// A FIFO is opened at once, and read once its first writer has come; neither holds a thread. See open(2), fifo(7).
+    /// A FIFO is opened immediately, and read once its first writer has come; neither holds a thread. See open(2), fifo(7).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`. Once begun it is awaited, and a stream that was
+    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun it is awaited, and a stream that was
     ///   opened is returned.
     /// - Failure: a ``FileError``; a directory is ``FileError/Code/isDirectory``.
     public func openForReading(using files: FileIO = .shared) async throws -> sending AsyncFileStream<ReadMode> {
@@ -83,7 +84,7 @@ extension URL {
     /// Without a lock a FIFO can be opened too. It waits for its reader, without a thread: the system has no way to be told of a
     /// reader, so the FIFO is tried again and again, up to 20 times in a second. See open(2), flock(2), fifo(7).
     ///
-    /// - Cancellation: leaves the queue, or the wait for a FIFO's reader, at once with `CancellationError`. Once begun it is
+    /// - Cancellation: leaves the queue, or the wait for a FIFO's reader, immediately with `CancellationError`. Once begun it is
     ///   awaited, and a stream that was opened is returned.
     /// - Failure: a ``FileError``.
     ///
@@ -100,7 +101,9 @@ extension URL {
         var pause = 1
         while true {
             let file = try await files.run { _ in
-                try files.kernel.openToWrite(path, existing, permissions.rawValue, locked: locked).map { OpenFile($0, files) }
+                try files.kernel.openToWrite(path, existing, permissions.rawValue, locked: locked).map {
+                    OpenFile($0, files)
+                }
             }
             if let file { return AsyncFileStream(file) }
             try await Task.sleep(for: .milliseconds(pause))

@@ -14,8 +14,8 @@ extension FileIO {
     ///         return try await convert(file)
     ///     }
     ///
-    /// The file has a name of its own, and nobody but this user may read or write it (mode 0600). What stands under the name
-    /// at the end is removed, whoever put it there: a tool that replaces the file leaves nothing behind either. To keep the
+    /// The file has a name of its own, and only this user may read or write it (mode 0600). What stands under the name
+    /// at the end is removed, whatever put it there: a tool that replaces the file leaves nothing behind either. To keep the
     /// file, rename it in `body`.
     ///
     /// A process that is killed leaves the file.

@@ -17,7 +17,7 @@ public struct FileChange: Sendable, Hashable {
         case attributes
         /// The file system with what is watched was unmounted, and the sequence ends.
         case unmounted
-        /// Changes were lost, since nobody took them in time: look at the directory anew.
+        /// Changes were lost, since they were not taken in time: look at the directory again.
         case overflow
     }
 
@@ -37,7 +37,7 @@ public struct FileChange: Sendable, Hashable {
         self.isDirectory = isDirectory
     }
 
-    /// The kinds that somebody wants to hear of.
+    /// The kinds of changes to receive.
     public struct Kinds: OptionSet, Sendable, Hashable {
         /// The bits, of no meaning outside.
         public let rawValue: UInt32

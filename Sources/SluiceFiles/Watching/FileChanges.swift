@@ -28,7 +28,7 @@ extension FileIO {
     /// - What it cannot see: changes that others make on a file server, writes to mapped memory, /proc and /sys.
     /// - Cost: one inotify instance and descriptor, of which a user may have 128 (fs.inotify.max_user_instances); no thread
     ///   waits for it.
-    /// - Cancellation: this leaves the queue at once with `CancellationError`; in the loop, the next change throws it and the
+    /// - Cancellation: this leaves the queue immediately with `CancellationError`; in the loop, the next change throws it and the
     ///   watch is removed.
     /// - Failure: a ``FileError``: ``FileError/Code/unsupported`` on systems without inotify (all but Linux). See inotify(7).
     ///
@@ -57,7 +57,7 @@ public struct FileChanges: AsyncSequence, Sendable {
 
     let watch: Watch
 
-    /// Goes on with the changes that nobody has taken.
+    /// Goes on with the changes that have not been taken.
     public func makeAsyncIterator() -> Iterator { Iterator(watch: watch) }
 
     /// Gives one change after the other.

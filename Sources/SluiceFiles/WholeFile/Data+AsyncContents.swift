@@ -22,7 +22,7 @@ extension Data {
     /// `files`; the calling thread is never blocked. A FIFO or terminal takes that thread only to be opened: it is waited for
     /// without one, until its first writer has come and its last has gone. See open(2), read(2), fifo(7).
     ///
-    /// - Cancellation: leaves the queue or the wait at once, or stops between two reads, with `CancellationError`.
+    /// - Cancellation: leaves the queue or the wait immediately, or stops between two reads, with `CancellationError`.
     /// - Failure: a ``FileError``, among them ``FileError/Code/limitExceeded`` when there is more than `limit`.
     ///
     /// - Parameters:
@@ -30,7 +30,7 @@ extension Data {
     ///   - options: Whether the file may be mapped instead of read.
     ///   - limit: The most bytes to accept, 1 GiB by default.
     ///   - files: The engine to run on.
-    ///   - progress: Told how far it is: see ``FileProgress``. Of a FIFO or terminal it hears only the end.
+    ///   - progress: Receives the progress: see ``FileProgress``. Of a FIFO or terminal it hears only the end.
     public init(
         asyncContentsOf url: URL, options: FileReadOptions = [], limit: Int = FileIO.defaultReadLimit,
         using files: FileIO = .shared, progress: (@Sendable (FileProgress) -> Void)? = nil
@@ -70,7 +70,7 @@ enum FileContents: Sendable {
 }
 
 extension Kernel {
-    /// Opens, reads to the end and closes, unless it is to be waited for. Tells the inline lane if the next file in this directory may
+    /// Opens, reads to the end and closes, unless the file must be waited for. Tells the inline lane if the next file in this directory may
     /// be one for it.
     func readFile(
         _ path: String, limit: Int, mayMap: Bool, _ files: FileIO, _ cancellation: borrowing Cancellation,

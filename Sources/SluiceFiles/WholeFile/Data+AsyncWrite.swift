@@ -15,7 +15,7 @@ extension Data {
     /// failed sync of the directory, and with a chosen temporary name a failed close, come after the new file is in place. A file that is replaced hands on its mode. A symbolic
     /// link is replaced itself; a device, FIFO or socket is refused. See rename(2), fsync(2).
     ///
-    /// - Cancellation: leaves the queue at once with `CancellationError`, and nothing was touched. Once begun, it goes on to
+    /// - Cancellation: leaves the queue immediately with `CancellationError`, and nothing was touched. Once begun, it goes on to
     ///   its end.
     /// - Failure: a ``FileError``; `bytesWritten` counts into the temporary file, of which nothing remains.
     ///
@@ -23,7 +23,7 @@ extension Data {
     ///   - url: A file URL; its directory exists.
     ///   - options: Durability, what happens to an existing file, the temporary name, permissions.
     ///   - files: The engine to run on.
-    ///   - progress: Told how far it is: see ``FileProgress``.
+    ///   - progress: Receives the progress: see ``FileProgress``.
     public func asyncWrite(
         to url: URL, options: FileWriteOptions = .init(), using files: FileIO = .shared,
         progress: (@Sendable (FileProgress) -> Void)? = nil

@@ -196,7 +196,8 @@ import TestSupport
         try await downloading { _ in
             OriginResponse(body: bytes(size))
         } _: { downloader, origin, folder in
-            let other = try await folder.appending(path: "a.sluice.part").openForWriting(existing: .replace, locked: true)
+            let other = try await folder.appending(path: "a.sluice.part").openForWriting(
+                existing: .replace, locked: true)
             try await other.write(Data("theirs".utf8))
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
             guard case .file(let error) = summary.failures[0]?.reason else { return #expect(Bool(false)) }

@@ -242,7 +242,9 @@ extension FaultedOperation {
             let isTold = error.systemError == fault.error && !Self.isPassedOver(fault)
             if !isTold, !isBelieved { complain("gives \(error)") }
             if error.operation.isEmpty || error.subject.isEmpty { complain("is not named: \(error)") }
-            if fault.call != .startThread, !error.subject.hasPrefix(directory.path) { complain("has another path: \(error)") }
+            if fault.call != .startThread, !error.subject.hasPrefix(directory.path) {
+                complain("has another path: \(error)")
+            }
             let known = FileError(operation: "", path: "", systemError: error.systemError)
             if known.remedy != nil && error.remedy == nil { complain("has lost its remedy: \(error)") }
         case .failure(let error):

@@ -10,7 +10,8 @@ package struct DirectoryCalls: Sendable {
     package var statusAt:
         @Sendable (_ directory: CInt, _ name: Path, _ followingLinks: Bool, _ status: inout RawStatus) -> CInt
     package var renameAt: @Sendable (_ directory: CInt, _ name: Path, _ toDirectory: CInt, _ to: Path) -> CInt
-    package var renameAtWithoutReplacing: @Sendable (_ directory: CInt, _ name: Path, _ toDirectory: CInt, _ to: Path) -> CInt
+    package var renameAtWithoutReplacing:
+        @Sendable (_ directory: CInt, _ name: Path, _ toDirectory: CInt, _ to: Path) -> CInt
     package var linkAt: @Sendable (_ directory: CInt, _ name: Path, _ toDirectory: CInt, _ to: Path) -> CInt
 
     // MARK: What a copy makes
