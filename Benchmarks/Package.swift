@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that the peers stay out of the graph of those who use Sluice. The root is named, because its
-// folder may be called anything.
+// A package of its own, so that the peers stay out of the graph of a package that uses Sluice. The root is named, because its
+// directory may be called anything.
 
 /// `SLUICE_ONLY=SluiceConcurrency` or `SLUICE_ONLY=SluiceFiles` leaves the rows of that module, and what they need: one or
 /// two minutes to build instead of ten. The root reads it too.
@@ -21,6 +21,12 @@ var settings: [SwiftSetting] = [
 if withConcurrency { settings.append(.define("WITH_CONCURRENCY")) }
 if withFiles { settings.append(.define("WITH_FILES")) }
 if withAll { settings.append(.define("WITH_ALL")) }
+
+/// The rows of the queue's store need what `package` hides. A package in a directory has the name of that directory.
+let rootPackage = String(
+    Context.packageDirectory.split(separator: "/").dropLast().last!.lowercased()
+        .map { $0.isLetter || $0.isNumber ? $0 : "_" })
+if withAll { settings.append(.unsafeFlags(["-package-name", rootPackage])) }
 
 let concurrency: [Target.Dependency] = [
     .product(name: "SluiceConcurrency", package: "sluice"),

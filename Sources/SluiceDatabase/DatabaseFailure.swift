@@ -42,13 +42,16 @@ package struct DatabaseFailure: Error, Sendable, CustomStringConvertible {
         self.remedy = remedy
     }
 
+    /// What happened: one sentence.
+    package var message: String { "The database cannot be used: \(cause)." }
+
     /// One line: which file, what is wrong, and what to do.
-    package var description: String { "cannot use the database '\(path)': \(cause). \(remedy)" }
+    package var description: String { "\(path): \(message) \(remedy)" }
 }
 
 extension DatabaseFailure {
     init(_ error: FileError, path: String) {
-        self.init(.cannotOpen, path: path, cause: "\(error)", remedy: "Choose a file in a folder that can be written.")
+        self.init(.cannotOpen, path: path, cause: "\(error)", remedy: "Choose a file in a directory that can be written.")
     }
 
     init(_ error: DatabaseError, path: String) {
@@ -67,17 +70,17 @@ extension DatabaseFailure {
         case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             self.init(
                 .cannotOpen, path: path, cause: cause,
-                remedy: "Choose a file in a folder that can be written, on a local file system.")
+                remedy: "Choose a file in a directory that can be written, on a local file system.")
         case .SQLITE_READONLY:
             self.init(
                 .readOnly, path: path, cause: cause,
-                remedy: "Allow this user to write the file and its folder, or choose another.")
+                remedy: "Allow this user to write the file and its directory, or choose another.")
         case .SQLITE_IOERR:
             self.init(
                 .inputOutput, path: path, cause: cause,
                 remedy: "Check the disk; the last transaction that was confirmed is there.")
         case .SQLITE_MISUSE:
-            self.init(.closed, path: path, cause: cause, remedy: "Open it anew.")
+            self.init(.closed, path: path, cause: cause, remedy: "Open it again.")
         default:
             self.init(.other, path: path, cause: cause, remedy: "Try again.")
         }

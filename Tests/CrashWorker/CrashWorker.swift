@@ -25,7 +25,7 @@ struct CrashWorker {
         let store = try await SQLiteQueueStore.open(at: URL(filePath: arguments[1]))
         let summary = try await HTTPTransport.withTransport { transport in
             let downloads = DownloadCoordinator(
-                store: store, transport: transport, limits: DownloadLimits(total: 3),
+                store: store, transport: transport, limits: DownloadCoordinator.Limits(total: 3),
                 configuration: .init(
                     retries: RetryPolicy(baseDelay: .zero), durability: arguments[4] == "data" ? .data : .none)
             ) { _, phase in

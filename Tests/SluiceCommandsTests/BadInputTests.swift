@@ -50,7 +50,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             arguments: [
                 "get", "-d", "{folder}", "--retries", "0", "--proxy", "http://no-such-proxy.invalid:1", "{origin}/a",
             ],
-            status: .network, mentions: ["{origin}/a", "the proxy could not be used", "--proxy"]),
+            status: .network, mentions: ["{origin}/a", "The proxy could not be used", "--proxy"]),
         .init(
             arguments: ["get", "--ca-file", "{folder}/none.pem", "-d", "{folder}", "{origin}/a"], status: .localFile,
             mentions: ["--ca-file", "none.pem", "No such file"]),
@@ -74,7 +74,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(arguments: ["get", "127.0.0.1:80/x"], status: .usage, mentions: ["127.0.0.1:80/x", "no scheme"]),
         .init(arguments: ["get", "ftp://example.com/x"], status: .usage, mentions: ["ftp", "http or https"]),
         .init(arguments: ["get", "http:///x"], status: .usage, mentions: ["http:///x", "no host"]),
-        .init(arguments: ["get", ""], status: .usage, mentions: ["empty URL"]),
+        .init(arguments: ["get", ""], status: .usage, mentions: ["The URL is empty"]),
         .init(
             arguments: ["get", "nonsense", "ftp://example.com/x", "{origin}/good"], status: .usage,
             mentions: ["nonsense", "ftp"], lines: 2),
@@ -124,7 +124,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             mentions: ["http://127.0.0.1:1/a", "refused", "port 1"]),
         .init(
             arguments: ["get", "-d", "{folder}", "{origin}/404"], status: .http,
-            mentions: ["{origin}/404", "404", "check the URL"]),
+            mentions: ["{origin}/404", "404", "Check the URL"]),
         .init(
             arguments: ["get", "-d", "{folder}", "{origin}/401"], status: .authentication,
             mentions: ["{origin}/401", "credentials"]),
@@ -134,7 +134,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(arguments: ["get", "-d", "{folder}", "{origin}/204"], status: .http, mentions: ["{origin}/204", "204"]),
         .init(
             arguments: ["get", "-d", "{folder}", "--retries", "0", "{origin}/short"], status: .network,
-            mentions: ["{origin}/short", "before the response was complete", "try again"]),
+            mentions: ["{origin}/short", "before the response was complete", "Try again"]),
         .init(
             arguments: ["get", "-d", "{folder}", "--retries", "0", "--timeout", "0.2", "{origin}/stall"],
             status: .network, mentions: ["{origin}/stall", "0.2 s", "longer stall"]),

@@ -3,6 +3,7 @@ import HTTPTypes
 import LoopbackOrigin
 import SluiceConcurrency
 import SluiceDownloads
+import SluiceHTTP
 import SluiceFiles
 import TestSupport
 import Testing
@@ -33,8 +34,7 @@ import Testing
         #expect(backlog.take() == .init(lines: ["21"]))
     }
 
-    private static let error = DownloadError(
-        .status(.serviceUnavailable), url: URL(string: "http://a.example/x")!, target: URL(filePath: "/tmp/x"))
+    private static let error = TransferError(status: .serviceUnavailable, url: URL(string: "http://a.example/x")!)
 
     @Test func `are no more than the limit while a reader has stopped`() async {
         // Given a reader that has stopped in its first line

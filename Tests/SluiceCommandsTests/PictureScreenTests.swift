@@ -22,12 +22,12 @@ import Testing
         the end
         """
 
-    private static func picture(_ byte: UInt8, _ columns: Int, _ rows: Int) -> TerminalRenderer.Picture {
+    private static func picture(_ byte: UInt8, _ columns: Int, _ rows: Int) -> TerminalRenderer.Image {
         .init(bytes: [byte], columns: columns, rows: rows)
     }
 
     private static func screen(
-        _ images: TerminalRenderer.Images, _ markdown: String = markdown, columns: Int = 40, rows: Int = 40
+        _ images: TerminalRenderer.ImageProtocol, _ markdown: String = markdown, columns: Int = 40, rows: Int = 40
     ) -> PictureScreen {
         PictureScreen(
             text: StyledText(Document(markdown)),
@@ -47,10 +47,10 @@ import Testing
     }
 
     @Test(
-        arguments: [TerminalRenderer.Images.kitty, .iTerm2],
+        arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2],
         [[[0, 1, 2]], [[0], [1], [2]], [[2], [1], [0]], [[1], [0, 2]], [[2, 0], [1]], [[1]]])
     func `looks in the end as if all had been there from the start`(
-        images: TerminalRenderer.Images, order: [[Int]]
+        images: TerminalRenderer.ImageProtocol, order: [[Int]]
     ) {
         let pictures = [Self.picture(1, 10, 4), Self.picture(2, 7, 1), Self.picture(3, 12, 3)]
         for above in [0, 20, 39, 60] {
@@ -92,8 +92,8 @@ import Testing
         #expect(screen.add([], on: .init(columns: 40, rows: 40)) == "")
     }
 
-    @Test(arguments: [TerminalRenderer.Images.kitty, .iTerm2])
-    func `puts what has no room below the text, under its description`(images: TerminalRenderer.Images) throws {
+    @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
+    func `puts what has no room below the text, under its description`(images: TerminalRenderer.ImageProtocol) throws {
         // Given a screen with room for one of them
         let markdown = "start\n\n![one \u{1B}\\[2J](a)\n\n![](x/b.png)\n\nend"
         let size = Console.Size(columns: 40, rows: 13)
@@ -151,15 +151,15 @@ import Testing
 }
 
 @Suite struct `Output with pictures` {
-    private func output(_ images: TerminalRenderer.Images) -> String {
-        let picture = TerminalRenderer.Picture(bytes: Array(0...255), columns: 5, rows: 2)
+    private func output(_ images: TerminalRenderer.ImageProtocol) -> String {
+        let picture = TerminalRenderer.Image(bytes: Array(0...255), columns: 5, rows: 2)
         let text = StyledText(Document("**a**\n\n![b](c)\n\nd\n\n![e](f)"))
         return "\u{1B}[3A" + TerminalRenderer(width: 9, color: .full, images: images).render(text) { _ in picture }
     }
 
-    @Test(arguments: [TerminalRenderer.Images.kitty, .iTerm2])
+    @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
     func `is in pieces that are all of it, and without its pictures leaves their places free`(
-        images: TerminalRenderer.Images
+        images: TerminalRenderer.ImageProtocol
     ) {
         let pieces = PictureOutput(output(images)).pieces
         let whole = pieces.map { piece in
@@ -177,8 +177,8 @@ import Testing
         #expect(terminal.text == other.text && terminal.row == other.row && other.pictures.count == 2)
     }
 
-    @Test(arguments: [TerminalRenderer.Images.kitty, .iTerm2])
-    func `that is cut off in a picture is closed, wherever that is`(images: TerminalRenderer.Images) {
+    @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
+    func `that is cut off in a picture is closed, wherever that is`(images: TerminalRenderer.ImageProtocol) {
         let output = output(images)
         let start = output.range(of: "\u{1B}7")!.upperBound
         let end = output.range(of: "\u{1B}8")!.lowerBound

@@ -11,8 +11,7 @@ import Testing
 private let job = JobID(rawValue: 1)
 
 @Suite struct `Showing progress` {
-    static let error = DownloadError(
-        .status(.notFound), url: URL(string: "http://a.example/x")!, target: URL(filePath: "/tmp/x"))
+    static let error = TransferError(status: .notFound, url: URL(string: "http://a.example/x")!)
 
     /// A board in the middle of things: one file done, one running, one waiting, one of unknown length.
     func board() -> ProgressBoard {

@@ -20,7 +20,7 @@ private struct ShownPictures {
     /// Replaces `{origin}` and `{folder}` in the document and runs it.
     static func run(
         _ markdown: String, _ arguments: [String] = [], files: [String: [UInt8]] = [:],
-        images: TerminalRenderer.Images = .iTerm2, rows: Int = 40, isTerminal: Bool = true, in folder: URL,
+        images: TerminalRenderer.ImageProtocol = .iTerm2, rows: Int = 40, isTerminal: Bool = true, in folder: URL,
         origin: LoopbackOrigin? = nil, recorded: RecordedConsole = RecordedConsole()
     ) async throws -> ShownPictures {
         for (name, bytes) in files { try await Data(bytes).asyncWrite(to: folder.appending(path: name)) }
@@ -52,8 +52,8 @@ private func withFolder<Result: Sendable>(
 }
 
 @Suite(.timeLimit(.minutes(15))) struct `sluice show's pictures in files` {
-    @Test(arguments: [TerminalRenderer.Images.kitty, .iTerm2])
-    func `stand in the text, by relative and absolute paths`(images: TerminalRenderer.Images) async throws {
+    @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
+    func `stand in the text, by relative and absolute paths`(images: TerminalRenderer.ImageProtocol) async throws {
         let (one, two) = (TestPicture.png(80, 32, rest: 9_000), TestPicture.png(16, 16))
         try await withFolder { folder in
             try await FileIO.shared.makeDirectory(at: folder.appending(path: "img"))
@@ -155,7 +155,7 @@ private func withFolder<Result: Sendable>(
             for (arguments, isTerminal, images) in [
                 ([], false, .iTerm2), ([], true, .none), (["--to", "html"], true, .iTerm2),
                 (["--to", "text"], true, .kitty), (["--no-images"], true, .iTerm2),
-            ] as [([String], Bool, TerminalRenderer.Images)] {
+            ] as [([String], Bool, TerminalRenderer.ImageProtocol)] {
                 // A missing one would be told.
                 let shown = try await ShownPictures.run(
                     "![one](a.png)\n\n![two](none.png)", arguments, files: picture, images: images,
@@ -218,7 +218,7 @@ private func withFolder<Result: Sendable>(
                     ([], .kitty, true), (["--remote-images"], .none, true), (["--remote-images"], .kitty, false),
                     (["--remote-images", "--to", "html"], .kitty, true), (["--no-images"], .kitty, true),
                     (["--remote-images", "--to", "text"], .kitty, true),
-                ] as [([String], TerminalRenderer.Images, Bool)] {
+                ] as [([String], TerminalRenderer.ImageProtocol, Bool)] {
                     let shown = try await ShownPictures.run(
                         "![one]({origin}/a.png)", arguments, images: images, isTerminal: isTerminal, in: folder,
                         origin: origin)
@@ -277,10 +277,10 @@ private func withFolder<Result: Sendable>(
     }
 
     @Test(arguments: [
-        ("404", ["404", "check the URL"]), ("large", ["16.8 MB", "smaller"]), ("endless", ["16.8 MB", "smaller"]),
+        ("404", ["404", "Check the URL"]), ("large", ["16.8 MB", "smaller"]), ("endless", ["16.8 MB", "smaller"]),
         ("short", ["before the response was complete"]), ("page", ["PNG, JPEG, GIF or WebP"]),
         ("file", ["its target is no http or https URL"]), ("loop", ["too many redirects"]),
-        ("gzip", ["coded as gzip"]),
+        ("gzip", ["coded body (gzip)"]),
     ])
     func `that cannot be had leave their descriptions, and one line that says why`(path: String, mentions: [String])
         async throws

@@ -44,7 +44,7 @@ import Testing
         let traced = run.console.errorLines.filter { $0.contains(" #") }
         #expect(traced.count { $0.contains(" > GET ") } == 4)
         #expect(traced.count { $0.contains(" < 503") } == 1)
-        #expect(traced.count { $0.contains(" ! ") && $0.contains("/short: the server closed the connection") } == 2)
+        #expect(traced.count { $0.contains(" ! ") && $0.contains("/short: The server closed the connection") } == 2)
         // Beside the lines of progress.
         #expect(run.console.error.contains("once  12 B\n"))
     }

@@ -70,8 +70,8 @@ import Testing
             let other = Task { try await transport.open(request).body.collect(upTo: 1) }
             await held.arrivals(3)
             await held.open()
-            await #expect(throws: TransportError.self) { try await one.value }
-            await #expect(throws: TransportError.self) { try await other.value }
+            await #expect(throws: TransferError.self) { try await one.value }
+            await #expect(throws: TransferError.self) { try await other.value }
             #expect(engine.carrier === first)
         }
     }

@@ -20,7 +20,7 @@ import Testing
         ("https://example.com/100%25", "100%"),
     ])
     func `a URL gives its last component, made safe`(url: String, name: String) throws {
-        #expect(FileName.suggested(by: try URL(fetchable: url)) == name)
+        #expect(SafeFileName.suggested(by: try URL(fetchable: url)) == name)
     }
 
     @Test(
@@ -31,22 +31,22 @@ import Testing
             ("a/b\\c", "c"), ("日本語.txt", "日本語.txt"),
         ] as [(String, String?)])
     func `a safe name stays in its folder and shows what it is`(name: String, safe: String?) {
-        #expect(FileName.safe(name) == safe)
+        #expect(SafeFileName.safe(name) == safe)
     }
 
     /// Names of ASCII are recognized by their bytes; with a letter that is none they go the long way.
     @Test(arguments: [" a", "a ", ".a", "a.", "a/b", "a\\b", "a\u{7F}b", "a\nb", "a b", "~$%&", "..a", "a..", "-rf"])
     func `a name of ASCII is as safe as one that is not`(name: String) {
-        #expect(FileName.isSafe(name) == FileName.isSafe("\(name.prefix(1))\u{E9}\(name.dropFirst())"))
+        #expect(SafeFileName.isSafe(name) == SafeFileName.isSafe("\(name.prefix(1))\u{E9}\(name.dropFirst())"))
     }
 
     @Test(arguments: [254, 255, 256]) func `a name has 255 bytes at most`(count: Int) {
-        #expect(FileName.isSafe(String(repeating: "a", count: count)) == (count <= 255))
+        #expect(SafeFileName.isSafe(String(repeating: "a", count: count)) == (count <= 255))
     }
 
     @Test func `a long name is cut before its extension and between characters`() throws {
         let name = String(repeating: "ü", count: 300) + ".mp3"
-        let safe = try #require(FileName.safe(name))
+        let safe = try #require(SafeFileName.safe(name))
         #expect(safe.utf8.count <= 255)
         #expect(safe.hasSuffix("ü.mp3"))
     }
@@ -65,6 +65,6 @@ import Testing
             ("attachment; filename*=UTF-8''%zz", nil), ("attachment; filename=\"a\"\u{301}; filename*=UTF-8''b", "b"),
         ] as [(String, String?)])
     func `Content-Disposition names the file`(field: String, name: String?) {
-        #expect(FileName.suggested(byContentDisposition: field) == name)
+        #expect(SafeFileName.suggested(byContentDisposition: field) == name)
     }
 }

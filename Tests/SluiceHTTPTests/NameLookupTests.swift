@@ -66,7 +66,7 @@ private final class HeldLookups: Sendable {
             try await HTTPTransport.withTransport(
                 configuration: .init(connectTimeout: .milliseconds(100), proxy: .none)
             ) { transport in
-                let error = await #expect(throws: TransportError.self) { try await transport.open(.init(url)) }
+                let error = await #expect(throws: TransferError.self) { try await transport.open(.init(url)) }
                 #expect(error?.code == .connectTimedOut)
             }
         }
@@ -75,7 +75,7 @@ private final class HeldLookups: Sendable {
             let request = Task { try await transport.open(.init(url)) }
             await lookup.arrivals(1)
             await transport.shutdown()
-            let error = await #expect(throws: TransportError.self) { try await request.value }
+            let error = await #expect(throws: TransferError.self) { try await request.value }
             #expect(error?.code == .shutDown)
         }
     }

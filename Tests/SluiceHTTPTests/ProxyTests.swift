@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `are not asked for exceptions`() async throws {
-        let error = await #expect(throws: TransportError.self) {
+        let error = await #expect(throws: TransferError.self) {
             try await asked("http://no-such-host.invalid/a", exceptions: "other.example,invalid")
         }
         #expect(error?.code == .hostNotFound)
@@ -70,7 +70,7 @@ import Testing
             ] {
                 try await HTTPTransport.withTransport(configuration: .init(proxy: ProxySettings(address))) {
                     transport in
-                    let error = await #expect(throws: TransportError.self) {
+                    let error = await #expect(throws: TransferError.self) {
                         try await transport.open(.init(URL(fetchable: url)))
                     }
                     #expect(error?.code == .proxyFailed, "\(String(describing: error))")

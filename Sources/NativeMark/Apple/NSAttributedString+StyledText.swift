@@ -19,25 +19,25 @@ extension NSAttributedString {
     /// - Parameters:
     ///   - text: A styled document, resolved for the appearance that it is shown in.
     ///   - linkSchemes: What links may open, see ``StyledText/Link/url(schemes:)``. Other links are text.
-    ///   - picture: Gives a picture that is there already. For the others there is the alternative text.
+    ///   - image: Gives an image that is there already. For the others there is the alternative text.
     public convenience init(
         _ text: StyledText, linkSchemes: Set<String> = StyledText.Link.openSchemes,
-        picture: (StyledText.Image) -> StyledText.NativeImage? = { _ in nil }
+        image: (StyledText.Image) -> StyledText.NativeImage? = { _ in nil }
     ) {
-        let pictures = text.images.map(picture)
+        let images = text.images.map(image)
         let layout = ParagraphLayout(text) { piece, style in
             Double(NSAttributedString(string: String(piece), attributes: Self.attributes(of: style)).size().width)
         }
-        let shown = ParagraphText(text, layout) { pictures[$0] != nil }
+        let shown = ParagraphText(text, layout) { images[$0] != nil }
         let result = NSMutableAttributedString(string: shown.string)
         for span in shown.spans {
             let range = NSRange(location: span.range.lowerBound, length: span.range.count)
             result.setAttributes(Self.attributes(of: span.style), range: range)
             let link = span.run.flatMap { text.runs[$0].link }.flatMap { text.links[$0].url(schemes: linkSchemes) }
             if let link { result.addAttribute(.link, value: link, range: range) }
-            if let picture = span.picture.flatMap({ pictures[$0] }) {
+            if let image = span.image.flatMap({ images[$0] }) {
                 let attachment = NSTextAttachment()
-                attachment.image = picture
+                attachment.image = image
                 result.addAttribute(.attachment, value: attachment, range: range)
             }
         }

@@ -4,7 +4,7 @@ import Foundation
 public import UIKit
 
 extension StyledText {
-    /// A picture as the platform has it.
+    /// An image as the platform has it.
     public typealias NativeImage = UIImage
 }
 
@@ -32,7 +32,7 @@ public import AppKit
 import Foundation
 
 extension StyledText {
-    /// A picture as the platform has it.
+    /// An image as the platform has it.
     public typealias NativeImage = NSImage
 }
 

@@ -17,8 +17,8 @@ public final class NativeMarkLabel: NSView {
     public var styleSheet = StyleSheet.default { didSet { show() } }
     /// What links may open, see ``StyledText/Link/url(schemes:)``.
     public var linkSchemes = StyledText.Link.openSchemes { didSet { show() } }
-    /// Gives pictures that are there already. Set it again when more have come.
-    public var picture: (StyledText.Image) -> NSImage? = { _ in nil } { didSet { show() } }
+    /// Gives images that are there already. Set it again when more have come.
+    public var image: (StyledText.Image) -> NSImage? = { _ in nil } { didSet { show() } }
 
     /// The view that shows the text.
     public let textView = NSTextView(frame: .zero)
@@ -83,7 +83,7 @@ public final class NativeMarkLabel: NSView {
     private func show() {
         let text = StyledText(document, style: styleSheet, environment: .init(effectiveAppearance))
         textView.textStorage?.setAttributedString(
-            NSAttributedString(text, linkSchemes: linkSchemes, picture: picture))
+            NSAttributedString(text, linkSchemes: linkSchemes, image: image))
         invalidateIntrinsicContentSize()
     }
 }

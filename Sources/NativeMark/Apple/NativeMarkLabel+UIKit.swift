@@ -17,8 +17,8 @@ public final class NativeMarkLabel: UITextView {
     public var styleSheet = StyleSheet.default { didSet { show() } }
     /// What links may open, see ``StyledText/Link/url(schemes:)``.
     public var linkSchemes = StyledText.Link.openSchemes { didSet { show() } }
-    /// Gives pictures that are there already. Set it again when more have come.
-    public var picture: (StyledText.Image) -> UIImage? = { _ in nil } { didSet { show() } }
+    /// Gives images that are there already. Set it again when more have come.
+    public var image: (StyledText.Image) -> UIImage? = { _ in nil } { didSet { show() } }
 
     /// The text of the document. Setting it parses it.
     public var markdown: String {
@@ -64,7 +64,7 @@ public final class NativeMarkLabel: UITextView {
 
     private func show() {
         let text = StyledText(document, style: styleSheet, environment: .init(traitCollection))
-        attributedText = NSAttributedString(text, linkSchemes: linkSchemes, picture: picture)
+        attributedText = NSAttributedString(text, linkSchemes: linkSchemes, image: image)
     }
 }
 

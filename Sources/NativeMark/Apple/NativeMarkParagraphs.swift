@@ -7,7 +7,7 @@ import SwiftUI
 struct NativeMarkParagraphs: View {
     let text: StyledText
     let layout: ParagraphLayout
-    let pictures: [String: Image]
+    let images: [String: Image]
     let linkSchemes: Set<String>
 
     var body: some View {
@@ -69,16 +69,16 @@ struct NativeMarkParagraphs: View {
 
     // MARK: Text
 
-    /// One text for what stands between two pictures, and one for each picture.
+    /// One text for what stands between two images, and one for each image.
     private func texts(of pieces: [ParagraphLayout.Piece]) -> [Text] {
         var texts: [Text] = []
         var string = AttributedString()
         for piece in pieces {
             let run = text.runs[piece.run]
-            if let image = run.image, let picture = pictures[text.images[image].source] {
+            if let image = run.image, let loaded = images[text.images[image].source] {
                 texts.append(Text(string))
                 string = AttributedString()
-                texts.append(Text(picture).accessibilityLabel(Text(verbatim: text.images[image].alternativeText)))
+                texts.append(Text(loaded).accessibilityLabel(Text(verbatim: text.images[image].alternativeText)))
             } else {
                 let link = run.link.flatMap { text.links[$0].url(schemes: linkSchemes) }
                 string += self.string(String(text.string(of: piece)), run.style, link)

@@ -15,7 +15,7 @@ extension Document {
         /// Items, and nothing else, are its children.
         case list(List)
         /// One of a list.
-        case item(task: Task?)
+        case item(task: TaskState?)
         /// `# Heading`, of level 1 to 6.
         case heading(level: Int)
         /// Fenced or indented code. Its one child is a `text` with the code, the line feed at the end of each line among it; an
@@ -47,7 +47,7 @@ extension Document {
         case strikethrough
         /// A link around its children. The destination is percent-encoded where it must be.
         case link(destination: String, title: String?)
-        /// A picture. Its children are its description, to be shown in its place.
+        /// An image. Its children are its description, to be shown in its place.
         case image(source: String, title: String?)
         /// A mark that points to a footnote, which is `number` in the order of first references, from 1.
         case footnoteReference(label: String, number: Int)
@@ -71,7 +71,7 @@ extension Document {
     }
 
     /// The box of a task item.
-    public enum Task: Sendable, Hashable, CaseIterable {
+    public enum TaskState: Sendable, Hashable, CaseIterable {
         /// `[ ]`
         case open
         /// `[x]`

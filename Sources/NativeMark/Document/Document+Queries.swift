@@ -1,5 +1,5 @@
 extension Document {
-    /// All pictures in document order: what an app loads while the text shows already.
+    /// All images in document order: what an app loads while the text shows already.
     ///
     ///     for image in document.images {
     ///         guard case .image(let source, _) = image.kind else { continue }

@@ -4,9 +4,9 @@
 ///     for node in document.root.children { print(node.kind, node.plainText) }  // paragraph Hello world
 ///
 /// The flavour is CommonMark 0.31.2 without raw HTML, plus the extensions of ``Options``. Every text is a valid document,
-/// so that parsing cannot fail. A tag such as `<b>` is plain text and is never dropped. A link or picture whose
+/// so that parsing cannot fail. A tag such as `<b>` is plain text and is never dropped. A link or image whose
 /// destination would run something (`javascript:`, `vbscript:`, `file:`, `data:` other than a GIF, PNG, JPEG or WebP
-/// picture) is not a link: its source stays as text, which is what markdown-it does.
+/// image) is not a link: its source stays as text, which is what markdown-it does.
 ///
 /// A document is a value: copies share one immutable storage, and cost a reference. Parsing takes time and memory linear
 /// in the length of the text, whatever the text. Nothing here recurses, so a deeply nested text needs no deep stack.
@@ -15,7 +15,7 @@
 /// same definitions behind their references. Comparing and hashing are linear in the length of the source, but for copies of one
 /// document, which are equal at once.
 ///
-/// What a text can make of itself is limited: containers nest 100 deep, and emphasis, links and pictures as deep (the markup
+/// What a text can make of itself is limited: containers nest 100 deep, and emphasis, links and images as deep (the markup
 /// of deeper ones is left out or stays text); references add no more than the text is long, or 100 kB; the cells that rows of
 /// tables lack are added up to 65,536, or the length of the text.
 ///

@@ -1,10 +1,10 @@
 /// The walk of ``HTMLRenderer``.
 struct HTMLWriter {
     let storage: DocumentStorage
-    /// Whether pictures are elements, or their descriptions alone.
+    /// Whether images are elements, or their descriptions alone.
     let images: Bool
     var output: [UInt8] = []
-    /// In the description of a picture there is only text.
+    /// In the description of an image there is only text.
     private var imageDepth = 0
     private var inFootnotes = false
     /// How often each footnote was referred to.

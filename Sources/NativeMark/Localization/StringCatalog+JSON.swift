@@ -24,16 +24,16 @@ extension StringCatalog {
     /// Keys that are not known are left out: Xcode adds some with every version. A key without texts is its own text in the
     /// language of the source.
     ///
-    /// - Throws: ``StringCatalogError``, which names the place.
-    public init(json: String) throws(StringCatalogError) {
+    /// - Throws: ``NativeMarkError``, which names the place.
+    public init(json: String) throws(NativeMarkError) {
         do {
             self = try JSONDecoder().decode(FileOfCatalog.self, from: Data(json.utf8)).catalog()
-        } catch let error as StringCatalogError {
+        } catch let error as NativeMarkError {
             throw error
         } catch let error as DecodingError {
-            throw StringCatalogError(error)
+            throw NativeMarkError(stringCatalog: error)
         } catch {
-            throw StringCatalogError(keyPath: "", problem: "cannot be read: \(error)", remedy: "Check that it is JSON")
+            throw NativeMarkError(.stringCatalog, at: "", "cannot be read: \(error)", remedy: "Check that it is JSON")
         }
     }
 }
@@ -78,7 +78,7 @@ private struct FileOfCatalog: Decodable {
         var text: String? { state == "new" || value.isEmpty ? nil : value }
     }
 
-    func catalog() throws(StringCatalogError) -> StringCatalog {
+    func catalog() throws(NativeMarkError) -> StringCatalog {
         var catalog = StringCatalog(sourceLanguage: sourceLanguage)
         for (key, entry) in strings {
             var languages: [String: StringCatalog.Entry] = [:]
@@ -88,9 +88,9 @@ private struct FileOfCatalog: Decodable {
                 var read = StringCatalog.Entry(value: (localization.stringUnit ?? device?.stringUnit)?.text)
                 for (name, variation) in plurals {
                     guard let category = PluralCategory(rawValue: name) else {
-                        throw StringCatalogError(
-                            keyPath: "strings.\(key).localizations.\(language).variations.plural.\(name)",
-                            problem: "is no kind of number",
+                        throw NativeMarkError(
+                            .stringCatalog, at: "strings.\(key).localizations.\(language).variations.plural.\(name)",
+                            "is no kind of number",
                             remedy: "Use one of \(PluralCategory.allCases.map(\.rawValue).joined(separator: ", "))")
                     }
                     read.plurals[category] = variation.stringUnit?.text
@@ -103,8 +103,8 @@ private struct FileOfCatalog: Decodable {
     }
 }
 
-extension StringCatalogError {
-    fileprivate init(_ error: DecodingError) {
+extension NativeMarkError {
+    fileprivate init(stringCatalog error: DecodingError) {
         let found: (path: [any CodingKey], problem: String, remedy: String) =
             switch error {
             case .keyNotFound(let key, let context):
@@ -118,6 +118,6 @@ extension StringCatalogError {
                 (context.codingPath, context.whyNotJSON, "Look for a missing comma, quote or bracket")
             @unknown default: ([], "cannot be read: \(error)", "Check that it is JSON")
             }
-        self.init(keyPath: found.path.joined, problem: found.problem, remedy: found.remedy)
+        self.init(.stringCatalog, at: found.path, found.problem, remedy: found.remedy, cause: error)
     }
 }

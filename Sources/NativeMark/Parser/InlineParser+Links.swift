@@ -1,4 +1,4 @@
-/// Links and pictures (CommonMark 6.3 and 6.4), and references to footnotes.
+/// Links and images (CommonMark 6.3 and 6.4), and references to footnotes.
 extension InlineParser {
     mutating func pushBracket(isImage: Bool, from first: Int) {
         flushText(to: first)

@@ -67,10 +67,10 @@ extension StyledText {
         /// What stands in front of it: `1.`, `iv)`, `•`, `☑`. Empty if the sheet says so.
         public var marker: String
         /// Whether it is a task, and which.
-        public var task: Document.Task?
+        public var task: Document.TaskState?
 
         /// An item.
-        public init(number: Int?, marker: String, task: Document.Task?) {
+        public init(number: Int?, marker: String, task: Document.TaskState?) {
             self.number = number
             self.marker = marker
             self.task = task

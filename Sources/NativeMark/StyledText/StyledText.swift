@@ -8,7 +8,7 @@
 /// In the string, blocks have a line feed between them and cells of one row a tab; these separators belong to no run. A soft
 /// break is a space, a hard one U+2028, a thematic break U+2E3B. Markers of items are not in the string: they are part of
 /// the blocks, because where they stand is a question of layout. An image is its alternative text, or U+FFFC if there is
-/// none, so that a picture that never comes leaves something to read.
+/// none, so that an image that never comes leaves something to read.
 ///
 /// Everything is flat: a block knows its parent by index, and nothing here recurses. Comparing and hashing are linear.
 public struct StyledText: Sendable, Hashable {
@@ -80,7 +80,7 @@ public struct StyledText: Sendable, Hashable {
         }
     }
 
-    /// A picture, which the caller loads.
+    /// An image, which the caller loads.
     public struct Image: Sendable, Hashable {
         /// Where it is, as the document has it: not to be trusted.
         public var source: String
@@ -89,7 +89,7 @@ public struct StyledText: Sendable, Hashable {
         /// What to read in its place. May be empty.
         public var alternativeText: String
 
-        /// A picture.
+        /// An image.
         public init(source: String, title: String?, alternativeText: String) {
             self.source = source
             self.title = title

@@ -207,7 +207,7 @@ extension StyledTextBuilder {
                 marker: marker ?? (isOrdered ? .numbers([.decimal]) : .bullets(["•"])), depth: depth))
     }
 
-    private mutating func beginItem(_ task: Document.Task?) {
+    private mutating func beginItem(_ task: Document.TaskState?) {
         var number: Int?
         var marker = ""
         if let counter = counters.last {

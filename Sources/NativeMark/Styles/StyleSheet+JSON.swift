@@ -24,16 +24,16 @@ extension StyleSheet {
     /// number of points or a string in `em` or `pt`; a colour is a role, `#RRGGBB`, `ansi:` with one of the sixteen names,
     /// `standard`, or an object with `light` and `dark`.
     ///
-    /// - Throws: ``StyleSheetError``, which names the key and says what to write there. Unknown keys are errors.
-    public init(json: String) throws(StyleSheetError) {
+    /// - Throws: ``NativeMarkError``, which names the key and says what to write there. Unknown keys are errors.
+    public init(json: String) throws(NativeMarkError) {
         do {
             self = try JSONDecoder().decode(StyleSheet.self, from: Data(json.utf8))
-        } catch let error as StyleSheetError {
+        } catch let error as NativeMarkError {
             throw error
         } catch let error as DecodingError {
-            throw StyleSheetError(error)
+            throw NativeMarkError(styleSheet: error)
         } catch {
-            throw StyleSheetError(at: [], "cannot be read: \(error)", remedy: "Check that it is JSON")
+            throw NativeMarkError(.styleSheet, at: [], "cannot be read: \(error)", remedy: "Check that it is JSON")
         }
     }
 
@@ -59,8 +59,8 @@ extension StyleSheet: Codable {
         case nil, "default"?: self = .default
         case "empty"?: self.init()
         case let other?:
-            throw StyleSheetError(
-                at: decoder.codingPath + [StyleKey("base")], "has no sheet called \"\(other)\"",
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath + [StyleKey("base")], "has no sheet called \"\(other)\"",
                 remedy: "Write \"default\" or \"empty\"")
         }
         if let colors = try sheet.value(of: .colors, { try $0.object(of: Role.self, called: "role") }) {
@@ -107,9 +107,9 @@ extension StyleSheet: Codable {
     }
 }
 
-extension StyleSheetError {
+extension NativeMarkError {
     /// What a decoder of the system says, for what is not JSON at all.
-    fileprivate init(_ error: DecodingError) {
+    fileprivate init(styleSheet error: DecodingError) {
         let context: DecodingError.Context? =
             switch error {
             case .dataCorrupted(let context), .keyNotFound(_, let context), .typeMismatch(_, let context),
@@ -118,8 +118,8 @@ extension StyleSheetError {
             @unknown default: nil
             }
         self.init(
-            at: context?.codingPath ?? [],
+            .styleSheet, at: context?.codingPath ?? [],
             context?.whyNotJSON ?? "cannot be read: \(error)",
-            remedy: "Look for a missing comma, quote or bracket")
+            remedy: "Look for a missing comma, quote or bracket", cause: error)
     }
 }

@@ -77,13 +77,13 @@ extension Decoder {
 
     private func object<Key: Hashable>(named keys: [String: Key], called what: String) throws -> ObjectInJSON<Key> {
         guard let container = try? container(keyedBy: StyleKey.self) else {
-            throw StyleSheetError(at: codingPath, "is not an object", remedy: "Write { … } with names and values")
+            throw NativeMarkError(.styleSheet, at: codingPath, "is not an object", remedy: "Write { … } with names and values")
         }
         return ObjectInJSON(
             decoders: try container.allKeys.map { key in
                 guard let known = keys[key.stringValue] else {
-                    throw StyleSheetError(
-                        at: codingPath + [key], "is no \(what)",
+                    throw NativeMarkError(
+                        .styleSheet, at: codingPath + [key], "is no \(what)",
                         remedy: "Use one of \(keys.keys.sorted().joined(separator: ", "))")
                 }
                 return (known, try container.superDecoder(forKey: key))
@@ -93,7 +93,7 @@ extension Decoder {
     /// A string, or an error that says what was expected.
     func string(expected: String) throws -> String {
         guard let text = try? singleValueContainer().decode(String.self) else {
-            throw StyleSheetError(at: codingPath, "is not \(expected)", remedy: "Write a string")
+            throw NativeMarkError(.styleSheet, at: codingPath, "is not \(expected)", remedy: "Write a string")
         }
         return text
     }
@@ -102,8 +102,8 @@ extension Decoder {
     func choice<Value: NamedInJSON>(of type: Value.Type, called what: String) throws -> Value {
         let text = try string(expected: what)
         guard let value = Value.allNamed.first(where: { $0.name == text }) else {
-            throw StyleSheetError(
-                at: codingPath, "is not \(what): \"\(text)\"",
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "is not \(what): \"\(text)\"",
                 remedy: "Use one of \(Value.allNamed.map(\.name).joined(separator: ", "))")
         }
         return value
@@ -112,7 +112,7 @@ extension Decoder {
     /// `true` or `false`.
     func flag() throws -> Bool {
         guard let value = try? singleValueContainer().decode(Bool.self) else {
-            throw StyleSheetError(at: codingPath, "is not a choice of yes or no", remedy: "Write true or false")
+            throw NativeMarkError(.styleSheet, at: codingPath, "is not a choice of yes or no", remedy: "Write true or false")
         }
         return value
     }
@@ -120,7 +120,7 @@ extension Decoder {
     /// The elements of an array.
     func elements<Value>(of what: String, _ read: (any Decoder) throws -> Value) throws -> [Value] {
         guard var container = try? unkeyedContainer() else {
-            throw StyleSheetError(at: codingPath, "is not a list of \(what)", remedy: "Write [ … ]")
+            throw NativeMarkError(.styleSheet, at: codingPath, "is not a list of \(what)", remedy: "Write [ … ]")
         }
         var values: [Value] = []
         while !container.isAtEnd { values.append(try read(container.superDecoder())) }

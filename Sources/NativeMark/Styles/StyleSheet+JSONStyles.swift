@@ -74,8 +74,8 @@ extension StyleSheet.Marker {
     init(json decoder: any Decoder) throws {
         if let text = try? decoder.singleValueContainer().decode(String.self) {
             guard text == "none" else {
-                throw StyleSheetError(
-                    at: decoder.codingPath, "is not a marker: \"\(text)\"",
+                throw NativeMarkError(
+                    .styleSheet, at: decoder.codingPath, "is not a marker: \"\(text)\"",
                     remedy: "Write \"none\", { \"numbers\": [\"decimal\"] } or { \"bullets\": [\"•\"] }")
             }
             self = .none
@@ -83,8 +83,8 @@ extension StyleSheet.Marker {
         }
         let object = try decoder.object(of: Kind.self, called: "kind of marker")
         guard object.decoders.count == 1, let (kind, values) = object.decoders.first else {
-            throw StyleSheetError(
-                at: decoder.codingPath, "has \(object.decoders.count) kinds of markers",
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "has \(object.decoders.count) kinds of markers",
                 remedy: "Write either \"numbers\" or \"bullets\"")
         }
         switch kind {

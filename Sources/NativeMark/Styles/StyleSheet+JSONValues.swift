@@ -11,8 +11,8 @@ extension StyleSheet.Length {
         case ("em", let number?): self = .em(number)
         case ("pt", let number?): self = .points(number)
         default:
-            throw StyleSheetError(
-                at: decoder.codingPath, "is not a length" + (text.isEmpty ? "" : ": \"\(text)\""),
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "is not a length" + (text.isEmpty ? "" : ": \"\(text)\""),
                 remedy: "Write points as a number, or a string such as \"1.5em\" or \"12pt\"")
         }
     }
@@ -55,8 +55,8 @@ extension StyleSheet.Tone {
     fileprivate init(json decoder: any Decoder) throws {
         let text = try decoder.string(expected: "a colour")
         guard let tone = Self(name: text) else {
-            throw StyleSheetError(
-                at: decoder.codingPath, "is not a colour: \"\(text)\"",
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "is not a colour: \"\(text)\"",
                 remedy: "Write \"#RRGGBB\", \"standard\", or one of "
                     + StyleSheet.ANSI.allCases.map { "ansi:\($0.rawValue)" }.joined(separator: ", "))
         }
@@ -78,8 +78,8 @@ extension StyleSheet.Paint {
         guard let light = try object.value(of: .light, { try StyleSheet.Tone(json: $0) }),
             let dark = try object.value(of: .dark, { try StyleSheet.Tone(json: $0) })
         else {
-            throw StyleSheetError(
-                at: decoder.codingPath, "has a colour for one appearance only", remedy: "Write both light and dark")
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "has a colour for one appearance only", remedy: "Write both light and dark")
         }
         self.init(light: light, dark: dark)
     }
@@ -103,8 +103,8 @@ extension StyleSheet.Color {
         } else if let tone = StyleSheet.Tone(name: text) {
             self = .paint(.init(tone))
         } else {
-            throw StyleSheetError(
-                at: decoder.codingPath, "is not a colour: \"\(text)\"",
+            throw NativeMarkError(
+                .styleSheet, at: decoder.codingPath, "is not a colour: \"\(text)\"",
                 remedy: "Write a role (\(StyleSheet.Role.allCases.map(\.rawValue).joined(separator: ", "))), "
                     + "\"#RRGGBB\", \"ansi:red\" or one of its like, or { \"light\": …, \"dark\": … }")
         }

@@ -13,7 +13,7 @@ public struct PlainText: Sendable, Hashable {
     /// - Parameters:
     ///   - text: A styled document.
     ///   - width: The columns of a line; `nil` ends lines only where the document does.
-    ///   - imageSources: Whether the description of a picture is followed by where it is.
+    ///   - imageSources: Whether the description of an image is followed by where it is.
     public init(_ text: StyledText, width: Int? = nil, imageSources: Bool = true) {
         var renderer = TerminalRenderer(
             width: width ?? Self.unlimited, images: imageSources ? .none : .alternativeText)

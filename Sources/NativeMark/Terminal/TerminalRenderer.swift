@@ -29,8 +29,8 @@ public struct TerminalRenderer: Sendable, Hashable {
     public var color: Color
     /// Whether links are hyperlinks (OSC 8). If not, their targets stand behind them: `text <target>`.
     public var hyperlinks: Bool
-    /// How pictures are shown.
-    public var images: Images
+    /// How images are shown.
+    public var images: ImageProtocol
     /// What happens to lines of code that are too long.
     public var longCode: LongCode = .cut
 
@@ -40,7 +40,7 @@ public struct TerminalRenderer: Sendable, Hashable {
     var isUnlimited = false
 
     /// A renderer for a terminal of some width.
-    public init(width: Int, color: Color = .none, hyperlinks: Bool = false, images: Images = .none) {
+    public init(width: Int, color: Color = .none, hyperlinks: Bool = false, images: ImageProtocol = .none) {
         self.width = max(width, 1)
         self.color = color
         self.hyperlinks = hyperlinks
@@ -59,10 +59,10 @@ public struct TerminalRenderer: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - text: A styled document.
-    ///   - picture: Gives the pictures that are there already. Called for each image that stands alone in its paragraph, if
+    ///   - image: Gives the images that are there already. Called for each image that stands alone in its paragraph, if
     ///     ``images`` is a protocol; for all others the alternative text is shown.
-    public func render(_ text: StyledText, picture: ((StyledText.Image) -> Picture?)? = nil) -> String {
-        var layout = TerminalLayout(text: text, renderer: self, picture: picture)
+    public func render(_ text: StyledText, image: ((StyledText.Image) -> Image?)? = nil) -> String {
+        var layout = TerminalLayout(text: text, renderer: self, imageData: image)
         return layout.render()
     }
 

@@ -4,7 +4,7 @@
 ///     print(TerminalText.padded(TerminalText.truncated(name, toWidth: 30, at: .middle), toWidth: 30), "42 %")
 ///
 /// Widths go by grapheme cluster: CJK and emoji take two columns, combining marks none, and a family of four emoji that
-/// are joined to one picture takes two. East Asian Ambiguous characters take one. The data is that of
+/// are joined to one image takes two. East Asian Ambiguous characters take one. The data is that of
 /// `TerminalWidthTable`, which names its Unicode version.
 ///
 /// There is no standard that terminals follow. A terminal that does not know joined emoji or the conjuncts of Indic

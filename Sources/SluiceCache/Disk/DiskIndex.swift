@@ -90,7 +90,7 @@ enum DiskIndex {
 
     // MARK: Reading
 
-    static func find(_ key: ResourceKey, _ heuristicLimit: Duration, in database: Database) throws -> Found {
+    static func find(_ key: ResourceKey, _ maximumHeuristicLifetime: Duration, in database: Database) throws -> Found {
         let sql = "SELECT id, bytes, digest, status, requested, received, fields FROM entry WHERE key = ? AND state = 0"
         guard let row = try Row.fetchOne(database, sql: sql, arguments: [key.text]) else { return .nothing }
         let id: Int64 = row[0]
@@ -103,7 +103,7 @@ enum DiskIndex {
         else { return .garbage(id) }
         let head = StoredResponse.Head(
             status: status, fields: fields, requested: HTTPDate(secondsSince1970: requested),
-            received: HTTPDate(secondsSince1970: received), heuristicLimit: heuristicLimit)
+            received: HTTPDate(secondsSince1970: received), maximumHeuristicLifetime: maximumHeuristicLifetime)
         return .ready(Ready(id: id, bytes: bytes, digest: digest, head: head))
     }
 

@@ -73,7 +73,10 @@ final class DiskStore: Sendable {
         } catch {
             try? await slot.release()
             guard let failure = error as? DatabaseFailure else { throw error }
-            throw ResourceError(.index("\(failure)"), url: folder)
+            var unusable = TransferError(
+                .cacheUnusable, url: folder, message: failure.message, remedy: failure.remedy, cause: failure)
+            unusable.subject = failure.path
+            throw unusable
         }
     }
 
@@ -97,9 +100,9 @@ final class DiskStore: Sendable {
     /// The entry, if its file has the length and the digest that it was stored with.
     ///
     /// - Throws: What says nothing about the entry: that the index or the file cannot be read just now.
-    func lookUp(_ key: ResourceKey, _ heuristicLimit: Duration) async throws -> Lookup {
+    func lookUp(_ key: ResourceKey, _ maximumHeuristicLifetime: Duration) async throws -> Lookup {
         let row: DiskIndex.Ready
-        switch try await database.read({ try DiskIndex.find(key, heuristicLimit, in: $0) }) {
+        switch try await database.read({ try DiskIndex.find(key, maximumHeuristicLifetime, in: $0) }) {
         case .nothing: return .missing
         case .garbage(let id): return .damaged(id)
         case .ready(let found): row = found
@@ -132,8 +135,8 @@ final class DiskStore: Sendable {
     ]
 
     /// What is kept beside the body; the file is not looked at.
-    func head(for key: ResourceKey, _ heuristicLimit: Duration) async throws -> StoredResponse.Head? {
-        let found = try await database.read { try DiskIndex.find(key, heuristicLimit, in: $0) }
+    func head(for key: ResourceKey, _ maximumHeuristicLifetime: Duration) async throws -> StoredResponse.Head? {
+        let found = try await database.read { try DiskIndex.find(key, maximumHeuristicLifetime, in: $0) }
         guard case .ready(let row) = found else { return nil }
         return row.head
     }

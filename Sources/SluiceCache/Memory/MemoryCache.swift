@@ -2,7 +2,7 @@ import SluiceLock
 
 /// Keeps values in memory up to a cost and a count, and lets go of those that are not asked for again.
 ///
-///     let pictures = MemoryCache<URL, Picture>(costLimit: 64 << 20, countLimit: 1_000)
+///     let pictures = MemoryCache<URL, Picture>(maximumCost: 64 << 20, maximumCount: 1_000)
 ///     pictures.insert(picture, for: url, cost: picture.byteCount)
 ///     let again = pictures.value(for: url)
 ///
@@ -23,13 +23,13 @@ import SluiceLock
 /// and comparing of keys happens under the lock, and must not use it: that traps.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The greatest sum of the costs of the values that are kept.
-    public let costLimit: Int
+    public let maximumCost: Int
 
     /// The greatest number of values that are kept.
-    public let countLimit: Int
+    public let maximumCount: Int
 
-    /// The greatest cost of one value that is kept: a tenth of ``costLimit``, rounded down.
-    public let entryCostLimit: Int
+    /// The greatest cost of one value that is kept: a tenth of ``maximumCost``, rounded down.
+    public let maximumEntryCost: Int
 
     /// The state hands out all that leaves it, so that it is destroyed after `withLock` has returned.
     private let state: Lock<SieveState<Key, Value>>
@@ -39,11 +39,11 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Values that cost 0 are held back by the count only. To limit only the count, pass `.max` for the cost.
     ///
     /// - Precondition: no limit is negative.
-    public init(costLimit: Int, countLimit: Int) {
-        let state = SieveState<Key, Value>(costLimit: costLimit, countLimit: countLimit)
-        self.costLimit = costLimit
-        self.countLimit = countLimit
-        self.entryCostLimit = state.entryCostLimit
+    public init(maximumCost: Int, maximumCount: Int) {
+        let state = SieveState<Key, Value>(maximumCost: maximumCost, maximumCount: maximumCount)
+        self.maximumCost = maximumCost
+        self.maximumCount = maximumCount
+        self.maximumEntryCost = state.maximumEntryCost
         self.state = Lock(state)
     }
 
@@ -54,7 +54,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Keeps a value in place of the one that is kept for the key, and says whether it does.
     ///
-    /// A value that costs more than ``entryCostLimit`` is not kept, and the one that it was to replace is not kept any
+    /// A value that costs more than ``maximumEntryCost`` is not kept, and the one that it was to replace is not kept any
     /// longer either: it is out of date.
     ///
     /// - Precondition: the cost is not negative.
@@ -94,7 +94,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
 
     /// What has happened since the cache was made.
-    public var statistics: MemoryCacheStatistics {
-        state.withLock { $0.statistics }
+    public var statistics: Statistics {
+        let counts = state.withLock { $0.counts }
+        return Statistics(hits: counts.hits, misses: counts.misses, evictions: counts.evictions)
     }
 }

@@ -8,9 +8,9 @@ package struct SieveState<Key: Hashable, Value> {
         package var value: Value
     }
 
-    package let costLimit: Int
-    package let countLimit: Int
-    package private(set) var statistics = MemoryCacheStatistics()
+    package let maximumCost: Int
+    package let maximumCount: Int
+    package private(set) var counts = SieveCounts()
 
     private var items: [Key: Item] = [:]
     private var queue = SieveQueue()
@@ -23,25 +23,25 @@ package struct SieveState<Key: Hashable, Value> {
         var slot: Int
     }
 
-    package init(costLimit: Int, countLimit: Int) {
-        precondition(costLimit >= 0, "The cost limit of a MemoryCache must not be negative")
-        precondition(countLimit >= 0, "The count limit of a MemoryCache must not be negative")
-        self.costLimit = costLimit
-        self.countLimit = countLimit
+    package init(maximumCost: Int, maximumCount: Int) {
+        precondition(maximumCost >= 0, "The cost limit of a MemoryCache must not be negative")
+        precondition(maximumCount >= 0, "The count limit of a MemoryCache must not be negative")
+        self.maximumCost = maximumCost
+        self.maximumCount = maximumCount
     }
 
     package var count: Int { items.count }
 
     package var cost: Int { queue.cost }
 
-    package var entryCostLimit: Int { costLimit / 10 }
+    package var maximumEntryCost: Int { maximumCost / 10 }
 
     package mutating func value(for key: Key) -> Value? {
         guard let item = items[key] else {
-            statistics.misses += 1
+            counts.misses += 1
             return nil
         }
-        statistics.hits += 1
+        counts.hits += 1
         queue.mark(item.slot)
         return item.value
     }
@@ -50,10 +50,10 @@ package struct SieveState<Key: Hashable, Value> {
         precondition(cost >= 0, "The cost of a value must not be negative")
         var discarded: [Entry] = []
         if let replaced = remove(key) { discarded.append(replaced) }
-        guard cost <= entryCostLimit, countLimit > 0 else { return (false, discarded) }
+        guard cost <= maximumEntryCost, maximumCount > 0 else { return (false, discarded) }
         // Storing a value again is a use of it, as a lookup is.
         let isMarked = !discarded.isEmpty
-        makeRoom(cost: costLimit - cost, count: countLimit - 1, discarding: &discarded)
+        makeRoom(cost: maximumCost - cost, count: maximumCount - 1, discarding: &discarded)
 
         let slot = queue.append(cost: cost, isMarked: isMarked)
         if slot < keys.count { keys[slot] = key } else { keys.append(key) }
@@ -87,7 +87,7 @@ package struct SieveState<Key: Hashable, Value> {
                 preconditionFailure("A key of a MemoryCache compares or hashes otherwise than when it was inserted")
             }
             discarded.append(release(item))
-            statistics.evictions += 1
+            counts.evictions += 1
         }
     }
 
@@ -97,4 +97,11 @@ package struct SieveState<Key: Hashable, Value> {
         guard let key = keys[item.slot].take() else { preconditionFailure("A slot was freed twice") }
         return Entry(key: key, value: item.value)
     }
+}
+
+/// What a cache has counted.
+package struct SieveCounts: Sendable, Hashable {
+    package var hits = 0
+    package var misses = 0
+    package var evictions = 0
 }

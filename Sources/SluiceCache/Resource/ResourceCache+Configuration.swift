@@ -16,42 +16,42 @@ extension ResourceCache {
         /// How many exchanges with servers run at once.
         public var concurrency: Int
         /// The most that bodies in memory take together.
-        public var memoryLimit: Int
+        public var maximumMemorySize: Int
         /// The most that the files take together, those that are being written included.
         ///
         /// Each counts with 512 bytes more than its body has. The index (some hundred bytes an entry) is not counted.
-        public var diskLimit: Int
+        public var maximumDiskSize: Int
         /// The most that one file takes. What is larger is returned, not kept on disk.
-        public var diskEntryLimit: Int
+        public var maximumDiskEntrySize: Int
         /// The longest body that is accepted at all.
-        public var responseLimit: Int
+        public var maximumResponseSize: Int
         /// Who says for how long what is kept may be used.
         public var policy: Policy
         /// How long a response that says nothing itself is used at most, after a tenth of the time since it changed.
-        public var heuristicLimit: Duration
+        public var maximumHeuristicLifetime: Duration
         /// How often and when a fetch that failed for a passing reason is tried again.
         public var retries: RetryPolicy
 
-        /// A configuration; the defaults suit the pictures of an app. `diskEntryLimit` is a tenth of `diskLimit` unless
+        /// A configuration; the defaults suit the pictures of an app. `maximumDiskEntrySize` is a tenth of `maximumDiskSize` unless
         /// said otherwise.
         public init(
-            concurrency: Int = 10, memoryLimit: Int = 64 << 20, diskLimit: Int = 512 << 20, diskEntryLimit: Int? = nil,
-            responseLimit: Int = 64 << 20, policy: Policy = .http, heuristicLimit: Duration = .seconds(86_400),
+            concurrency: Int = 10, maximumMemorySize: Int = 64 << 20, maximumDiskSize: Int = 512 << 20, maximumDiskEntrySize: Int? = nil,
+            maximumResponseSize: Int = 64 << 20, policy: Policy = .http, maximumHeuristicLifetime: Duration = .seconds(86_400),
             retries: RetryPolicy = RetryPolicy(
                 maximumRetries: 2, baseDelay: .milliseconds(250), maximumRetryAfter: .seconds(10))
         ) {
             precondition(concurrency >= 1, "ResourceCache: concurrency must be at least 1")
-            precondition(memoryLimit >= 0, "ResourceCache: memoryLimit cannot be negative")
-            precondition(diskLimit >= 0, "ResourceCache: diskLimit cannot be negative")
-            precondition(diskEntryLimit ?? 0 >= 0, "ResourceCache: diskEntryLimit cannot be negative")
-            precondition(responseLimit >= 0, "ResourceCache: responseLimit cannot be negative")
+            precondition(maximumMemorySize >= 0, "ResourceCache: maximumMemorySize cannot be negative")
+            precondition(maximumDiskSize >= 0, "ResourceCache: maximumDiskSize cannot be negative")
+            precondition(maximumDiskEntrySize ?? 0 >= 0, "ResourceCache: maximumDiskEntrySize cannot be negative")
+            precondition(maximumResponseSize >= 0, "ResourceCache: maximumResponseSize cannot be negative")
             self.concurrency = concurrency
-            self.memoryLimit = memoryLimit
-            self.diskLimit = diskLimit
-            self.diskEntryLimit = diskEntryLimit ?? diskLimit / 10
-            self.responseLimit = responseLimit
+            self.maximumMemorySize = maximumMemorySize
+            self.maximumDiskSize = maximumDiskSize
+            self.maximumDiskEntrySize = maximumDiskEntrySize ?? maximumDiskSize / 10
+            self.maximumResponseSize = maximumResponseSize
             self.policy = policy
-            self.heuristicLimit = heuristicLimit
+            self.maximumHeuristicLifetime = maximumHeuristicLifetime
             self.retries = retries
         }
     }

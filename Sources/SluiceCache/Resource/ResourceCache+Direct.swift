@@ -16,7 +16,7 @@ extension ResourceCache {
         guard !url.holdsCredentials else { return false }
         let key = ResourceKey(url)
         if memory.value(for: key)?.head.isFresh(at: now(), configuration.policy) == true { return true }
-        return try await disk.head(for: key, configuration.heuristicLimit)?
+        return try await disk.head(for: key, configuration.maximumHeuristicLifetime)?
             .isFresh(at: now(), configuration.policy) == true
     }
 
@@ -38,7 +38,7 @@ extension ResourceCache {
         let now = now()
         let head = StoredResponse.Head(
             status: 200, fields: [.cacheControl: "max-age=\(max(0, lifetime.components.seconds))"], requested: now,
-            received: now, heuristicLimit: .zero)
+            received: now, maximumHeuristicLifetime: .zero)
         var response = StoredResponse(head: head, body: data)
         let key = ResourceKey(url)
         keepInMemory(response, for: key)

@@ -31,13 +31,13 @@ public import Foundation
 /// that waits for it leaves; what has arrived whole is stored all the same. Nothing is left behind: no partial file, no
 /// room that stays reserved.
 ///
-/// **Failure.** ``ResourceError`` names the URL, what failed, and what to do. A disk that is full or broken fails no request
-/// that the network can answer: it is counted (``ResourceCacheStatistics/diskFailures``), and the bytes are returned.
+/// **Failure.** ``TransferError`` names the URL, what failed, and what to do. A disk that is full or broken fails no request
+/// that the network can answer: it is counted (``ResourceCache/Statistics/diskFailures``), and the bytes are returned.
 ///
 /// **Several processes** may use one folder. None reads what another has half written, or removes what it writes. Each has
 /// a memory stage of its own: what one removes, another may still have in memory.
 ///
-/// **Limits.** In total only; a limit for each host comes with a keyed limiter, later.
+/// **Limits.** `concurrency` limits all requests together. There is no limit for each host.
 public final class ResourceCache: Sendable {
     /// The configuration it was made with.
     public let configuration: Configuration
@@ -49,7 +49,7 @@ public final class ResourceCache: Sendable {
     let flights = SingleFlight<ResourceKey, Data>()
     let limiter: ConcurrencyLimiter
     let transport: any Transport
-    let counters = Lock(ResourceCacheStatistics())
+    let counters = Lock(ResourceCache.Statistics())
     let clock: any Clock<Duration>
     /// This machine's clock, in seconds.
     let now: @Sendable () -> HTTPDate
@@ -66,7 +66,7 @@ public final class ResourceCache: Sendable {
     ///   - configuration: Limits, policy, retries.
     ///   - transport: What carries requests. The cache doesn't shut it down.
     ///   - files: The engine for files.
-    /// - Throws: ``ResourceError`` with ``ResourceError/Reason/index(_:)`` if the index cannot be opened; `FileError` if the
+    /// - Throws: `TransferError` with the code `cacheUnusable` if the index cannot be opened; `FileError` if the
     ///   folder cannot be made.
     public convenience init(
         directory: URL, configuration: Configuration = .init(),
@@ -86,17 +86,17 @@ public final class ResourceCache: Sendable {
         self.directory = directory
         self.clock = clock
         self.now = now
-        memory = MemoryCache(costLimit: configuration.memoryLimit, countLimit: .max)
+        memory = MemoryCache(maximumCost: configuration.maximumMemorySize, maximumCount: .max)
         limiter = ConcurrencyLimiter(concurrency: configuration.concurrency)
         disk = try await DiskStore.open(
-            in: directory, limit: configuration.diskLimit, entryLimit: configuration.diskEntryLimit, files: files)
+            in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize, files: files)
         self.transport = transport
     }
 
     /// Ends the cache: fetches under way fail, what is being stored is stored, the index is closed.
     ///
     /// The transport is left alone. Completes also when the task is cancelled; a second call does nothing.
-    /// Later requests throw ``ResourceError/Reason/shutDown``.
+    /// Later requests throw `TransferError` with the code `shutDown`.
     public func shutdown() async throws {
         guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
         end.signal()
@@ -105,7 +105,7 @@ public final class ResourceCache: Sendable {
 
     /// Carries out `body`, which is about `url`, until the cache is shut down.
     ///
-    /// - Throws: What `body` throws; ``ResourceError/Reason/shutDown`` after `body` has been cancelled and has returned.
+    /// - Throws: What `body` throws; `TransferError` with the code `shutDown` after `body` has been cancelled and has returned.
     func whileOpen<R: Sendable>(for url: URL, _ body: @escaping @Sendable () async throws -> R) async throws -> R {
         try await withThrowingTaskGroup(of: R?.self) { group in
             group.addTask { try await body() }
@@ -114,20 +114,24 @@ public final class ResourceCache: Sendable {
                 return nil
             }
             defer { group.cancelAll() }
-            guard let result = try await group.next(), let result else { throw ResourceError(.shutDown, url: url) }
+            guard let result = try await group.next(), let result else { throw Self.shutDown(url) }
             return result
         }
     }
 
     /// What has happened since the cache was made.
-    public var statistics: ResourceCacheStatistics { counters.withLock { $0 } }
+    public var statistics: ResourceCache.Statistics { counters.withLock { $0 } }
 
-    func count(_ change: (inout ResourceCacheStatistics) -> Void) {
+    func count(_ change: (inout ResourceCache.Statistics) -> Void) {
         counters.withLock { change(&$0) }
     }
 
+    private static func shutDown(_ url: URL) -> TransferError {
+        TransferError(.shutDown, url: url, message: "The cache has been shut down.", remedy: "Open a new cache.")
+    }
+
     func checkOpen(for url: URL) throws {
-        if isShutDown.load(ordering: .acquiring) { throw ResourceError(.shutDown, url: url) }
+        if isShutDown.load(ordering: .acquiring) { throw Self.shutDown(url) }
     }
 }
 

@@ -24,7 +24,7 @@ struct StoredResponse: Sendable {
         let freshness: Freshness
 
         init(
-            status: Int, fields: HTTPFields, requested: HTTPDate, received: HTTPDate, heuristicLimit: Duration
+            status: Int, fields: HTTPFields, requested: HTTPDate, received: HTTPDate, maximumHeuristicLifetime: Duration
         ) {
             self.status = status
             self.fields = Freshness.stored(fields)
@@ -32,7 +32,7 @@ struct StoredResponse: Sendable {
             self.received = received
             freshness = Freshness(
                 fields: fields, requested: requested, received: received,
-                heuristicLimit: heuristicLimit.components.seconds)
+                maximumHeuristicLifetime: maximumHeuristicLifetime.components.seconds)
         }
 
         func isFresh(at now: HTTPDate, _ policy: ResourceCache.Configuration.Policy) -> Bool {

@@ -8,7 +8,7 @@ extension ResourceCache {
     /// - Throws: `CancellationError` only: a disk that fails is counted, and has nothing.
     func lookUpOnDisk(_ key: ResourceKey) async throws -> StoredResponse? {
         do {
-            switch try await disk.lookUp(key, configuration.heuristicLimit) {
+            switch try await disk.lookUp(key, configuration.maximumHeuristicLifetime) {
             case .found(let response):
                 guard response.head.isFresh(at: now(), configuration.policy) else { return response }
                 count { $0.diskHits += 1 }

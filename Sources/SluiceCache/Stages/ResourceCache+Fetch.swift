@@ -47,7 +47,7 @@ extension ResourceCache {
         while true {
             do {
                 return try await limiter.run { try await exchange(url, headerFields, confirming: kept) }
-            } catch var error as ResourceError {
+            } catch var error as TransferError {
                 error.attempts = attempt
                 let delay =
                     error.isTransient && !Task.isCancelled
@@ -72,13 +72,11 @@ extension ResourceCache {
                 return try confirmed(kept, by: response, requested: requested)
             }
             return try await whole(response, of: url, requested: requested)
-        } catch let error as TransportError {
-            throw ResourceError(.transport(error), url: url)
-        } catch let known where known is CancellationError || known is ResourceError || known is MistakenConfirmation {
+        } catch let known where known is CancellationError || known is TransferError || known is MistakenConfirmation {
             throw known
         } catch {
-            // A transport of somebody else's may throw what it likes.
-            throw ResourceError(.transport(TransportError(.connectionFailed, url: url, cause: "\(error)")), url: url)
+            // A transport of the application's own may throw any error.
+            throw TransferError(.connectionFailed, url: url, detail: "\(error)", cause: error)
         }
     }
 
@@ -86,31 +84,35 @@ extension ResourceCache {
         _ response: TransportResponse, of url: URL, requested: HTTPDate
     ) async throws -> FetchedResponse {
         guard response.status.code == 200 || response.status.code == 203 else {
-            var error = ResourceError(.status(response.status), url: url)
+            var error = TransferError(status: response.status, url: url)
             error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: now())
             throw error
         }
         if let coding = response.headerFields[.contentEncoding], coding.lowercased() != "identity" {
-            throw ResourceError(.encoded(coding), url: url)
+            throw TransferError(.unexpectedCoding, url: url, detail: coding)
         }
-        let limit = configuration.responseLimit
+        let limit = configuration.maximumResponseSize
         let announced = response.contentLength
-        if let announced, announced > limit { throw ResourceError(.tooLarge(limit: limit), url: url) }
+        if let announced, announced > limit { throw tooLarge(url) }
         let received = now()
         let body: Data
         do {
             body = try await response.body.collect(upTo: limit)
         } catch is ResponseBody.TooLong {
-            throw ResourceError(.tooLarge(limit: limit), url: url)
+            throw tooLarge(url)
         }
         if let announced, announced != Int64(body.count) {
-            throw ResourceError(.length(announced: announced, received: Int64(body.count)), url: url)
+            throw TransferError.length(announced: announced, received: Int64(body.count), url: url)
         }
         count { $0.fetched += 1 }
         let head = StoredResponse.Head(
             status: response.status.code, fields: response.headerFields, requested: requested, received: received,
-            heuristicLimit: configuration.heuristicLimit)
+            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime)
         return FetchedResponse(head: head, body: body, wasRedirected: response.redirectCount > 0)
+    }
+
+    private func tooLarge(_ url: URL) -> TransferError {
+        TransferError(.responseTooLarge, url: url, detail: "more than \(configuration.maximumResponseSize) bytes")
     }
 
     /// What is kept, with the fields that the 304 brings.
@@ -124,7 +126,7 @@ extension ResourceCache {
         count { $0.revalidated += 1 }
         let head = StoredResponse.Head(
             status: kept.head.status, fields: fields, requested: requested, received: now(),
-            heuristicLimit: configuration.heuristicLimit)
+            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime)
         return FetchedResponse(head: head, body: kept.body, isConfirmation: true)
     }
 }

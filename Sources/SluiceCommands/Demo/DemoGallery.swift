@@ -71,7 +71,7 @@ struct DemoGallery: Sendable {
             self.diskHits = diskHits
         }
 
-        init(_ statistics: ResourceCacheStatistics) {
+        init(_ statistics: ResourceCache.Statistics) {
             self.init(
                 fetched: statistics.fetched, memoryHits: statistics.memoryHits, diskHits: statistics.diskHits)
         }

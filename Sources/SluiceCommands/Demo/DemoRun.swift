@@ -75,10 +75,10 @@ struct DemoRun: Sendable {
             userAgent: "sluice/\(SluiceVersion.current) (demo)", proxy: .none)
         return try await HTTPTransport.withTransport(configuration: configuration) { transport in
             let downloads = DownloadCoordinator(
-                transport: transport, limits: DownloadLimits(total: jobs, perHost: nil),
+                transport: transport, limits: DownloadCoordinator.Limits(total: jobs, perHost: nil),
                 configuration: .init(
                     retries: RetryPolicy(baseDelay: .milliseconds(200)), existing: .replace, durability: .none))
-            try await downloads.prepareFolders(of: requests)
+            try await downloads.prepareDirectories(of: requests)
             return try await reporter.showing {
                 try await downloads.download(requests) { reporter.report($0, $1) }
             }
@@ -110,10 +110,10 @@ struct DemoRun: Sendable {
         let rate = Format.rate(Double(summary.bytes) / max(elapsed / .seconds(1), 0.001))
         await console.write(
             """
-            Files    \(summary.done) of \(catalogue.items.count) downloaded, \(right) compared equal byte for byte
+            Files    \(summary.doneCount) of \(catalogue.items.count) downloaded, \(right) compared equal byte for byte
             Bytes    \(Format.bytes(summary.bytes))
             Time     \(Format.elapsed(elapsed)) (\(rate))
-            Retries  \(summary.retries) (the server makes some requests fail on purpose)
+            Retries  \(summary.retryCount) (the server makes some requests fail on purpose)
 
             """, to: .output)
         if directory != nil { await console.write("Kept in  \(folder.path(percentEncoded: false))\n", to: .output) }

@@ -182,7 +182,7 @@ struct GetCommand: ConsoleCommand {
         }
         return GetOptions(
             urls: urls, lists: lists, directory: directory, output: output,
-            limits: DownloadLimits(total: jobs, perHost: perHost, perUser: perUser), database: db, retries: retries,
+            limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), database: db, retries: retries,
             existing: overwrite ? .replace : noClobber ? .skip : .fail,
             progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout), timeout: .seconds(timeout),
@@ -213,11 +213,11 @@ package struct GetOptions: Sendable {
     var lists: [String]
     var directory: String
     var output: String?
-    var limits: DownloadLimits
+    var limits: DownloadCoordinator.Limits
     /// The file of the queue that survives; nil keeps it in memory.
     var database: String?
     var retries: Int
-    var existing: ExistingTarget
+    var existing: ExistingFile
     var progress: ProgressStyle
     var connectTimeout: Duration
     var timeout: Duration

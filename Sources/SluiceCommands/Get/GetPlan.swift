@@ -57,7 +57,7 @@ struct GetPlan: Sendable {
             let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
             do throws(URLRefusal) {
                 let url = try URL(fetchable: entry.url)
-                if let name = entry.name, !FileName.isSafe(name) {
+                if let name = entry.name, !SafeFileName.isSafe(name) {
                     let option = outputOption == nil ? "out=\(name)" : "-o \(name)"
                     let folderOption = outputOption == nil ? "dir=" : "-d"
                     problems.append(

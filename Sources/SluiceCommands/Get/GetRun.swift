@@ -25,8 +25,8 @@ struct GetRun: Sendable {
             }
         }
         let summary = try outcome.get()
-        if Task.isCancelled, summary.unfinished > 0 {
-            let done = summary.done + summary.skipped
+        if Task.isCancelled, summary.unfinishedCount > 0 {
+            let done = summary.doneCount + summary.skippedCount
             let again = options.database == nil ? "the same command with --no-clobber" : "the same command"
             await console.report(
                 "interrupted: \(done) of \(plan.requests.count) files are complete; run \(again) to go on")
@@ -42,15 +42,12 @@ struct GetRun: Sendable {
         _ requests: [DownloadRequest], _ reporter: any ProgressReporter, _ trace: Trace?
     ) async -> Result<DownloadSummary, CommandFailure> {
         do {
-            let store = try await openStore()
-            let result = await Result { try await download(requests, store, reporter, trace) }
-            try await store.close()
-            return .success(try result.get())
+            return .success(try await download(requests, store, reporter, trace))
         } catch let error as QueueStoreError {
             return .failure(CommandFailure(.store, "\(error)"))
         } catch let error as FileError {
             return .failure(CommandFailure(.localFile, "\(error)"))
-        } catch let error as DownloadError {
+        } catch let error as TransferError {
             // What ends a run rather than one download: a full disk.
             let again = options.database == nil ? "the same command with --no-clobber" : "the same command"
             return .failure(
@@ -63,13 +60,12 @@ struct GetRun: Sendable {
         }
     }
 
-    private func openStore() async throws -> any QueueStore {
-        guard let path = options.database else { return MemoryQueueStore() }
-        return try await SQLiteQueueStore.open(at: URL(filePath: path, directoryHint: .notDirectory))
+    private var store: DownloadStore {
+        options.database.map { .sqlite(at: URL(filePath: $0, directoryHint: .notDirectory)) } ?? .memory
     }
 
     private func download(
-        _ requests: [DownloadRequest], _ store: any QueueStore, _ reporter: any ProgressReporter, _ trace: Trace?
+        _ requests: [DownloadRequest], _ store: DownloadStore, _ reporter: any ProgressReporter, _ trace: Trace?
     ) async throws -> DownloadSummary {
         var configuration = HTTPTransport.Configuration(
             connectTimeout: options.connectTimeout, stallTimeout: options.timeout,
@@ -84,11 +80,17 @@ struct GetRun: Sendable {
                 configuration: .init(
                     retries: RetryPolicy(maximumRetries: options.retries), existing: options.existing,
                     durability: options.durability))
-            try await downloads.prepareFolders(of: requests)
-            return try await reporter.showing {
-                // The plan has none.
-                try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
+            // What is wrong with the database or the directories is told before anything begins.
+            try await downloads.open()
+            try await downloads.prepareDirectories(of: requests)
+            let result = await Result {
+                try await reporter.showing {
+                    // The plan has none.
+                    try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
+                }
             }
+            try await downloads.close()
+            return try result.get()
         }
     }
 
@@ -108,15 +110,16 @@ struct GetRun: Sendable {
 extension DownloadEvent {
     /// With the options of the command that help, in the remedies of errors.
     fileprivate var namingOptions: DownloadEvent {
-        guard case .finished(let job, .failed(var error)) = self, case .transport(var cause) = error.reason else {
-            return self
-        }
-        switch cause.code {
-        case .tlsFailed: cause.remedy += ", or name the authority of a server that you trust with --ca-file"
-        case .proxyFailed: cause.remedy += " (--proxy, or the variables http_proxy, https_proxy and all_proxy)"
-        default: return self
-        }
-        error.reason = .transport(cause)
+        guard case .finished(let job, .failed(var error)) = self else { return self }
+        let option =
+            switch error.code {
+            case .tlsFailed: "Name the authority of a server that you trust with --ca-file."
+            case .proxyFailed: "Set it with --proxy, or with the variables http_proxy, https_proxy and all_proxy."
+            case .fileExists: "Pass --overwrite to replace it, or --no-clobber to leave it."
+            default: ""
+            }
+        guard !option.isEmpty else { return self }
+        error.remedy = [error.remedy, option].compactMap(\.self).joined(separator: " ")
         return .finished(job: job, outcome: .failed(error))
     }
 }

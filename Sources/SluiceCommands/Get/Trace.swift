@@ -105,7 +105,7 @@ struct Trace: Sendable {
             ["< \(head.status.code) \(head.status.reasonPhrase)"]
                 + head.headerFields.map { "< \($0.name.rawName): \($0.redactedForDisplay)" }
         case .ended(let timings): ["= whole" + (timings.map(times) ?? "")]
-        case .failed(let error as TransportError): ["! \(error)"]
+        case .failed(let error as TransferError): ["! \(error)"]
         case .failed(is CancellationError): ["! left before the end"]
         case .failed(let error): ["! \(error)"]
         }

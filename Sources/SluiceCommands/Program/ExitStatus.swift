@@ -40,15 +40,15 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     }
 
     /// The status that a failed download stands for.
-    init(_ error: DownloadError) {
-        switch error.reason {
-        case .file, .targetExists: self = .localFile
-        case .headerFields: self = .authentication
-        case .elsewhere, .queued: self = .other
-        case .conflict: self = .usage
-        case .length: self = .network
-        case .status(let status): self = [401, 403, 407].contains(status.code) ? .authentication : .http
-        case .transport(let error): self = error.code == .tlsFailed ? .tls : .network
+    init(_ error: TransferError) {
+        switch error.code {
+        case .file, .fileExists: self = .localFile
+        case .headerFieldsFailed: self = .authentication
+        case .failedElsewhere, .alreadyQueued: self = .other
+        case .targetTaken: self = .usage
+        case .status: self = [401, 403, 407].contains(error.status?.code) ? .authentication : .http
+        case .tlsFailed: self = .tls
+        default: self = .network
         }
     }
 

@@ -57,12 +57,12 @@ struct PlainLines: LineFormatter {
     /// "Downloaded 12 files, 3.4 MB in 1.2 s (2.8 MB/s), 1 skipped, 2 failed, 3 retries."
     static func summary(_ summary: DownloadSummary, after duration: Duration) -> String {
         let seconds = max(duration / .seconds(1), 0.001)
-        var text = "Downloaded \(Format.count(summary.done, "file")), \(Format.bytes(summary.bytes))"
+        var text = "Downloaded \(Format.count(summary.doneCount, "file")), \(Format.bytes(summary.bytes))"
         text += " in \(Format.elapsed(duration)) (\(Format.rate(Double(summary.bytes) / seconds)))"
-        if summary.skipped > 0 { text += ", \(summary.skipped) skipped" }
+        if summary.skippedCount > 0 { text += ", \(summary.skippedCount) skipped" }
         if !summary.failures.isEmpty { text += ", \(summary.failures.count) failed" }
-        if summary.unfinished > 0 { text += ", \(summary.unfinished) not finished" }
-        if summary.retries > 0 { text += summary.retries == 1 ? ", 1 retry" : ", \(summary.retries) retries" }
+        if summary.unfinishedCount > 0 { text += ", \(summary.unfinishedCount) not finished" }
+        if summary.retryCount > 0 { text += summary.retryCount == 1 ? ", 1 retry" : ", \(summary.retryCount) retries" }
         return text + "."
     }
 }
@@ -131,8 +131,8 @@ struct JSONLines: LineFormatter {
     func lines(for summary: DownloadSummary, after duration: Duration) -> String? {
         encoded(
             Line(
-                event: "summary", bytes: summary.bytes, done: summary.done, skipped: summary.skipped,
-                failed: summary.failures.count, unfinished: summary.unfinished, retries: summary.retries,
+                event: "summary", bytes: summary.bytes, done: summary.doneCount, skipped: summary.skippedCount,
+                failed: summary.failures.count, unfinished: summary.unfinishedCount, retries: summary.retryCount,
                 seconds: duration / .seconds(1)))
     }
 

@@ -88,7 +88,7 @@ struct ShowRun {
         return StyledText(document, style: style, environment: environment)
     }
 
-    private func renderer(_ images: TerminalRenderer.Images) -> TerminalRenderer {
+    private func renderer(_ images: TerminalRenderer.ImageProtocol) -> TerminalRenderer {
         // Terminals that know all colours know OSC 8.
         TerminalRenderer(
             width: width, color: console.outputColor, hyperlinks: console.outputColor == .full, images: images)

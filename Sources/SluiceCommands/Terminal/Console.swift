@@ -49,7 +49,7 @@ package struct Console: Sendable {
     /// The colours of the output.
     package var outputColor = TerminalRenderer.Color.none
     /// The pictures that the output can show.
-    package var outputImages = TerminalRenderer.Images.none
+    package var outputImages = TerminalRenderer.ImageProtocol.none
     /// How much of a document's images is loaded, and how long they are waited for.
     var imageLimits = PictureLoader.Limits()
     /// Shows what is longer than the output's screen.

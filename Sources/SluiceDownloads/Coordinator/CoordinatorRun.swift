@@ -18,7 +18,7 @@ final class CoordinatorRun: Sendable {
     let state: Lock<CoordinatorState>
     private let queue = AsyncQueue<DownloadAttempt>()
     private let waker = Pulse()
-    private let folders: FolderMaker
+    private let directories: DirectoryMaker
 
     init(
         coordinator: DownloadCoordinator, end: DownloadCoordinator.RunEnd,
@@ -27,7 +27,7 @@ final class CoordinatorRun: Sendable {
         self.coordinator = coordinator
         self.end = end
         self.onEvent = onEvent
-        folders = FolderMaker(files: coordinator.files)
+        directories = DirectoryMaker(files: coordinator.files)
         state = Lock(CoordinatorState(lastRenewed: coordinator.timing.time.now()))
     }
 
@@ -116,7 +116,7 @@ final class CoordinatorRun: Sendable {
         state.withLock { $0.claimed(exchange.claimed) }
         for job in exchange.claimed { coordinator.onPhase(job.lease.job, .claimed) }
         var attempts = exchange.claimed.map { DownloadAttempt(run: self, job: $0) }
-        let decided = await DownloadAttempt.decidedBeforehand(&attempts, folders)
+        let decided = await DownloadAttempt.decidedBeforehand(&attempts, directories)
         for (attempt, outcome) in zip(attempts, decided) {
             if let outcome {
                 state.withLock { $0.settle(attempt.job, outcome) }

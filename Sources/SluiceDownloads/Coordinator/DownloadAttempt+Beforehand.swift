@@ -9,9 +9,9 @@ import Foundation
 // MARK: What can be said without asking a server
 
 extension DownloadAttempt {
-    /// Makes the folders of attempts, looks for what earlier ones left, and decides those whose target exists already:
+    /// Makes the directories of attempts, looks for what earlier ones left, and decides those whose target exists already:
     /// questions for many files at a time, so that they cost no switch of thread for each.
-    static func decidedBeforehand(_ attempts: inout [DownloadAttempt], _ folders: FolderMaker) async -> [SettledJob?] {
+    static func decidedBeforehand(_ attempts: inout [DownloadAttempt], _ directories: DirectoryMaker) async -> [SettledJob?] {
         guard let coordinator = attempts.first?.run.coordinator else { return [] }
         // What was seen ahead is true for a first attempt only: that one changes it.
         var found = attempts.map { $0.job.failures == 0 ? coordinator.lookout.take($0.id) : nil }
@@ -23,10 +23,10 @@ extension DownloadAttempt {
         var decided: [SettledJob?] = []
         var made: (directory: TargetDirectory, failure: FileError?)?
         for (index, attempt) in attempts.enumerated() {
-            let directory = attempt.job.request.directory
-            if made?.directory != directory { made = (directory, await folders.make(directory.url)) }
+            let directory = attempt.job.request.targetDirectory
+            if made?.directory != directory { made = (directory, await directories.make(directory.url)) }
             if let failure = made?.failure {
-                decided.append(attempt.failed(attempt.error(.file(failure))))
+                decided.append(attempt.failed(.file(failure, of: attempt.job.request)))
             } else {
                 // If nobody could look, the run is cancelled: so are the attempts.
                 if let isUntidy = found[index]?.mayResume { attempts[index].mayResume = isUntidy }
@@ -52,16 +52,12 @@ extension DownloadAttempt {
             guard found.kind == .directory else { return nil }
             let failure = FileError(
                 code: .isDirectory, operation: "replace", path: job.request.target.path(percentEncoded: false),
-                remedy: "Choose another name, or remove the folder.")
-            return failed(error(.file(failure)))
+                remedy: "Choose another name, or remove the directory.")
+            return failed(.file(failure, of: job.request))
         case .success(let found?) where configuration.existing == .skip:
             return settled(.done(bytes: Int64(found.size)), .finished(job: id, outcome: .skipped))
-        case .success: return failed(error(.targetExists))
-        case .failure(let failure): return failed(error(.file(failure)))
+        case .success: return failed(.fileExists(job.request))
+        case .failure(let failure): return failed(.file(failure, of: job.request))
         }
-    }
-
-    private func error(_ reason: DownloadError.Reason) -> DownloadError {
-        DownloadError(reason, url: job.request.url, target: job.request.target)
     }
 }

@@ -27,7 +27,7 @@ struct DownloadAttempt: Sendable {
             var settled = settled(.done(bytes: result.bytes), .finished(job: id, outcome: .done(bytes: result.bytes)))
             if result.isCheckpointed { settled.published = job.request }
             return settled
-        } catch let error as DownloadError where !Task.isCancelled {
+        } catch let error as TransferError where !Task.isCancelled {
             return failed(error)
         } catch {
             return await stopped()
@@ -40,9 +40,7 @@ struct DownloadAttempt: Sendable {
             do {
                 request.headerFields.append(contentsOf: try await fields(job.request))
             } catch let error where !(error is CancellationError) {
-                // By its type only: it is written down, and its text may hold a secret.
-                throw DownloadError(
-                    .headerFields(cause: "\(type(of: error))"), url: request.url, target: request.target)
+                throw TransferError.headerFieldsFailed(error, of: request)
             }
         }
         return Transfer(
@@ -54,19 +52,19 @@ struct DownloadAttempt: Sendable {
             onPhase: { run.coordinator.onPhase(id, .transfer($0)) })
     }
 
-    func failed(_ error: DownloadError) -> SettledJob {
+    func failed(_ error: TransferError) -> SettledJob {
         var error = error
         error.attempts = job.failures + 1
-        if case .file(let file) = error.reason, file.code == .noSpace {
+        if error.fileError?.code == .noSpace {
             // The next job would fail as this one did: none is lost that way.
             run.fail(error)
             return settled(.released, .released(job: id))
         }
-        if case .targetExists = error.reason, configuration.existing == .skip {
+        if error.code == .fileExists, configuration.existing == .skip {
             return settled(.done(bytes: 0), .finished(job: id, outcome: .skipped))
         }
         var isTransient = error.isTransient
-        if case .file(let failure) = error.reason, failure.code == .locked, run.coordinator.store.isShared {
+        if error.fileError?.code == .locked, run.coordinator.store.isShared {
             // A worker that was stopped, and lost its lease, has the file until it goes on or ends.
             isTransient = true
             error.retryAfter = configuration.lease

@@ -17,7 +17,7 @@ extension DownloadCoordinator {
     ///
     /// - Throws: ``QueueStoreError``; `CancellationError` when the task is cancelled while it waits: the jobs are cancelled
     ///   all the same.
-    @concurrent public func cancel(_ selection: JobSelection) async throws {
+    @concurrent public func cancel(_ selection: QueuedDownload.Selection) async throws {
         let pulse = observers.pulse()
         defer { observers.remove(pulse) }
         let cancellation = try await store.cancel(selection)

@@ -16,7 +16,7 @@ extension DownloadCoordinator {
     /// Enqueues the requests, runs until they have ended, and forgets them if all ended well. Otherwise they stay in the
     /// store: the same list, given to a coordinator of the same store, goes on where it was. What was done by then counts as
     /// skipped while its file is there, what failed or was cancelled is tried again. A request that writes the same file as an
-    /// earlier one, or its partial file, fails. With ``ExistingTarget/skip``, a request whose file is there doesn't become a job.
+    /// earlier one, or its partial file, fails. With ``ExistingFile/skip``, a request whose file is there doesn't become a job.
     /// The events of both kinds name no job (number 0).
     ///
     /// `onEvent` is called at each step with the request's place in the list, from the task that takes it, of several at the
@@ -52,7 +52,7 @@ extension DownloadCoordinator {
         for (index, job) in zip(indices, jobs) { places[job.id] = index }
 
         var counted = DownloadSummary()
-        counted.unfinished = requests.count
+        counted.unfinishedCount = requests.count
         let summary = Lock(counted)
         let ended = Lock<Set<Int>>([])
         let note: @Sendable (Int, DownloadEvent) -> Void = { index, event in
@@ -63,7 +63,7 @@ extension DownloadCoordinator {
         for (index, other) in conflicts.sorted(by: { $0.key < $1.key }) {
             note(
                 index,
-                .finished(job: JobID(rawValue: 0), outcome: .failed(requests[index].conflict(requests[other].url))))
+                .finished(job: JobID(rawValue: 0), outcome: .failed(.targetTaken(by: requests[other].url, requests[index]))))
         }
         for index in there { note(index, .finished(job: JobID(rawValue: 0), outcome: .skipped)) }
         for (index, job) in zip(indices, jobs) {
@@ -71,7 +71,7 @@ extension DownloadCoordinator {
             case .kept: note(index, .finished(job: job.id, outcome: .skipped))
             case .conflict(let other):
                 places[job.id] = nil
-                note(index, .finished(job: job.id, outcome: .failed(requests[index].queued(other))))
+                note(index, .finished(job: job.id, outcome: .failed(.alreadyQueued(from: other, requests[index]))))
             case .added, .joined: break
             }
         }
@@ -111,7 +111,7 @@ extension DownloadCoordinator {
             var url = request.url.absoluteString
             url.withUTF8 { bytes += $0 }
             bytes.append(0)
-            request.directory.append(pathOf: request.name, to: &bytes)
+            request.targetDirectory.append(pathOf: request.name, to: &bytes)
             bytes.append(0)
             if bytes.count >= 64 << 10 {
                 digest.update(bytes)
@@ -137,7 +137,7 @@ extension DownloadCoordinator {
         let vanished = gone.sorted { $0.value < $1.value }
         let targets = vanished.map { requests[$0.value].targetPlace }
         for ((job, index), status) in zip(vanished, try await files.statuses(of: targets, followingLinks: false)) {
-            var outcome = DownloadOutcome.failed(requests[index].goneElsewhere)
+            var outcome = DownloadEvent.Outcome.failed(.goneElsewhere(requests[index]))
             if case .success(let file?) = status { outcome = .done(bytes: Int64(file.size)) }
             ends.append((index, .finished(job: job, outcome: outcome)))
         }
@@ -167,28 +167,13 @@ extension DownloadCoordinator {
 extension DownloadRequest {
     /// How a job ended that another process has worked on.
     fileprivate func end(of job: QueuedDownload) -> DownloadEvent {
-        let outcome: DownloadOutcome =
+        let outcome: DownloadEvent.Outcome =
             switch job.state {
             case .done: .done(bytes: job.bytes ?? 0)
             case .cancelled: .cancelled
             case .failed, .waiting, .running:
-                .failed(DownloadError(.elsewhere(message: job.message ?? "it failed"), url: url, target: target))
+                .failed(.failedElsewhere(job.message ?? "\(url.redactedForDisplay): It failed.", of: self))
             }
         return .finished(job: job.id, outcome: outcome)
-    }
-
-    fileprivate func queued(_ other: URL) -> DownloadError {
-        DownloadError(.queued(other), url: url, target: target)
-    }
-
-    fileprivate var goneElsewhere: DownloadError {
-        let message =
-            "\(url.redactedForDisplay): another process that shares the queue removed this download from it, and its file is "
-            + "not there; run the same again"
-        return DownloadError(.elsewhere(message: message), url: url, target: target)
-    }
-
-    fileprivate func conflict(_ other: URL) -> DownloadError {
-        DownloadError(.conflict(with: other), url: url, target: target)
     }
 }

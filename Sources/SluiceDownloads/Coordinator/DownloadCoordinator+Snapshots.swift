@@ -1,17 +1,17 @@
 import SluiceLock
 
 extension DownloadCoordinator {
-    /// The queue as it is now, and again after each change, for as long as somebody looks.
+    /// The queue as it is now, and again after each change.
     ///
     ///     for try await snapshot in downloads.snapshots() { render(snapshot) }
     ///
-    /// A snapshot is made when it is asked for, so that whoever is slow skips some and never sees an old one. No more than
+    /// A snapshot is made when it is asked for, so that a slow reader skips some and never sees an old one. No more than
     /// ten come in a second. What other processes do is seen within a second.
     ///
     /// Ends when the task is cancelled.
     ///
     /// - Parameter count: How many jobs of each kind a snapshot lists at most; all are counted.
-    public func snapshots(listing count: Int = 100) -> QueueSnapshots {
+    public func snapshots(listing count: Int = 100) -> some AsyncSequence<QueueSnapshot, any Error> & Sendable {
         QueueSnapshots(coordinator: self, listing: count)
     }
 
@@ -24,20 +24,20 @@ extension DownloadCoordinator {
 }
 
 /// The states of a queue, one after the other; see ``DownloadCoordinator/snapshots(listing:)``.
-public struct QueueSnapshots: AsyncSequence, Sendable {
+private struct QueueSnapshots: AsyncSequence, Sendable {
     /// Where the store fails: a ``QueueStoreError``.
-    public typealias Failure = any Error
+    typealias Failure = any Error
 
-    let coordinator: DownloadCoordinator
-    let listing: Int
+    fileprivate let coordinator: DownloadCoordinator
+    fileprivate let listing: Int
 
     /// Makes an iterator; any number may be in use at once.
-    public func makeAsyncIterator() -> Iterator {
+    func makeAsyncIterator() -> Iterator {
         Iterator(coordinator: coordinator, listing: listing)
     }
 
-    /// Makes snapshots for one who looks.
-    public struct Iterator: AsyncIteratorProtocol {
+    /// Makes snapshots for one reader.
+    struct Iterator: AsyncIteratorProtocol {
         private let coordinator: DownloadCoordinator
         private let listing: Int
         private let subscription: Subscription
@@ -50,12 +50,12 @@ public struct QueueSnapshots: AsyncSequence, Sendable {
         }
 
         /// The next snapshot; nil when the task is cancelled.
-        public mutating func next() async throws -> QueueSnapshot? {
+        mutating func next() async throws -> QueueSnapshot? {
             try await next(isolation: nil)
         }
 
         /// The next snapshot; nil when the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> QueueSnapshot? {
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> QueueSnapshot? {
             if !isFirst {
                 try? await coordinator.timing.sleep(coordinator.timing.frame)
                 let limit = coordinator.store.isShared ? coordinator.timing.poll : nil

@@ -4,11 +4,11 @@ public import SluiceFiles
 public import SluiceHTTP
 import SluiceLock
 
-/// Downloads what a queue holds, under limits, and shows the queue to whoever looks.
+/// Downloads the files of a queue, under limits, and shows the queue as it changes.
 ///
 ///     let downloads = DownloadCoordinator(
-///         store: try await SQLiteQueueStore.open(at: url), limits: .init(total: 8, perHost: 4, perUser: 1))
-///     try await downloads.enqueue(playlist.map { DownloadRequest($0.url, to: folder, user: me) }, batch: "playlist 7")
+///         store: .sqlite(at: url), limits: .init(total: 8, perHost: 4, perUser: 1))
+///     try await downloads.enqueue(playlist.map { DownloadRequest($0.url, to: directory, user: me) }, batch: "playlist 7")
 ///     for try await snapshot in downloads.snapshots() { render(snapshot) }
 ///     try await downloads.cancel(.all)
 ///
@@ -30,7 +30,7 @@ public final class DownloadCoordinator: Sendable {
         /// When to try again.
         public var retries: RetryPolicy
         /// What happens where a target exists already.
-        public var existing: ExistingTarget
+        public var existing: ExistingFile
         /// How safe a file is against a loss of power when its download is done.
         public var durability: Durability
         /// How long a job of this process stays its own if it shows no sign of life; renewed at a third of it.
@@ -40,27 +40,32 @@ public final class DownloadCoordinator: Sendable {
         /// holds its place under the limits meanwhile. What it throws is the job's failure, for good, and named by its type
         /// only.
         public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
-        /// How long ended jobs are remembered, and how many at most; older ones are forgotten when a run begins.
-        public var history: (age: Duration, count: Int) = (.seconds(30 * 86_400), 10_000)
+        /// How long ended downloads are remembered: older ones are forgotten when a run begins.
+        public var maximumHistoryAge: Duration
+        /// How many ended downloads are remembered: older ones are forgotten when a run begins.
+        public var maximumHistoryCount: Int
 
         /// A configuration; by default existing files are left alone and are errors, and a file has its name only once
         /// its bytes are on the disk.
         public init(
-            retries: RetryPolicy = RetryPolicy(), existing: ExistingTarget = .fail, durability: Durability = .data,
-            lease: Duration = .seconds(15),
+            retries: RetryPolicy = RetryPolicy(), existing: ExistingFile = .fail, durability: Durability = .data,
+            lease: Duration = .seconds(15), maximumHistoryAge: Duration = .seconds(30 * 86_400),
+            maximumHistoryCount: Int = 10_000,
             headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)? = nil
         ) {
             self.retries = retries
             self.existing = existing
             self.durability = durability
             self.lease = lease
+            self.maximumHistoryAge = maximumHistoryAge
+            self.maximumHistoryCount = maximumHistoryCount
             self.headerFields = headerFields
         }
     }
 
     let store: any QueueStore
     let transport: any Transport
-    let limits: DownloadLimits
+    let limits: Limits
     let configuration: Configuration
     let files: FileIO
     let timing: CoordinatorTiming
@@ -71,13 +76,21 @@ public final class DownloadCoordinator: Sendable {
     /// The run that is under way in this process.
     let current = Lock<CoordinatorRun?>(nil)
 
-    /// A coordinator of the jobs in `store`, which downloads through `transport`: by default that of the process.
+    /// Creates a coordinator of the queue in `store`, which downloads through `transport`: by default that of the process.
     ///
-    /// Nothing happens until it is run. Several may share an `SQLiteQueueStore`'s file, in this process and in others; a
-    /// `MemoryQueueStore` is for one. Neither store nor transport is closed by it.
+    /// Nothing happens until it is run. Several may share an SQLite file, in this process and in others. The transport is not
+    /// closed with the coordinator.
     public convenience init(
-        store: any QueueStore = MemoryQueueStore(), transport: any Transport = HTTPTransport.shared,
-        limits: DownloadLimits = .init(),
+        store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
+        configuration: Configuration = .init(), using files: FileIO = .shared
+    ) {
+        self.init(
+            store: store.queue, transport: transport, limits: limits, configuration: configuration, files: files,
+            timing: .system)
+    }
+
+    package convenience init(
+        store: any QueueStore, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), files: FileIO = .shared
     ) {
         self.init(
@@ -86,7 +99,7 @@ public final class DownloadCoordinator: Sendable {
     }
 
     package convenience init(
-        store: any QueueStore, transport: any Transport, limits: DownloadLimits, configuration: Configuration,
+        store: any QueueStore, transport: any Transport, limits: Limits, configuration: Configuration,
         onPhase: @escaping @Sendable (JobID, JobPhase) -> Void
     ) {
         self.init(
@@ -95,7 +108,7 @@ public final class DownloadCoordinator: Sendable {
     }
 
     init(
-        store: any QueueStore, transport: any Transport, limits: DownloadLimits, configuration: Configuration,
+        store: any QueueStore, transport: any Transport, limits: Limits, configuration: Configuration,
         files: FileIO, timing: CoordinatorTiming, onPhase: @escaping @Sendable (JobID, JobPhase) -> Void = { _, _ in }
     ) {
         self.onPhase = onPhase
@@ -105,6 +118,25 @@ public final class DownloadCoordinator: Sendable {
         self.configuration = configuration
         self.files = files
         self.timing = timing
+    }
+
+    /// Opens the queue now, instead of with the first operation that needs it.
+    ///
+    ///     try await downloads.open()                      // what is wrong with the database is told here
+    ///
+    /// - Throws: ``QueueStoreError``.
+    public func open() async throws {
+        _ = try await store.jobs([])
+    }
+
+    /// Closes the queue: later operations throw a ``QueueStoreError``.
+    ///
+    ///     try await downloads.close()
+    ///
+    /// Close it after the run has ended. A queue that isn't closed loses nothing: its file is closed with the last reference to
+    /// the coordinator.
+    public func close() async throws {
+        try await store.close()
     }
 
     /// When a run ends.
@@ -129,7 +161,7 @@ public final class DownloadCoordinator: Sendable {
     ///
     /// - Cancellation: stops claiming, stops the transfers, each of which keeps what it has, gives the jobs back, and returns
     ///   without throwing: being cancelled is how a service ends.
-    /// - Throws: ``QueueStoreError`` where the store fails; a ``DownloadError`` where the disk is full, which another job
+    /// - Throws: ``QueueStoreError`` where the store fails; a ``TransferError`` where the disk is full, which another job
     ///   would meet as well: that job waits again, as the others do. Transfers are stopped before that. It may be run again.
     @concurrent public func run(
         until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
@@ -148,7 +180,8 @@ public final class DownloadCoordinator: Sendable {
     private func work(_ run: CoordinatorRun) async throws {
         let worker = try await store.attach()
         let result = await Result {
-            try await store.prune(olderThan: configuration.history.age, keeping: configuration.history.count)
+            try await store.prune(
+                olderThan: configuration.maximumHistoryAge, keeping: configuration.maximumHistoryCount)
             try await run.work(as: worker)
         }
         let detached = await Result { try await store.detach(worker) }

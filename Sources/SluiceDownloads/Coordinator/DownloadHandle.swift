@@ -1,38 +1,53 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 import SluiceConcurrency
 import SluiceHTTP
 
-/// A job that was enqueued, for waiting and watching.
+/// A download that was enqueued, for waiting and watching.
 public struct DownloadHandle: Sendable {
     /// What was asked for.
     public let request: DownloadRequest
-    /// What became of it when it was taken in.
-    public let enqueued: EnqueuedJob
+    /// The download's number; after a conflict, the other one's.
+    public let id: QueuedDownload.ID
+    /// What the queue did with the request.
+    public let outcome: Outcome
     let coordinator: DownloadCoordinator
 
-    /// The job's number.
-    public var id: JobID { enqueued.id }
+    /// What the queue did with a request that was enqueued.
+    public enum Outcome: Sendable, Hashable {
+        /// It is a new download, or one that had ended and starts again.
+        case added
+        /// A download of the same URL to the same file waits or runs already.
+        case joined
+        /// The download is done already and stays so.
+        case kept
+        /// The queue did not take it: a download of this other URL, which waits or runs, writes the same file.
+        case conflict(with: URL)
+    }
 
     /// The job as it is when it has ended: done, failed or cancelled, as its ``QueuedDownload/state`` says.
     ///
     /// Waits for that, however long; somebody must run the queue.
     ///
-    /// - Throws: ``DownloadError`` for a request that was not taken in (``DownloadError/Reason/queued(_:)``);
+    /// - Throws: ``TransferError`` for a request that was not taken in (its code is `alreadyQueued`);
     ///   ``QueueStoreError``, also when the job was forgotten meanwhile; `CancellationError` at once when the task is
     ///   cancelled, which has no effect on the job.
     public var result: QueuedDownload {
         get async throws {
-            if case .conflict(let other) = enqueued.outcome {
-                throw DownloadError(.queued(other), url: request.url, target: request.target)
+            if case .conflict(let other) = outcome {
+                throw TransferError.alreadyQueued(from: other, request)
             }
             return try await coordinator.observers.withPulse(of: id) { pulse in
                 while true {
                     try Task.checkCancellation()
                     guard let job = try await coordinator.store.jobs([id]).first else {
                         throw QueueStoreError(
-                            .other,
-                            description:
-                                "the download of \(request.url.redactedForDisplay) was removed from the queue; "
-                                + "wait for the results of downloads before they are pruned")
+                            .removed, subject: request.url.redactedForDisplay,
+                            message: "The download was removed from the queue.",
+                            remedy: "Wait for the results of downloads before they are pruned.")
                     }
                     if job.state.isFinal { return job }
                     let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
@@ -56,7 +71,7 @@ public struct DownloadHandle: Sendable {
     /// Whether nothing more will be heard of the job: it has ended, is forgotten, or was never taken in.
     fileprivate var isOver: Bool {
         get async {
-            if case .conflict = enqueued.outcome { return true }
+            if case .conflict = outcome { return true }
             guard let jobs = try? await coordinator.store.jobs([id]) else { return true }
             return jobs.first?.state.isFinal ?? true
         }

@@ -10,7 +10,7 @@ public struct QueueSnapshot: Sendable, Hashable {
         public var expected: Int64?
 
         /// The number of the job.
-        public var id: JobID { download.id }
+        public var id: QueuedDownload.ID { download.id }
 
         /// A job under way; for stores.
         public init(download: QueuedDownload, received: Int64 = 0, expected: Int64? = nil) {
@@ -27,7 +27,7 @@ public struct QueueSnapshot: Sendable, Hashable {
     }
 
     /// How many jobs there are in each state.
-    public var counts: [JobState: Int]
+    public var counts: [QueuedDownload.State: Int]
     /// Those that run, in the order of their numbers.
     public var running: [Running]
     /// The first of those that wait, in the order in which they will be claimed.
@@ -37,7 +37,7 @@ public struct QueueSnapshot: Sendable, Hashable {
 
     /// A queue at one moment; for stores.
     public init(
-        counts: [JobState: Int] = [:], running: [Running] = [], waiting: [QueuedDownload] = [],
+        counts: [QueuedDownload.State: Int] = [:], running: [Running] = [], waiting: [QueuedDownload] = [],
         ended: [QueuedDownload] = []
     ) {
         self.counts = counts
@@ -47,8 +47,8 @@ public struct QueueSnapshot: Sendable, Hashable {
     }
 
     /// How many jobs are in a state.
-    public func count(_ state: JobState) -> Int { counts[state] ?? 0 }
+    public func count(_ state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 
     /// How many jobs wait or run.
-    public var open: Int { count(.waiting) + count(.running) }
+    public var openCount: Int { count(.waiting) + count(.running) }
 }

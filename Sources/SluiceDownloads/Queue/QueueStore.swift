@@ -1,8 +1,5 @@
 /// Where a ``DownloadCoordinator`` keeps its jobs: the seam between what a queue does and what remembers it.
 ///
-///     let durable = try await SQLiteQueueStore.open(at: url)      // survives the process
-///     let temporary = MemoryQueueStore()                          // does not
-///
 /// A store decides which job runs: it hands out jobs under limits, each with a ``JobLease``, and takes back what became of
 /// them. Several workers, in one process or in several, may share a store; the limits hold for all of them together, exactly.
 ///
@@ -19,7 +16,7 @@
 /// **Cancellation.** Operations are short and not cancelled: what has to be recorded when work is stopped is recorded.
 ///
 /// **Failure.** A ``QueueStoreError``; nothing has changed then.
-public protocol QueueStore: Sendable {
+package protocol QueueStore: Sendable {
     /// Whether other processes may work with the same jobs, so that changes come without anybody here having made them.
     var isShared: Bool { get }
 
@@ -48,7 +45,7 @@ public protocol QueueStore: Sendable {
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease]
 
     /// Cancels jobs: waiting ones at once, running ones as soon as their workers hear of it.
-    func cancel(_ selection: JobSelection) async throws -> JobCancellation
+    func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation
 
     /// The jobs with these numbers, in this order, as they are now; those that are gone are left out.
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload]

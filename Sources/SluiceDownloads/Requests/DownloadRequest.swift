@@ -6,20 +6,20 @@ public import Foundation
 public import HTTPTypes
 import SluiceHTTP
 
-/// One file to fetch: from where, and to which name in which folder.
+/// One file to fetch: from where, and to which name in which directory.
 ///
 ///     DownloadRequest(url, to: music)                       // named as the URL says
 ///     DownloadRequest(url, to: music, name: "Song.mp3")
 public struct DownloadRequest: Sendable, Hashable {
     /// Where the bytes are.
     public var url: URL
-    /// The folder that the file goes to. It is made if it is missing.
-    public var folder: URL {
-        get { directory.url }
-        set { directory = TargetDirectory.of(newValue) }
+    /// The directory that the file goes to. It is made if it is missing.
+    public var directory: URL {
+        get { targetDirectory.url }
+        set { targetDirectory = TargetDirectory.of(newValue) }
     }
-    private(set) var directory: TargetDirectory
-    /// The file's name in the folder: one safe path component (`FileName.isSafe(_:)`). Setting another stops the program.
+    private(set) var targetDirectory: TargetDirectory
+    /// The file's name in the directory: one safe path component (`SafeFileName.isSafe(_:)`). Setting another stops the program.
     public var name: String {
         didSet { Self.check(name) }
     }
@@ -28,30 +28,30 @@ public struct DownloadRequest: Sendable, Hashable {
     /// A queue that outlives the process does not take them, since secrets are not stored
     /// (``DownloadCoordinator/Configuration/headerFields``).
     public var headerFields: HTTPFields
-    /// Whom the download is for; ``DownloadLimits/perUser`` counts those of a user together. Nil or empty is nobody.
+    /// Whom the download is for; ``DownloadCoordinator.Limits/perUser`` counts those of a user together. Nil or empty is nobody.
     public var user: String?
     /// Of the requests that wait, those of a higher priority come first.
     public var priority: Int
 
     /// A request to store what `url` leads to.
     ///
-    /// The name is one safe path component (`FileName.isSafe(_:)`); by default it is what the URL suggests. A name that is
+    /// The name is one safe path component (`SafeFileName.isSafe(_:)`); by default it is what the URL suggests. A name that is
     /// not safe stops the program: check what comes from elsewhere first.
     public init(
-        _ url: URL, to folder: URL, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
+        _ url: URL, to directory: URL, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
         priority: Int = 0
     ) {
         if let name { Self.check(name) }
-        precondition(folder.isFileURL, "DownloadRequest: the folder \(folder) is not a file URL")
+        precondition(directory.isFileURL, "DownloadRequest: the directory \(directory) is not a file URL")
         self.url = url
-        self.directory = TargetDirectory.of(folder)
-        self.name = name ?? FileName.suggested(by: url)
+        targetDirectory = TargetDirectory.of(directory)
+        self.name = name ?? SafeFileName.suggested(by: url)
         self.headerFields = headerFields
         self.user = user
         self.priority = priority
     }
 
-    /// What ``DownloadLimits/perHost`` counts together: the URL's host, and its port where it is not the scheme's own.
+    /// What ``DownloadCoordinator.Limits/perHost`` counts together: the URL's host, and its port where it is not the scheme's own.
     public var host: String {
         if let plain = PlainURL(url) {
             guard let port = plain.port, port != (plain.isSecure ? 443 : 80) else { return plain.host }
@@ -64,32 +64,32 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     private static func check(_ name: String) {
-        precondition(FileName.isSafe(name), "DownloadRequest: \"\(name)\" is not a safe name for a file")
+        precondition(SafeFileName.isSafe(name), "DownloadRequest: \"\(name)\" is not a safe name for a file")
     }
 
     /// The file in the end.
     public var target: URL {
-        folder.appending(path: name, directoryHint: .notDirectory)
+        directory.appending(path: name, directoryHint: .notDirectory)
     }
 
     /// The target's path by its bytes.
-    var targetPath: TargetPath { directory.path(of: name) }
+    var targetPath: TargetPath { targetDirectory.path(of: name) }
 
     /// The target, as `FileIO` is asked for many.
-    var targetPlace: (directory: URL, name: String) { (folder, name) }
+    var targetPlace: (directory: URL, name: String) { (directory, name) }
 
     /// The checkpoint, likewise.
-    var checkpointPlace: (directory: URL, name: String) { (folder, checkpointName) }
+    var checkpointPlace: (directory: URL, name: String) { (directory, checkpointName) }
 
     /// The file while it is incomplete, beside the target: `name.sluice.part`, or a shortened name where that would be too
     /// long.
-    public var partialTarget: URL {
-        folder.appending(path: partialName, directoryHint: .notDirectory)
+    package var partialTarget: URL {
+        directory.appending(path: partialName, directoryHint: .notDirectory)
     }
 
     /// What is known of the partial file, beside it: `name.sluice.json`, shortened in the same way.
-    public var checkpointTarget: URL {
-        folder.appending(path: checkpointName, directoryHint: .notDirectory)
+    package var checkpointTarget: URL {
+        directory.appending(path: checkpointName, directoryHint: .notDirectory)
     }
 
     // Not `.part` alone: browsers name their own files so.
@@ -106,14 +106,14 @@ public struct DownloadRequest: Sendable, Hashable {
     var companionNames: [String] { [partialName, checkpointName, checkpointTemporaryName] }
 
     private func companionName(_ ending: String) -> String {
-        guard name.utf8.count + ending.utf8.count > FileName.maximumBytes else { return name + ending }
+        guard name.utf8.count + ending.utf8.count > SafeFileName.maximumBytes else { return name + ending }
         // Two long names may begin alike: the hash keeps their partial files apart.
         let tag =
             "~"
             + String(
                 name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
         var stem = name
-        while stem.utf8.count + tag.utf8.count + ending.utf8.count > FileName.maximumBytes { stem.removeLast() }
+        while stem.utf8.count + tag.utf8.count + ending.utf8.count > SafeFileName.maximumBytes { stem.removeLast() }
         return stem + tag + ending
     }
 }
@@ -122,8 +122,8 @@ extension DownloadRequest {
     /// Which requests cannot be carried out beside an earlier one of the list: they have the same target, or the one's
     /// target is the other's partial file or checkpoint. By their places in the list, with the earlier one's.
     ///
-    /// O(n). Paths are compared as they are: make folders absolute and standardized first.
-    public static func conflicts(in requests: [DownloadRequest]) -> [Int: Int] {
+    /// O(n). Paths are compared as they are: make directories absolute and standardized first.
+    package static func conflicts(in requests: [DownloadRequest]) -> [Int: Int] {
         var targets: [TargetPath: Int] = [:]
         targets.reserveCapacity(requests.count)
         var conflicts: [Int: Int] = [:]
@@ -137,20 +137,10 @@ extension DownloadRequest {
         }
         for (index, request) in requests.enumerated() where conflicts[index] == nil {
             for name in request.companionNames {
-                guard let other = targets[request.directory.path(of: name)], other != index else { continue }
+                guard let other = targets[request.targetDirectory.path(of: name)], other != index else { continue }
                 conflicts[max(index, other)] = min(index, other)
             }
         }
         return conflicts
     }
-}
-
-/// What happens where a file with the target's name exists already.
-public enum ExistingTarget: Sendable, Hashable {
-    /// The download fails and the file stays as it is.
-    case fail
-    /// The download counts as done without a request, and the file stays as it is.
-    case skip
-    /// The new file takes the old one's place, whole, once it is complete.
-    case replace
 }

@@ -281,6 +281,6 @@ extension DownloadRequest {
     var checkpointedPlaces: CheckpointedFile.Places {
         .init(
             file: partialTarget, checkpoint: checkpointTarget,
-            temporary: folder.appending(path: checkpointTemporaryName, directoryHint: .notDirectory))
+            temporary: directory.appending(path: checkpointTemporaryName, directoryHint: .notDirectory))
     }
 }

@@ -26,7 +26,7 @@ struct Transfer {
     let request: DownloadRequest
     let transport: any Transport
     let files: FileIO
-    let existing: ExistingTarget
+    let existing: ExistingFile
     let durability: Durability
     /// Whether an earlier attempt may have left a partial file. If it is known that none did, saying so saves a look.
     var mayResume = true
@@ -49,7 +49,7 @@ struct Transfer {
 
     /// Runs the attempt.
     ///
-    /// - Throws: ``DownloadError``; `CancellationError`, after what is kept is on disk as ``durability`` asks.
+    /// - Throws: ``TransferError``; `CancellationError`, after what is kept is on disk as ``durability`` asks.
     func run() async throws -> TransferResult {
         do {
             if mayBePublished, let size = try await sizeOfPublished() {
@@ -66,17 +66,15 @@ struct Transfer {
                 throw error
             }
         } catch let failure as TransferFailure {
-            throw error(reason(of: failure))
-        } catch let failure as TransportError {
-            throw error(.transport(failure))
+            throw error(of: failure)
         } catch let failure as FileError {
-            throw error(failure.code == .exists && existing != .replace ? .targetExists : .file(failure))
-        } catch let known where known is CancellationError || known is DownloadError {
+            throw failure.code == .exists && existing != .replace
+                ? TransferError.fileExists(request) : .file(failure, of: request)
+        } catch let known where known is CancellationError || known is TransferError {
             throw known
         } catch {
-            // A transport of somebody else's may throw what it likes.
-            throw self.error(
-                .transport(TransportError(.connectionFailed, url: request.url, cause: "\(error)")))
+            // A transport of the application's own may throw any error.
+            throw TransferError(.connectionFailed, url: request.url, detail: "\(error)", cause: error)
         }
     }
 
@@ -120,19 +118,15 @@ struct Transfer {
 
     // MARK: Errors
 
-    func error(_ reason: DownloadError.Reason) -> DownloadError {
-        DownloadError(reason, url: request.url, target: request.target)
-    }
-
-    func reason(of failure: TransferFailure) -> DownloadError.Reason {
+    func error(of failure: TransferFailure) -> TransferError {
         switch failure {
-        case .status(let status): .status(status)
-        case .length(let announced, let received): .length(announced: announced, received: received)
-        case .range(let cause):
-            .transport(
-                TransportError(
-                    .protocolViolation, url: request.url, cause: cause,
-                    remedy: "the server handles ranges wrongly: download from another place, or tell its operator"))
+        case .status(let status): TransferError(status: status, url: request.url)
+        case .length(let announced, let received):
+            .length(announced: announced, received: received, url: request.url)
+        case .range(let detail):
+            TransferError(
+                .protocolViolation, url: request.url, detail: detail,
+                remedy: "The server handles ranges wrongly: download from another place, or tell its operator.")
         }
     }
 }

@@ -73,7 +73,7 @@ struct TransferCourse {
                 status: response.status, headerFields: response.headerFields, contentLength: response.contentLength,
                 now: now)
         } catch {
-            var failure = transfer.error(transfer.reason(of: error))
+            var failure = transfer.error(of: error)
             failure.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: now)
             throw failure
         }

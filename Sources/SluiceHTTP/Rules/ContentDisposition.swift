@@ -1,7 +1,7 @@
-extension FileName {
+extension SafeFileName {
     /// The name that a `Content-Disposition` field gives (RFC 6266), made safe; nil if it gives none.
     ///
-    ///     FileName.suggested(byContentDisposition: "attachment; filename=\"a.txt\"; filename*=UTF-8''%e2%82%ac.txt")   // "€.txt"
+    ///     SafeFileName.suggested(byContentDisposition: "attachment; filename=\"a.txt\"; filename*=UTF-8''%e2%82%ac.txt")   // "€.txt"
     ///
     /// `filename*` (RFC 8187) wins over `filename`, as section 4.3 asks. A field that breaks the grammar is read as far as
     /// it goes: no error, since the name is a suggestion.

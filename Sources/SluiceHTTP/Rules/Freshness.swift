@@ -19,10 +19,10 @@ package struct Freshness: Sendable, Hashable {
 
     /// The freshness of a response that was asked for and arrived at these times.
     ///
-    /// - Parameter heuristicLimit: the most seconds that a response without any lifetime of its own is taken for fresh:
+    /// - Parameter maximumHeuristicLifetime: the most seconds that a response without any lifetime of its own is taken for fresh:
     ///   a tenth of the time since it was last modified, at most this (section 4.2.2).
     package init(
-        fields: HTTPFields, requested: HTTPDate, received: HTTPDate, heuristicLimit: Int64 = 86_400
+        fields: HTTPFields, requested: HTTPDate, received: HTTPDate, maximumHeuristicLifetime: Int64 = 86_400
     ) {
         let control = CacheControl(fields)
         let date = fields[.date].flatMap { HTTPDate(parsing: $0.trimmingSpaces(), now: received) } ?? received
@@ -34,7 +34,7 @@ package struct Freshness: Sendable, Hashable {
             lifetime = moment.map { max(0, $0.secondsSince1970 - date.secondsSince1970) } ?? 0
         } else if let modified = fields[.lastModified].flatMap({ HTTPDate(parsing: $0.trimmingSpaces(), now: received) }
         ) {
-            lifetime = min(max(0, date.secondsSince1970 - modified.secondsSince1970) / 10, heuristicLimit)
+            lifetime = min(max(0, date.secondsSince1970 - modified.secondsSince1970) / 10, maximumHeuristicLifetime)
         } else {
             lifetime = 0
         }

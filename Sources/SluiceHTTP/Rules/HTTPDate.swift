@@ -3,19 +3,19 @@
 ///     HTTPDate(parsing: "Sun, 06 Nov 1994 08:49:37 GMT", now: now)?.secondsSince1970   // 784111777
 ///
 /// Reads all three forms that a recipient must accept: IMF-fixdate, the obsolete RFC 850 form, and asctime.
-public struct HTTPDate: Sendable, Hashable {
+package struct HTTPDate: Sendable, Hashable {
     /// Seconds since the start of 1970 in UTC, without leap seconds.
-    public var secondsSince1970: Int64
+    package var secondsSince1970: Int64
 
     /// A date from seconds since 1970.
-    public init(secondsSince1970: Int64) {
+    package init(secondsSince1970: Int64) {
         self.secondsSince1970 = secondsSince1970
     }
 
     /// The date that `text` writes, or nil if it is in none of the three forms.
     ///
     /// `now` decides the century of the two digits in an RFC 850 date: it is never more than 50 years ahead of that.
-    public init?(parsing text: some StringProtocol, now: HTTPDate) {
+    package init?(parsing text: some StringProtocol, now: HTTPDate) {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "," }).map { String($0) }
         let fields: (day: String, month: String, year: String, time: String)
         switch words.count {

@@ -3,22 +3,22 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-public import HTTPTypes
+package import HTTPTypes
 
 /// Which redirects are followed, and what of a request goes along (RFC 9110, section 15.4).
 ///
-/// - At most ``limit`` of them, and never from `https` to `http`, nor to another scheme.
+/// - At most ``maximumRedirects`` of them, and never from `https` to `http`, nor to another scheme.
 /// - 303 turns any method but `HEAD` into `GET`; 301 and 302 do so with `POST`, as every browser does; 307 and 308 keep it.
 /// - The request's own header fields stay with its origin (scheme, host and port): another one never sees them. `Range` and
 ///   `If-Range` go along: they say nothing about who asks, and without them no transfer from behind a redirect could resume.
 /// - A fragment of the first URL is kept where the target has none (section 10.2.2).
 public struct RedirectPolicy: Sendable, Hashable {
     /// How many redirects are followed for one request.
-    public var limit: Int
+    public var maximumRedirects: Int
 
-    /// A policy that follows `limit` redirects, 20 unless said otherwise.
-    public init(limit: Int = 20) {
-        self.limit = limit
+    /// A policy that follows `maximumRedirects` redirects, 20 unless said otherwise.
+    public init(maximumRedirects: Int = 20) {
+        self.maximumRedirects = maximumRedirects
     }
 
     /// The statuses that send a client elsewhere. 300 and 304 do not, whatever their `Location` says.
@@ -26,23 +26,23 @@ public struct RedirectPolicy: Sendable, Hashable {
 
     /// The request that a response asks for, or nil if it asks for none; `count` redirects have been followed already.
     ///
-    /// - Throws: ``TransportError`` with `tooManyRedirects` or `redirectRefused`.
-    public func next(
+    /// - Throws: ``TransferError`` with `tooManyRedirects` or `redirectRefused`.
+    package func next(
         after request: TransportRequest, status: HTTPResponse.Status, headerFields: HTTPFields, count: Int
-    ) throws(TransportError) -> TransportRequest? {
+    ) throws(TransferError) -> TransportRequest? {
         guard Self.statuses.contains(status.code), let location = headerFields[.location] else { return nil }
-        guard count < limit else {
-            throw TransportError(.tooManyRedirects, url: request.url, cause: "more than \(limit)")
+        guard count < maximumRedirects else {
+            throw TransferError(.tooManyRedirects, url: request.url, detail: "more than \(maximumRedirects)")
         }
         guard let target = URL(string: location.trimmingSpaces(), relativeTo: request.url)?.absoluteURL,
             let scheme = target.scheme?.lowercased(), scheme == "http" || scheme == "https",
             target.host(percentEncoded: false)?.isEmpty == false, target.hasUsablePort
         else {
-            throw TransportError(.redirectRefused, url: request.url, cause: "its target is no http or https URL")
+            throw TransferError(.redirectRefused, url: request.url, detail: "its target is no http or https URL")
         }
         if request.url.scheme?.lowercased() == "https", scheme == "http" {
-            throw TransportError(
-                .redirectRefused, url: request.url, cause: "from https to http, at \(target.redactedForDisplay)")
+            throw TransferError(
+                .redirectRefused, url: request.url, detail: "from https to http, at \(target.redactedForDisplay)")
         }
         var next = request
         next.url = target.inheritingFragment(of: request.url)

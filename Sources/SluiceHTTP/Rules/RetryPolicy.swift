@@ -55,24 +55,18 @@ public struct RetryPolicy: Sendable, Hashable {
         [408, 425, 429, 500, 502, 503, 504].contains(status.code)
     }
 
-    /// Whether an exchange that failed this way may succeed later.
+    /// Whether a transfer that failed this way may succeed later.
     ///
-    /// A certificate that is not trusted, a refused redirect or an answer that is not HTTP stay what they are. A host that
-    /// is not found may be: the system's resolver does not say whether the name is wrong or nobody could be asked.
-    public static func isTransient(_ code: TransportError.Code) -> Bool {
-        switch code {
-        case .hostNotFound, .connectionRefused, .connectionFailed, .connectTimedOut, .stalled, .connectionClosed,
-            .proxyFailed:
-            true
-        case .invalidURL, .tlsFailed, .protocolViolation, .tooManyRedirects, .redirectRefused, .shutDown:
-            false
-        }
+    /// A certificate that is not trusted, a refused redirect and an answer that is not HTTP don't change by themselves. A host
+    /// that is not found may exist: the system's resolver doesn't say whether the name is wrong or no name server answered.
+    public static func isTransient(_ code: TransferError.Code) -> Bool {
+        code.isTransient
     }
 
     /// What a `Retry-After` field asks for (RFC 9110, section 10.2.3): seconds, or a date, seen from `now`.
     ///
     /// A date in the past asks for no delay. Nil where the field is absent or in neither form.
-    public static func retryAfter(in headerFields: HTTPFields, now: HTTPDate) -> Duration? {
+    package static func retryAfter(in headerFields: HTTPFields, now: HTTPDate) -> Duration? {
         guard let text = headerFields[.retryAfter]?.trimmingSpaces(), !text.isEmpty else { return nil }
         if text.isDigits {
             return .seconds(Int64(text) ?? Int64(Int32.max))

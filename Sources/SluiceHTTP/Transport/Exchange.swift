@@ -90,7 +90,7 @@ package final class Exchange: Sendable {
 
     /// The exchange broke. False if it was over.
     @discardableResult
-    package func failed(_ error: TransportError) -> Bool { machine.withLock { $0.failed(error) } }
+    package func failed(_ error: TransferError) -> Bool { machine.withLock { $0.failed(error) } }
 
     /// Resumes the task that waits, if there is something for it. True if the sender goes on because of that.
     package func deliver() -> Bool {

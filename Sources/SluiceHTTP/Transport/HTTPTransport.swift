@@ -43,7 +43,7 @@ public final class HTTPTransport: Transport {
     public struct Configuration: Sendable {
         /// How long a server may take to accept a connection, name lookup and TLS included.
         public var connectTimeout: Duration
-        /// How long an open exchange may bring nothing before it fails with ``TransportError/Code/stalled``.
+        /// How long an open exchange may bring nothing before it fails with ``TransferError/Code/stalled``.
         public var stallTimeout: Duration
         /// Which redirects are followed.
         public var redirects: RedirectPolicy
@@ -170,7 +170,7 @@ public final class HTTPTransport: Transport {
     /// One request and the head of its response.
     private func exchange(_ request: TransportRequest) async throws -> (ResponseHead, ExchangeBody) {
         guard let address = request.url.addressForTransport else {
-            throw TransportError(.invalidURL, url: request.url)
+            throw TransferError(.invalidURL, url: request.url)
         }
         var outgoing = request
         if outgoing.headerFields[.userAgent] == nil { outgoing.headerFields[.userAgent] = configuration.userAgent }
@@ -186,8 +186,8 @@ public final class HTTPTransport: Transport {
             let head = try await exchange.head()
             tracer?.answered(head)
             if let coding = head.headerFields.unsupportedTransferCoding {
-                throw TransportError(
-                    .protocolViolation, url: request.url, cause: "the transfer coding \"\(coding)\" is not supported")
+                throw TransferError(
+                    .protocolViolation, url: request.url, detail: "the transfer coding \"\(coding)\" is not supported")
             }
             return (head, body)
         } catch {

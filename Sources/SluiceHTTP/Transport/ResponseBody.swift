@@ -11,7 +11,7 @@ import SluiceLock
 ///
 /// Reading too slowly slows the sender down: a bounded number of bytes waits in memory. The sequence can be read once, by
 /// one task. Cancelling that task ends the exchange and throws `CancellationError`; what had arrived is lost. An exchange
-/// that breaks throws a ``TransportError`` after the bytes that arrived before it did.
+/// that breaks throws a ``TransferError`` after the bytes that arrived before it did.
 public struct ResponseBody: AsyncSequence, Sendable {
     private let reader: Reader
 

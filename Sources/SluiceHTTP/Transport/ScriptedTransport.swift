@@ -9,7 +9,7 @@ import SluiceLock
 /// Answers from memory what a script says: a ``Transport`` for tests.
 ///
 ///     let transport = ScriptedTransport([
-///         url: [.failure(TransportError(.connectionRefused, url: url)), .response(body: [bytes])]
+///         url: [.failure(TransferError(.connectionRefused, url: url)), .response(body: [bytes])]
 ///     ])
 ///
 /// Each request for a URL takes the next of its answers; the last one is repeated. A URL without answers gets a 404.
@@ -20,9 +20,9 @@ public final class ScriptedTransport: Transport {
         /// A response whose body consists of `chunks`; after them it ends, or breaks with `failure`.
         case response(
             status: HTTPResponse.Status = .ok, headerFields: HTTPFields = [:], body: [Data] = [],
-            failure: TransportError? = nil)
+            failure: TransferError? = nil)
         /// No response.
-        case failure(TransportError)
+        case failure(TransferError)
     }
 
     private struct State {
@@ -66,9 +66,9 @@ public final class ScriptedTransport: Transport {
 
 private final class ScriptedBody: ResponseBodySource {
     private let rest: Lock<ArraySlice<Data>>
-    private let failure: TransportError?
+    private let failure: TransferError?
 
-    init(chunks: [Data], failure: TransportError?) {
+    init(chunks: [Data], failure: TransferError?) {
         rest = Lock(chunks[...])
         self.failure = failure
     }

@@ -16,7 +16,7 @@ public protocol Transport: Sendable {
     ///
     /// Redirects have been followed. A status that says failure, such as 404, is a response like any other and no error.
     ///
-    /// - Throws: ``TransportError``; `CancellationError` if the task is cancelled before the head arrives, after which
+    /// - Throws: ``TransferError``; `CancellationError` if the task is cancelled before the head arrives, after which
     ///   nothing is left open.
     func open(_ request: TransportRequest) async throws -> TransportResponse
 }

@@ -25,7 +25,7 @@ func document() -> [Document] {
 }
 
 func words(_ text: StyledText) -> (AttributedString, NSAttributedString) {
-    (AttributedString(text), NSAttributedString(text, picture: { _ in nil }))
+    (AttributedString(text), NSAttributedString(text, image: { _ in nil }))
 }
 
 func environment(_ scheme: ColorScheme, _ size: DynamicTypeSize) -> StyleSheet.Environment { .init(scheme, size) }
@@ -34,6 +34,6 @@ func environment(_ scheme: ColorScheme, _ size: DynamicTypeSize) -> StyleSheet.E
     let label = NativeMarkLabel(document, styleSheet: .default)
     label.markdown = "Hello *world*"
     label.linkSchemes = ["https"]
-    label.picture = { _ in nil }
+    label.image = { _ in nil }
     return label
 }

@@ -138,8 +138,8 @@ import Testing
         Mistake(String(repeating: #"{"strings":"#, count: 100_000), "", "JSON"),
     ])
     func `one that is broken says where, and what to do`(_ mistake: Mistake) throws {
-        let error = try #require(throws: StringCatalogError.self) { try StringCatalog(json: mistake.json) }
-        #expect(error.keyPath == mistake.keyPath)
+        let error = try #require(throws: NativeMarkError.self) { try StringCatalog(json: mistake.json) }
+        #expect(error.subject == mistake.keyPath)
         for word in mistake.words { #expect("\(error)".contains(word), "\(error)") }
         #expect("\(error)".hasSuffix(".") && !"\(error)".hasSuffix(".."))
     }

@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `of tasks`() {
-        func tasks(_ markdown: String) -> [Document.Task?] {
+        func tasks(_ markdown: String) -> [Document.TaskState?] {
             Document(markdown).nodes { if case .item = $0.kind { true } else { false } }.map {
                 if case .item(let task) = $0.kind { task } else { nil }
             }

@@ -9,7 +9,7 @@ import Testing
     @Test func `each is loaded once, and shown in all its places`() async {
         let loaded = Guarded<[String]>([])
         var shown: [Int: String] = [:]
-        await text.loadPictures { image in
+        await text.loadImages { image in
             loaded.withLock { $0.append(image.source) }
             return image.source == "c" ? nil : image.source.uppercased()
         } show: { index, picture in
@@ -23,7 +23,7 @@ import Testing
     @Test func `one that is slow keeps no other waiting`() async {
         let gate = Gate()
         var shown: [Int] = []
-        await text.loadPictures { image in
+        await text.loadImages { image in
             if image.source == "a" { await gate.pass() }
             return image.source
         } show: { index, _ in
@@ -41,7 +41,7 @@ import Testing
         let executor = ManualExecutor()
         let text = text
         let loading = executor.spawn {
-            await text.loadPictures(atOnce: 2) { image in
+            await text.loadImages(concurrency: 2) { image in
                 let number = begun.withLock { count in
                     defer { count += 1 }
                     return count
@@ -66,7 +66,7 @@ import Testing
         let text = text
         let task = Task {
             var shown = 0
-            await text.loadPictures(atOnce: 2) { image in
+            await text.loadImages(concurrency: 2) { image in
                 started.withLock { $0 += 1 }
                 await gate.pass()
                 return image.source

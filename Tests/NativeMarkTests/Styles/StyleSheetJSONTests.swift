@@ -102,11 +102,11 @@ import Foundation
         Mistake(##"{"colors": {"brand": "#123456"}}"##, "colors.brand", "accent"),
     ])
     func `a mistake is named with its key and with what to write instead`(_ mistake: Mistake) throws {
-        let error = try #require(throws: StyleSheetError.self) { try StyleSheet(json: mistake.json) }
+        let error = try #require(throws: NativeMarkError.self) { try StyleSheet(json: mistake.json) }
 
-        #expect(error.keyPath == mistake.keyPath)
+        #expect(error.subject == mistake.keyPath)
         for word in mistake.words { #expect("\(error)".contains(word), "\(error)") }
-        #expect(!error.problem.isEmpty && !error.remedy.isEmpty)
+        #expect(!error.message.isEmpty && error.remedy?.isEmpty == false)
     }
 
     /// A sheet with every style there is.

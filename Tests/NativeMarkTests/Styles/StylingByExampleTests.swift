@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `the comments of its samples say what is printed`() throws {
-        let error = #expect(throws: StyleSheetError.self) {
+        let error = #expect(throws: NativeMarkError.self) {
             try StyleSheet(json: #"{"blocks": {"heading1": {"colour": "accent"}}}"#)
         }
         let said = "\(try #require(error))".split(separator: ".").prefix(3).joined(separator: ".")

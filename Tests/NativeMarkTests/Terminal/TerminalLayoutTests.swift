@@ -111,7 +111,7 @@ import Testing
 
 @Suite struct `Pictures in a terminal` {
     private let text = StyledText(Document("a\n\n![b](c)\n\nd ![e](f)"), style: .init())
-    private let picture = TerminalRenderer.Picture(bytes: [1, 2, 3], columns: 4, rows: 3)
+    private let picture = TerminalRenderer.Image(bytes: [1, 2, 3], columns: 4, rows: 3)
 
     @Test func `are alternative text without a protocol, and where none was loaded`() {
         let plain = "a\nb <c>\nd e <f>"

@@ -5,7 +5,7 @@ import Testing
     private let text = StyledText(Document("a\n\n![b](c)\n\nd ![e](f)"), style: .init())
 
     private func render(
-        _ images: TerminalRenderer.Images, width: Int = 40, _ picture: TerminalRenderer.Picture
+        _ images: TerminalRenderer.ImageProtocol, width: Int = 40, _ picture: TerminalRenderer.Image
     ) -> String {
         TerminalRenderer(width: width, images: images).render(text) { $0.source == "c" ? picture : nil }
     }
@@ -40,13 +40,13 @@ import Testing
 
     @Test func `in a quote have its bar beside each row, and nothing is written over them`() {
         let quoted = StyledText(Document("> ![b](c)"), style: .default)
-        let picture = TerminalRenderer.Picture(bytes: [1], columns: 9, rows: 2)
+        let picture = TerminalRenderer.Image(bytes: [1], columns: 9, rows: 2)
         let lines = TerminalRenderer(width: 12, images: .iTerm2).render(quoted) { _ in picture }.split(separator: "\n")
         #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("│ ") && $0.hasSuffix("\u{1B}[9C") })
     }
 
-    @Test(arguments: TerminalRenderer.Images.allCases)
-    func `cannot be made controls of`(images: TerminalRenderer.Images) {
+    @Test(arguments: TerminalRenderer.ImageProtocol.allCases)
+    func `cannot be made controls of`(images: TerminalRenderer.ImageProtocol) {
         // Given bytes that end every control sequence, and a description and an address with more of them
         let bytes = Array("\u{1B}\\\u{7}\u{9C}\u{1B}[2J;m=0".utf8)
         let document = Document("![\u{1B}[2J&#27;c](a%1B\u{9B}31m)\n\n![x\u{7}](y)")
@@ -85,7 +85,7 @@ import Testing
 
 @Suite struct `Pictures that a terminal can show` {
     @Test(arguments: [
-        (["TERM": "xterm-kitty"], true, TerminalRenderer.Images.kitty), (["TERM": "xterm-ghostty"], true, .kitty),
+        (["TERM": "xterm-kitty"], true, TerminalRenderer.ImageProtocol.kitty), (["TERM": "xterm-ghostty"], true, .kitty),
         (["TERM": "xterm-256color", "KITTY_WINDOW_ID": "1"], true, .kitty),
         (["TERM": "xterm-256color", "KONSOLE_VERSION": "220401"], true, .kitty),
         (["TERM": "xterm-256color", "KONSOLE_VERSION": "211203"], true, .none),
@@ -100,7 +100,7 @@ import Testing
         (["TERM": "screen", "LC_TERMINAL": "iTerm2"], true, .none),
         (["TERM": "xterm-kitty", "TMUX": "/x,1,0"], true, .none), (["TERM": "xterm-kitty", "STY": "1.x"], true, .none),
     ])
-    func `follow the environment`(environment: [String: String], isTerminal: Bool, images: TerminalRenderer.Images) {
-        #expect(TerminalRenderer.Images.detect(environment: environment, isTerminal: isTerminal) == images)
+    func `follow the environment`(environment: [String: String], isTerminal: Bool, images: TerminalRenderer.ImageProtocol) {
+        #expect(TerminalRenderer.ImageProtocol.detect(environment: environment, isTerminal: isTerminal) == images)
     }
 }

@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: Exit.allCases)
     func `they are destroyed after the lock is given back`(_ exit: Exit) {
         let log = DestructionLog()
-        let cache = Cache(costLimit: 100, countLimit: exit == .evictionByCost ? .max : 2)
+        let cache = Cache(maximumCost: 100, maximumCount: exit == .evictionByCost ? .max : 2)
         let use: @Sendable () -> Void = {
             cache.insert(Probe {}, for: ProbeKey(100) {}, cost: 1)
             _ = cache.value(for: ProbeKey(1) {})

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct `Memory cache` {
     @Test func `a value comes back until it is removed`() {
-        let cache = MemoryCache<String, Int>(costLimit: 100, countLimit: 10)
+        let cache = MemoryCache<String, Int>(maximumCost: 100, maximumCount: 10)
         #expect(cache.value(for: "a") == nil)
         #expect(cache.insert(1, for: "a", cost: 3))
         #expect(cache.insert(2, for: "b", cost: 4))
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `a new value takes the place of the old one, and its cost too`() {
-        let cache = MemoryCache<String, Int>(costLimit: 100, countLimit: 10)
+        let cache = MemoryCache<String, Int>(maximumCost: 100, maximumCount: 10)
         cache.insert(1, for: "a", cost: 3)
         cache.insert(2, for: "a", cost: 9)
         #expect(cache.value(for: "a") == 2)
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `statistics count lookups and evictions, and outlive what they count`() {
-        let cache = MemoryCache<Int, Int>(costLimit: 100, countLimit: 2)
+        let cache = MemoryCache<Int, Int>(maximumCost: 100, maximumCount: 2)
         for key in 1...3 { cache.insert(key, for: key, cost: 1) }
         _ = cache.value(for: 3)
         _ = cache.value(for: 1)
@@ -45,16 +45,16 @@ import Testing
     }
 
     @Test func `limits can be read back`() {
-        let cache = MemoryCache<Int, Int>(costLimit: 105, countLimit: 7)
-        #expect(cache.costLimit == 105)
-        #expect(cache.countLimit == 7)
-        #expect(cache.entryCostLimit == 10)
+        let cache = MemoryCache<Int, Int>(maximumCost: 105, maximumCount: 7)
+        #expect(cache.maximumCost == 105)
+        #expect(cache.maximumCount == 7)
+        #expect(cache.maximumEntryCost == 10)
     }
 
     @Test func `all values are destroyed with the cache`() {
         let live = LiveCount()
         do {
-            let cache = MemoryCache<Int, Counted>(costLimit: .max, countLimit: 5)
+            let cache = MemoryCache<Int, Counted>(maximumCost: .max, maximumCount: 5)
             for key in 0..<20 { cache.insert(Counted(key, live), for: key, cost: 1) }
             #expect(live.now == 5)
         }
@@ -63,7 +63,7 @@ import Testing
 
     @Test func `tasks that use it at once never see a limit exceeded or another key's value`() async {
         let live = LiveCount()
-        let cache = MemoryCache<Int, Counted>(costLimit: 500, countLimit: 40)
+        let cache = MemoryCache<Int, Counted>(maximumCost: 500, maximumCount: 40)
         let (tasks, steps) = (8, 5_000)
         let lookups = await withTaskGroup(of: Int.self) { group in
             for task in 0..<tasks {

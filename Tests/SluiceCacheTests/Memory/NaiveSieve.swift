@@ -7,15 +7,15 @@ struct NaiveSieve {
         var isMarked: Bool
     }
 
-    let costLimit: Int
-    let countLimit: Int
+    let maximumCost: Int
+    let maximumCount: Int
     private(set) var entries: [Entry] = []
     private(set) var evictions = 0
     private var hand = 0
 
-    init(costLimit: Int, countLimit: Int) {
-        self.costLimit = costLimit
-        self.countLimit = countLimit
+    init(maximumCost: Int, maximumCount: Int) {
+        self.maximumCost = maximumCost
+        self.maximumCount = maximumCount
     }
 
     var cost: Int { entries.reduce(0) { $0 + $1.cost } }
@@ -29,8 +29,8 @@ struct NaiveSieve {
     mutating func insert(_ value: Int, for key: Int, cost: Int) -> (isKept: Bool, discarded: [Int]) {
         let replaced = remove(key)
         var discarded = replaced.map { [$0] } ?? []
-        guard cost * 10 <= costLimit, countLimit > 0 else { return (false, discarded) }
-        while self.cost + cost > costLimit || entries.count + 1 > countLimit { discarded.append(evict()) }
+        guard cost * 10 <= maximumCost, maximumCount > 0 else { return (false, discarded) }
+        while self.cost + cost > maximumCost || entries.count + 1 > maximumCount { discarded.append(evict()) }
         entries.append(Entry(key: key, value: value, cost: cost, isMarked: replaced != nil))
         return (true, discarded)
     }

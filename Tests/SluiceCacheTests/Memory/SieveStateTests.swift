@@ -6,7 +6,7 @@ import Testing
     typealias State = SieveState<Int, Int>
 
     @Test func `what was never asked for leaves first, oldest before newest`() {
-        var state = State(costLimit: .max, countLimit: 3)
+        var state = State(maximumCost: .max, maximumCount: 3)
         for key in 1...3 { _ = state.insert(key, for: key, cost: 1) }
         _ = state.value(for: 1)
 
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func `when all were asked for, the oldest leaves`() {
-        var state = State(costLimit: .max, countLimit: 3)
+        var state = State(maximumCost: .max, maximumCount: 3)
         for key in 1...3 { _ = state.insert(key, for: key, cost: 1) }
         for key in 1...3 { _ = state.value(for: key) }
 
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `a long list that is seen once does not drive out what is asked for often`() {
-        var state = State(costLimit: .max, countLimit: 100)
+        var state = State(maximumCost: .max, maximumCount: 100)
         for key in 0..<50 { _ = state.insert(key, for: key, cost: 1) }
         for key in 0..<50 { _ = state.value(for: key) }
 
@@ -34,14 +34,14 @@ import Testing
     }
 
     @Test func `a value of a tenth of the limit is kept, one above it is not`() {
-        var state = State(costLimit: 1_009, countLimit: 10)
+        var state = State(maximumCost: 1_009, maximumCount: 10)
         #expect(state.insert(1, for: 1, cost: 100).isKept)
         #expect(!state.insert(2, for: 2, cost: 101).isKept)
         #expect(state.value(for: 2) == nil)
     }
 
     @Test func `a value that is too large takes the older one of its key away`() {
-        var state = State(costLimit: 100, countLimit: 10)
+        var state = State(maximumCost: 100, maximumCount: 10)
         _ = state.insert(1, for: 7, cost: 5)
 
         let (isKept, discarded) = state.insert(2, for: 7, cost: 50)
@@ -50,23 +50,23 @@ import Testing
         #expect(discarded.map(\.value) == [1])
         #expect(state.value(for: 7) == nil)
         #expect(state.cost == 0)
-        #expect(state.statistics.evictions == 0)
+        #expect(state.counts.evictions == 0)
     }
 
     @Test func `a count limit of zero keeps nothing`() {
-        var state = State(costLimit: .max, countLimit: 0)
+        var state = State(maximumCost: .max, maximumCount: 0)
         #expect(!state.insert(1, for: 1, cost: 0).isKept)
         #expect(state.count == 0)
     }
 
     @Test func `values without cost are held back by the count`() {
-        var state = State(costLimit: 0, countLimit: 2)
+        var state = State(maximumCost: 0, maximumCount: 2)
         for key in 1...3 { _ = state.insert(key, for: key, cost: 0) }
         #expect(state.count == 2)
     }
 
     @Test func `the greatest costs do not overflow`() {
-        var state = State(costLimit: .max, countLimit: .max)
+        var state = State(maximumCost: .max, maximumCount: .max)
         for key in 0..<100 {
             #expect(state.insert(key, for: key, cost: .max / 10).isKept)
         }
@@ -74,21 +74,21 @@ import Testing
     }
 
     @Test func `trimming stops as soon as the cost fits`() {
-        var state = State(costLimit: 100, countLimit: 100)
+        var state = State(maximumCost: 100, maximumCount: 100)
         for key in 1...5 { _ = state.insert(key, for: key, cost: 10) }
 
         #expect(state.trim(toCost: 35).map(\.key) == [1, 2])
         #expect(state.trim(toCost: 35).isEmpty)
         #expect(state.cost == 30)
-        #expect(state.statistics.evictions == 2)
+        #expect(state.counts.evictions == 2)
     }
 
     @Test(arguments: [(100, 12), (100, 1_000), (60, 4), (1_000, 1), (0, 5), (Int.max, 20)], UInt64(1)...4)
     func `it does what the naive model does, whatever happens`(_ limits: (cost: Int, count: Int), _ seed: UInt64) {
         var random = SeededRandom(seed: seed)
-        var state = State(costLimit: limits.cost, countLimit: limits.count)
+        var state = State(maximumCost: limits.cost, maximumCount: limits.count)
         // The model multiplies by ten.
-        var model = NaiveSieve(costLimit: min(limits.cost, .max / 10), countLimit: limits.count)
+        var model = NaiveSieve(maximumCost: min(limits.cost, .max / 10), maximumCount: limits.count)
         var (lookups, hits) = (0, 0)
         for step in 0..<4_000 {
             let key = Int.random(in: 0..<30, using: &random)
@@ -115,8 +115,8 @@ import Testing
             #expect(state.cost <= limits.cost && state.count <= limits.count)
             #expect(state.cost == model.cost && state.count == model.entries.count)
         }
-        #expect(state.statistics.hits == hits)
-        #expect(state.statistics.misses == lookups - hits)
-        #expect(state.statistics.evictions == model.evictions)
+        #expect(state.counts.hits == hits)
+        #expect(state.counts.misses == lookups - hits)
+        #expect(state.counts.evictions == model.evictions)
     }
 }

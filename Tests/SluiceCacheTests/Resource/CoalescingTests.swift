@@ -137,7 +137,7 @@ import Testing
             let transport = ClosureTransport { request, number in
                 await gate.pass()
                 return switch number {
-                case 1: .failure(TransportError(.connectionClosed, url: request.url))
+                case 1: .failure(TransferError(.connectionClosed, url: request.url))
                 case 2, 4: .bytes(pattern(100), [.cacheControl: "no-store"])
                 default: .response(status: .notFound)
                 }
@@ -161,7 +161,7 @@ import Testing
                 let tasks = callers(10, of: cache, on: executor)
                 await second.open()
                 for result in await results(tasks, executor) {
-                    #expect(throws: ResourceError.self) { try result.get() }
+                    #expect(throws: TransferError.self) { try result.get() }
                 }
                 #expect(failing.requests.values.count == 1)
                 try await expect(pattern(100), from: cache, url("a"))
@@ -177,7 +177,7 @@ import Testing
             let gate = Gate()
             let transport = ClosureTransport { request, number in
                 if request.url == url("b") { return .bytes(pattern(50)) }
-                if number == 1 { throw TransportError(.connectionRefused, url: request.url) }
+                if number == 1 { throw TransferError(.connectionRefused, url: request.url) }
                 await gate.pass()
                 return .bytes(pattern(100))
             }

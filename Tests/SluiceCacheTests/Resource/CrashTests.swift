@@ -72,7 +72,7 @@ import Testing
             let snapshots = Snapshots(of: folder, in: copies)
             let files = FileIO(calls: snapshots.calls)
             // Room for three: replacing, evicting and removing all happen.
-            let configuration = ResourceCache.Configuration(diskLimit: 5000, diskEntryLimit: 1000)
+            let configuration = ResourceCache.Configuration(maximumDiskSize: 5000, maximumDiskEntrySize: 1000)
             try await withCache(
                 in: folder, ClosureTransport { _, _ in .bytes(pattern(1000)) }, configuration, files: files
             ) {
@@ -102,7 +102,7 @@ import Testing
             let key = ResourceKey(url("a"))
             try await withCache(in: folder, transport) { living in
                 let head = StoredResponse.Head(
-                    status: 200, fields: [:], requested: living.now(), received: living.now(), heuristicLimit: .zero)
+                    status: 200, fields: [:], requested: living.now(), received: living.now(), maximumHeuristicLifetime: .zero)
                 let response = StoredResponse(head: head, body: pattern(1000))
                 let row = try #require(
                     try await living.disk.reserve(response, await sha256(response.body), key).row)
@@ -169,7 +169,7 @@ import Testing
                     }
                     return .bytes(pattern(1000))
                 }
-                let configuration = ResourceCache.Configuration(diskLimit: 5000, diskEntryLimit: 1000)
+                let configuration = ResourceCache.Configuration(maximumDiskSize: 5000, maximumDiskEntrySize: 1000)
                 try await withCache(in: folder, transport, configuration, files: files) { cache in
                     for name in ["a", "b", "c"] { _ = try await cache.data(for: url(name)) }
                     isWatched.withLock { $0 = true }

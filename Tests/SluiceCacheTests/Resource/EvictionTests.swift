@@ -34,7 +34,7 @@ import Testing
             let transport = ClosureTransport { request, _ in
                 .bytes(pattern(request.url.path.utf8.reduce(0) { $0 &* 31 &+ Int($1) } % 2000))
             }
-            let configuration = ResourceCache.Configuration(memoryLimit: 0, diskLimit: limit)
+            let configuration = ResourceCache.Configuration(maximumMemorySize: 0, maximumDiskSize: limit)
             try await withCache(in: folder, transport, configuration, files: files) { first in
                 try await withCache(in: folder, transport, configuration, files: files) { second in
                     #expect(first.disk.slot.number == 0 && second.disk.slot.number == 1)
@@ -60,7 +60,7 @@ import Testing
         try await withFolder { folder in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             // Ten entries of 1000 bytes and what each counts beside.
-            let configuration = ResourceCache.Configuration(diskLimit: 15_120, diskEntryLimit: 1000)
+            let configuration = ResourceCache.Configuration(maximumDiskSize: 15_120, maximumDiskEntrySize: 1000)
             func names(_ cache: ResourceCache) async throws -> [String] {
                 try await cache.disk.database.read {
                     try String.fetchAll($0, sql: "SELECT key FROM entry ORDER BY key").map { String($0.suffix(1)) }
@@ -107,7 +107,7 @@ import Testing
     @Test func `a limit of nothing keeps nothing`() async throws {
         try await withFolder { folder in
             let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
-            try await withCache(in: folder, transport, .init(memoryLimit: 0, diskLimit: 0)) { cache in
+            try await withCache(in: folder, transport, .init(maximumMemorySize: 0, maximumDiskSize: 0)) { cache in
                 for _ in 1...2 { try await expect(pattern(10), from: cache, url("a")) }
                 #expect(cache.statistics.diskFailures == 0 && cache.memory.count == 0)
                 try await expectConsistent(cache, entries: 0)

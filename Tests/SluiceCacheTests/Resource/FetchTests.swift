@@ -13,7 +13,7 @@ import Testing
             let clock = InstantClock()
             let transport = ClosureTransport { request, number in
                 switch number {
-                case 1: .failure(TransportError(.connectionRefused, url: request.url))
+                case 1: .failure(TransferError(.connectionRefused, url: request.url))
                 case 2: .response(status: .serviceUnavailable, headerFields: [.retryAfter: "7"])
                 default: .bytes(pattern(10))
                 }
@@ -35,7 +35,7 @@ import Testing
             }
             try await withCache(in: folder, transport) { cache in
                 let secret = try #require(URL(string: "http://example.test/a?token=secret"))
-                let error = try #require(await failure { try await cache.data(for: secret) } as? ResourceError)
+                let error = try #require(await failure { try await cache.data(for: secret) } as? TransferError)
                 #expect("\(error)".contains("\(status)") && !"\(error)".contains("secret"))
                 #expect(error.attempts == (status == 500 ? 3 : 1))
                 #expect(transport.requests.values.count == error.attempts)
@@ -51,10 +51,9 @@ import Testing
             let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLength: "\(announced)"]
             let transport = ClosureTransport { _, _ in .response(headerFields: fields, body: [pattern(sent)]) }
             try await withCache(in: folder, transport) { cache in
-                let error = await failure { try await cache.data(for: url("a")) } as? ResourceError
-                guard case .length(Int64(announced), Int64(sent))? = error?.reason else {
-                    return #expect(Bool(false), "\(error as Any)")
-                }
+                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+                #expect(error?.code == (sent < announced ? .bodyTooShort : .bodyTooLong))
+                #expect(error?.message == "The server announced \(announced) bytes and sent \(sent).")
                 #expect(cache.memory.count == 0)
                 try await expectConsistent(cache, entries: 0)
             }
@@ -67,9 +66,9 @@ import Testing
             let transport = ClosureTransport { _, _ in
                 isAnnounced ? .bytes(pattern(1001)) : .response(body: [pattern(1000), pattern(1)])
             }
-            try await withCache(in: folder, transport, .init(responseLimit: 1000)) { cache in
-                let error = await failure { try await cache.data(for: url("a")) } as? ResourceError
-                guard case .tooLarge(1000)? = error?.reason else { return #expect(Bool(false), "\(error as Any)") }
+            try await withCache(in: folder, transport, .init(maximumResponseSize: 1000)) { cache in
+                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+                #expect(error?.code == .responseTooLarge && error?.message.contains("1000 bytes") == true)
                 #expect(transport.requests.values.count == 1)
             }
         }
@@ -97,7 +96,7 @@ import Testing
                 try await withResourceCache(directory: folder, configuration: .init(retries: .never)) { cache in
                     let url = try URL(fetchable: origin.url("/a"))
                     for _ in 1...2 {
-                        #expect(await failure { try await cache.data(for: url) } is ResourceError)
+                        #expect(await failure { try await cache.data(for: url) } is TransferError)
                         try await expectConsistent(cache, entries: 0)
                     }
                     try await expect(pattern(1000), from: cache, url)
@@ -145,7 +144,7 @@ import Testing
                 let callers = (0..<5).map { _ in Task { try await cache.data(for: url) } }
                 await began.pass()
                 try await cache.shutdown()
-                for caller in callers { #expect(await failure { try await caller.value } is ResourceError) }
+                for caller in callers { #expect(await failure { try await caller.value } is TransferError) }
                 try await withResourceCache(directory: folder) { try await expectConsistent($0, entries: 0) }
             }
         }

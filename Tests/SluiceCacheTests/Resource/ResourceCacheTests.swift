@@ -139,8 +139,8 @@ import Testing
         try await withFolder { folder in
             let transport = ClosureTransport { _, number in .bytes(pattern(number == 1 ? 100 : 1001)) }
             let wall = WallClock()
-            try await withCache(in: folder, transport, .init(diskLimit: 10_000), wall: wall) { cache in
-                #expect(cache.configuration.diskEntryLimit == 1000)
+            try await withCache(in: folder, transport, .init(maximumDiskSize: 10_000), wall: wall) { cache in
+                #expect(cache.configuration.maximumDiskEntrySize == 1000)
                 _ = try await cache.data(for: url("a"))
                 wall.advance(60)
                 for _ in 1...2 { try await expect(pattern(1001), from: cache, url("a")) }
@@ -157,8 +157,8 @@ import Testing
             let cache = try await ResourceCache(directory: folder)
             try await cache.shutdown()
             try await cache.shutdown()
-            let error = await failure { try await cache.data(for: url("a")) } as? ResourceError
-            guard case .shutDown = error?.reason else { return #expect(Bool(false), "\(error as Any)") }
+            let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+            guard error?.code == .shutDown else { return #expect(Bool(false), "\(error as Any)") }
             await #expect(throws: CancellationError.self) {
                 try await withResourceCache(directory: folder) { _ in throw CancellationError() }
             }
@@ -168,7 +168,7 @@ import Testing
     @Test func `an index that is none is an error that names it`() async throws {
         try await withFolder { folder in
             try Data(repeating: 0x41, count: 5000).write(to: folder.appending(path: "index.db"))
-            let error = try #require(await failure { try await ResourceCache(directory: folder) } as? ResourceError)
+            let error = try #require(await failure { try await ResourceCache(directory: folder) } as? TransferError)
             #expect("\(error)".contains("index.db") && "\(error)".contains("Move the file away"))
             let inTheWay = folder.appending(path: "index.db/cache")
             #expect(await failure { try await ResourceCache(directory: inTheWay) } is FileError)

@@ -97,7 +97,7 @@ import Testing
                 // Kept as if it had come without the redirect.
                 let head = StoredResponse.Head(
                     status: 200, fields: [.eTag: "\"a\""], requested: wall.now(), received: wall.now(),
-                    heuristicLimit: .zero)
+                    maximumHeuristicLifetime: .zero)
                 _ = try await cache.disk.store(
                     StoredResponse(head: head, body: pattern(100)), for: ResourceKey(url("a")))
                 try await expect(pattern(100, seed: 2), from: cache, url("a"))
@@ -127,12 +127,12 @@ import Testing
             let transport = ClosureTransport { request, number in
                 number == 1
                     ? .bytes(pattern(100), [.cacheControl: "max-age=60", .eTag: "\"a\""])
-                    : .failure(TransportError(.hostNotFound, url: request.url))
+                    : .failure(TransferError(.hostNotFound, url: request.url))
             }
             try await withCache(in: folder, transport, .init(retries: .never), wall: wall) { cache in
                 _ = try await cache.data(for: url("a"))
                 wall.advance(60)
-                #expect(await failure { try await cache.data(for: url("a")) } is ResourceError)
+                #expect(await failure { try await cache.data(for: url("a")) } is TransferError)
                 try await expectConsistent(cache, entries: 1)
             }
         }

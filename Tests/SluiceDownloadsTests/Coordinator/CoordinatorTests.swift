@@ -49,7 +49,7 @@ import TestSupport
                     let request = DownloadRequest(try URL(fetchable: origin.url("/\(round)")), to: folder)
                     let handle = try await downloads.enqueue([request])[0]
                     var last: Int64 = 0
-                    var outcome: DownloadOutcome?
+                    var outcome: DownloadEvent.Outcome?
                     let events = handle.events()
                     await gates[round].open()
                     for await event in events {
@@ -79,7 +79,7 @@ import TestSupport
                 await arrived.arrivals(4)
                 try await downloads.cancel(.all)
                 let snapshot = try await downloads.snapshot()
-                #expect(snapshot.open == 0 && snapshot.count(.cancelled) == 20)
+                #expect(snapshot.openCount == 0 && snapshot.count(.cancelled) == 20)
                 #expect(try names(in: folder) == [])
                 for handle in handles { #expect(try await handle.result.state == .cancelled) }
                 // The queue goes on.
@@ -127,8 +127,8 @@ import TestSupport
                         #expect(snapshot.waiting.map(\.request.name) == ["4", "2", "3"])
                         await gate.open()
                     }
-                    seen.append("\(snapshot.open)")
-                    if snapshot.open == 0 {
+                    seen.append("\(snapshot.openCount)")
+                    if snapshot.openCount == 0 {
                         #expect(snapshot.count(.done) == 5)
                         break
                     }
@@ -164,14 +164,14 @@ import TestSupport
             run.cancel()
             let stopped = try await run.value
             await arrived.open()
-            #expect(stopped.done == 2 && stopped.unfinished == 6)
+            #expect(stopped.doneCount == 2 && stopped.unfinishedCount == 6)
             #expect(try await first.snapshot(listing: 0).counts == [.done: 2, .waiting: 6])
             try await first.close()
 
             stalls.withLock { $0 = false }
             let second = try await SQLiteQueueStore.open(at: file, time: time.queueTime)
             let summary = try await list.coordinator(store: second, time: time).download(all)
-            #expect(summary.done == 6 && summary.skipped == 2 && summary.isComplete)
+            #expect(summary.doneCount == 6 && summary.skippedCount == 2 && summary.isComplete)
             #expect(try await second.snapshot(listing: 0).counts == [:], "a list that is done is forgotten")
             try await second.close()
             #expect(origin.metrics.requestsByTarget["/0"] == 1 && origin.metrics.requestsByTarget["/1"] == 1)
@@ -192,7 +192,7 @@ import TestSupport
             let summary = try await list.run(try requests(4, origin, folder)) { index, event in
                 if case .finished = event { order.note("\(index)") }
             }
-            #expect(summary.done == 4 && summary.retries == 2)
+            #expect(summary.doneCount == 4 && summary.retryCount == 2)
             #expect(order.values.first != "0")
         }
     }
@@ -214,7 +214,7 @@ import TestSupport
                 }
             }
             let summary = try await list.run(try requests(1, origin, folder, user: "ann"))
-            #expect(summary.done == 1)
+            #expect(summary.doneCount == 1)
             #expect(seen.values == ["Bearer ann 1", "Bearer ann 2"])
         }
     }
@@ -225,7 +225,7 @@ import TestSupport
             var list = list
             list.configuration.headerFields = { _ in throw NoToken() }
             let summary = try await list.run(try requests(1, origin, folder))
-            guard case .headerFields = summary.failures[0]?.reason else { return #expect(Bool(false)) }
+            guard summary.failures[0]?.code == .headerFieldsFailed else { return #expect(Bool(false)) }
             #expect(origin.metrics.requests == 0)
         }
     }
@@ -265,16 +265,16 @@ import TestSupport
             let time = VirtualTime()
             let store = MemoryQueueStore(time: time.queueTime)
             let all = try requests(6, origin, folder)
-            let error = await #expect(throws: DownloadError.self) {
+            let error = await #expect(throws: TransferError.self) {
                 _ = try await list.coordinator(store: store, time: time).download(all)
             }
-            guard case .file(let failure) = error?.reason else { return #expect(Bool(false)) }
+            guard let failure = error?.fileError else { return #expect(Bool(false)) }
             #expect(failure.code == .noSpace)
             #expect(try await store.snapshot(listing: 0).counts == [.waiting: 6])
             #expect(try names(in: folder) == [])
             isFull.store(false, ordering: .relaxed)
             let summary = try await list.coordinator(store: store, time: time).download(all)
-            #expect(summary.done == 6 && summary.isComplete)
+            #expect(summary.doneCount == 6 && summary.isComplete)
         }
         await files.shutdown()
     }
@@ -303,7 +303,7 @@ import TestSupport
                 }
                 for try await summary in group {
                     #expect(summary.isComplete, "\(summary)")
-                    #expect([20, 40].contains(summary.done + summary.skipped))
+                    #expect([20, 40].contains(summary.doneCount + summary.skippedCount))
                 }
             }
             try await held
@@ -324,7 +324,7 @@ import TestSupport
             other.url = try URL(fetchable: origin.url("/other"))
             let refused = try await downloads.enqueue([other])[0]
             for await _ in refused.events() { Issue.record("it was not taken in") }
-            await #expect(throws: DownloadError.self) { try await refused.result }
+            await #expect(throws: TransferError.self) { try await refused.result }
         }
     }
 
@@ -348,7 +348,7 @@ import TestSupport
             let (time, storeTime) = (VirtualTime(), VirtualTime())
             let store = MemoryQueueStore(time: storeTime.queueTime)
             let transport = SilentTransport()
-            let list = ListDownloader(transport: transport, limits: DownloadLimits(total: 1))
+            let list = ListDownloader(transport: transport, limits: DownloadCoordinator.Limits(total: 1))
             let downloads = list.coordinator(store: store, time: time)
             let ends = Recorder<DownloadEvent>()
             let request = DownloadRequest(URL(string: "http://a.example/a")!, to: folder)
@@ -411,7 +411,7 @@ private final class SilentTransport: Transport, ResponseBodySource {
 private func storeThatFails() -> (store: InterceptedStore, fails: Flag) {
     let fails = Flag()
     let store = InterceptedStore { store, settlements, claim in
-        if fails.flag.load(ordering: .relaxed) { throw QueueStoreError(.full, description: "the disk is full") }
+        if fails.flag.load(ordering: .relaxed) { throw QueueStoreError(.full, subject: "queue", message: "The disk is full.") }
         return try await store.exchange(settlements, claiming: claim)
     }
     return (store, fails)

@@ -59,7 +59,7 @@ import TestSupport
                     async let held: Void = expect(5, heldAt: gate, by: origin)
                     let summary = try await downloads.download(requests)
                     try await held
-                    #expect(summary.done == 180 && summary.isComplete)
+                    #expect(summary.doneCount == 180 && summary.isComplete)
                 }
                 try await store.close()
                 let metrics = origin.metrics
@@ -107,7 +107,7 @@ import TestSupport
                         try await group.waitForAll()
                     }
                     let snapshot = try await coordinators[0].snapshot()
-                    #expect(snapshot.count(.done) == 90 && snapshot.open == 0)
+                    #expect(snapshot.count(.done) == 90 && snapshot.openCount == 0)
                 }
                 for store in stores { try await store.close() }
                 let metrics = origin.metrics

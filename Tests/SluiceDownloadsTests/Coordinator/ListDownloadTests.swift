@@ -18,7 +18,7 @@ import TestSupport
             let summary = try await downloader.run([
                 DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: folder)
             ])
-            #expect(summary.isComplete && summary.done == 1 && summary.bytes == Int64(size))
+            #expect(summary.isComplete && summary.doneCount == 1 && summary.bytes == Int64(size))
             #expect(try Data(contentsOf: folder.appending(path: "a.bin")) == Data(bytes(size)))
             #expect(try names(in: folder) == ["a.bin"])
         }
@@ -46,7 +46,7 @@ import TestSupport
             async let held: Void = expect(4, heldAt: gate, by: origin)
             let summary = try await downloader.run(requests)
             try await held
-            #expect(summary.done == 60)
+            #expect(summary.doneCount == 60)
             #expect(origin.metrics.peak == 4)
             #expect(origin.metrics.requests == 60)
         }
@@ -76,7 +76,7 @@ import TestSupport
                 case .responded, .received, .released: break
                 }
             }
-            #expect(summary.done == 1 && summary.retries == 3)
+            #expect(summary.doneCount == 1 && summary.retryCount == 3)
             #expect(
                 events.values == [
                     "started 1", "retrying", "started 2", "retrying", "started 3", "retrying", "started 4", "finished",
@@ -111,13 +111,13 @@ import TestSupport
             from: { _ in OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .hangUp]) }, retries: 1
         ) { downloader, origin, folder in
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
-            #expect(summary.failures.count == 1 && summary.retries == 1)
+            #expect(summary.failures.count == 1 && summary.retryCount == 1)
             #expect(try names(in: folder) == [])
         }
     }
 
     @Test func `an existing file is an error, skipped or replaced, as asked, and never damaged`() async throws {
-        for existing in [ExistingTarget.fail, .skip, .replace] {
+        for existing in [ExistingFile.fail, .skip, .replace] {
             try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: existing) {
                 downloader, origin, folder in
                 let file = folder.appending(path: "a")
@@ -127,9 +127,9 @@ import TestSupport
                 ])
                 switch existing {
                 case .fail:
-                    guard case .targetExists = summary.failures[0]?.reason else { return #expect(Bool(false)) }
-                case .skip: #expect(summary.skipped == 1 && summary.isComplete)
-                case .replace: #expect(summary.done == 1)
+                    guard summary.failures[0]?.code == .fileExists else { return #expect(Bool(false)) }
+                case .skip: #expect(summary.skippedCount == 1 && summary.isComplete)
+                case .replace: #expect(summary.doneCount == 1)
                 }
                 #expect(try Data(contentsOf: file) == (existing == .replace ? Data(bytes(10)) : Data("old".utf8)))
                 #expect(origin.metrics.requests == (existing == .replace ? 1 : 0))
@@ -151,13 +151,13 @@ import TestSupport
             let summary = try await downloader.coordinator(store: store).download(all) { index, event in
                 if case .finished(let job, .skipped) = event { skipped.note(job.rawValue) }
             }
-            #expect(summary.skipped == 3 && summary.done == 1 && summary.isComplete)
+            #expect(summary.skippedCount == 3 && summary.doneCount == 1 && summary.isComplete)
             #expect(skipped.values.sorted() == [0, 0, 1])
             #expect(try names(in: folder) == ["a", "b", "c", "d"])
             #expect(origin.metrics.requestsByTarget == ["/d": 1])
             // The same list again has nothing to do.
             let again = try await downloader.coordinator(store: store).download(all)
-            #expect(again.skipped == 4 && again.isComplete && origin.metrics.requests == 1)
+            #expect(again.skippedCount == 4 && again.isComplete && origin.metrics.requests == 1)
         }
     }
 
@@ -173,7 +173,7 @@ import TestSupport
         } _: { downloader, origin, folder in
             folderBox.withLock { $0 = folder }
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
-            guard case .targetExists = summary.failures[0]?.reason else { return #expect(Bool(false)) }
+            guard summary.failures[0]?.code == .fileExists else { return #expect(Bool(false)) }
             #expect(try Data(contentsOf: folder.appending(path: "a")) == Data("other".utf8))
             #expect(try names(in: folder) == ["a"])
         }
@@ -185,7 +185,7 @@ import TestSupport
         } _: { downloader, origin, folder in
             try Data(repeating: 9, count: 1_000_000).write(to: folder.appending(path: "a.sluice.part"))
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
-            #expect(summary.done == 1)
+            #expect(summary.doneCount == 1)
             #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(bytes(600_000)))
             #expect(try names(in: folder) == ["a"])
         }
@@ -200,7 +200,7 @@ import TestSupport
                 existing: .replace, locked: true)
             try await other.write(Data("theirs".utf8))
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
-            guard case .file(let error) = summary.failures[0]?.reason else { return #expect(Bool(false)) }
+            guard let error = summary.failures[0]?.fileError else { return #expect(Bool(false)) }
             #expect(error.code == .locked)
             try await other.close()
             #expect(try Data(contentsOf: folder.appending(path: "a.sluice.part")) == Data("theirs".utf8))
@@ -228,7 +228,7 @@ import TestSupport
             running.cancel()
             let summary = try await running.value
             await stalled.open()
-            #expect(summary.done == 1 && summary.unfinished == 20 && summary.failures.isEmpty)
+            #expect(summary.doneCount == 1 && summary.unfinishedCount == 20 && summary.failures.isEmpty)
             #expect(try names(in: folder) == ["whole"])
         }
     }
@@ -259,7 +259,7 @@ import TestSupport
             try Data("old".utf8).write(to: file)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
-            #expect(summary.done == 1)
+            #expect(summary.doneCount == 1)
             let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber
             #expect(mode?.intValue == 0o600)
         }
@@ -291,7 +291,7 @@ import TestSupport
                 let summary = try await running.value
                 #expect(summary.failures.isEmpty)
                 let found = (try? names(in: target)) ?? []
-                #expect(found.count == summary.done)
+                #expect(found.count == summary.doneCount)
                 #expect(found.allSatisfy { !$0.hasSuffix(".part") })
             }
         }
@@ -318,11 +318,9 @@ import TestSupport
                 DownloadRequest(try URL(fetchable: origin.url("/\(index)")), to: folder, name: name)
             }
             let summary = try await downloader.run(requests)
-            #expect(summary.done == 2)
+            #expect(summary.doneCount == 2)
             #expect(Set(summary.failures.keys) == [1, 2])
-            guard case .conflict = summary.failures[1]?.reason, case .conflict = summary.failures[2]?.reason else {
-                return #expect(Bool(false))
-            }
+            #expect(summary.failures[1]?.code == .targetTaken && summary.failures[2]?.code == .targetTaken)
             #expect(try SluiceDownloadsTests.names(in: folder) == ["other", "song"])
         }
     }
@@ -337,7 +335,7 @@ import TestSupport
         let request = DownloadRequest(URL(string: "http://a.example/x")!, to: folder, name: name)
         let path = request.target.path(percentEncoded: true)
         #expect(request.targetPath.bytes == path.percentDecodedBytes)
-        #expect(request.folder == folder)
+        #expect(request.directory == folder)
     }
 
     @Test func `the same name in other folders is another file`() {
@@ -358,7 +356,7 @@ import TestSupport
             downloader, origin, folder in
             try FileManager.default.createDirectory(at: folder.appending(path: "a"), withIntermediateDirectories: false)
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
-            guard case .file(let error) = summary.failures[0]?.reason else { return #expect(Bool(false)) }
+            guard let error = summary.failures[0]?.fileError else { return #expect(Bool(false)) }
             #expect(error.code == .isDirectory)
             #expect(origin.metrics.requests == 0)
         }
@@ -370,7 +368,7 @@ import TestSupport
         } _: { downloader, origin, folder in
             try Data("a browser's".utf8).write(to: folder.appending(path: "a.part"))
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
-            #expect(summary.done == 1)
+            #expect(summary.doneCount == 1)
             #expect(try Data(contentsOf: folder.appending(path: "a.part")) == Data("a browser's".utf8))
         }
     }
@@ -381,14 +379,14 @@ import TestSupport
         } _: { downloader, origin, folder in
             let deep = folder.appending(path: "x/y", directoryHint: .isDirectory)
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: deep)])
-            #expect(summary.done == 1)
+            #expect(summary.doneCount == 1)
             #expect(try names(in: deep) == ["a"])
         }
     }
 
     @Test func `an empty list is done at once`() async throws {
         let summary = try await ListDownloader(transport: ScriptedTransport([:])).run([])
-        #expect(summary.isComplete && summary.done == 0)
+        #expect(summary.isComplete && summary.doneCount == 0)
     }
 
     @Test func `a long name has a partial name that fits and is its own`() {
@@ -428,7 +426,7 @@ import TestSupport
                 DownloadRequest(url, to: folder)
             ])
             let error = try #require(summary.failures[0])
-            guard case .file = error.reason else { return #expect(Bool(false), "\(error)") }
+            guard error.code == .file else { return #expect(Bool(false), "\(error)") }
             #expect("\(error)".contains("song.mp3"))
             #expect(transport.requests.count == 1, "a local failure is not tried again")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
@@ -442,13 +440,13 @@ import TestSupport
         let downloader = ListDownloader(transport: ScriptedTransport([:])).coordinator()
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
             let deep = folder.appending(path: "a/b/c", directoryHint: .isDirectory)
-            try await downloader.prepareFolders(of: [DownloadRequest(url, to: deep)])
+            try await downloader.prepareDirectories(of: [DownloadRequest(url, to: deep)])
             #expect(try FileManager.default.contentsOfDirectory(atPath: deep.path) == [])
 
             let file = folder.appending(path: "file")
             try Data().write(to: file)
             let inTheWay = DownloadRequest(url, to: file.appending(path: "sub", directoryHint: .isDirectory))
-            let error = await #expect(throws: FileError.self) { try await downloader.prepareFolders(of: [inTheWay]) }
+            let error = await #expect(throws: FileError.self) { try await downloader.prepareDirectories(of: [inTheWay]) }
             #expect(error?.subject.contains("file") == true)
         }
     }

@@ -22,8 +22,8 @@ import TestSupport
             try Data(bytes(7)).write(to: folder.appending(path: "0"))
             let downloads = list.coordinator(store: storeOfOthers())
             let summary = try await downloads.download(try requests(2, origin, folder))
-            #expect(summary.done == 1 && summary.bytes == 7 && summary.unfinished == 0)
-            guard case .elsewhere = summary.failures[1]?.reason else { return #expect(Bool(false)) }
+            #expect(summary.doneCount == 1 && summary.bytes == 7 && summary.unfinishedCount == 0)
+            guard summary.failures[1]?.code == .failedElsewhere else { return #expect(Bool(false)) }
             #expect(origin.metrics.requests == 0)
         }
     }
@@ -36,9 +36,9 @@ import TestSupport
             let store = MemoryQueueStore(time: time.queueTime)
             let all = try requests(3, origin, folder)
             let first = try await list.coordinator(store: store, time: time).download(all)
-            #expect(first.done == 2 && Set(first.failures.keys) == [1])
+            #expect(first.doneCount == 2 && Set(first.failures.keys) == [1])
             let second = try await list.coordinator(store: store, time: time).download(all)
-            #expect(second.done == 1 && second.skipped == 2 && second.isComplete)
+            #expect(second.doneCount == 1 && second.skippedCount == 2 && second.isComplete)
             #expect(try await store.snapshot(listing: 0).counts == [:], "a list that is done is forgotten")
         }
     }
@@ -49,7 +49,7 @@ import TestSupport
             let store = try await SQLiteQueueStore.open(
                 at: folder.appending(path: "queue.db"), time: time.queueTime)
             let all = try requests(1, origin, folder.appending(path: "files", directoryHint: .isDirectory))
-            try await FileIO.shared.makeDirectory(at: all[0].folder)
+            try await FileIO.shared.makeDirectory(at: all[0].directory)
             let held = Gate()
             let holder = Task {
                 let stream = try await all[0].partialTarget.openForWriting(existing: .fail, locked: true)
@@ -66,8 +66,8 @@ import TestSupport
                     time.advance(by: delay)
                 }
             }
-            #expect(summary.isComplete && summary.retries == 1)
-            #expect(try names(in: all[0].folder) == ["0"])
+            #expect(summary.isComplete && summary.retryCount == 1)
+            #expect(try names(in: all[0].directory) == ["0"])
             #expect(try Data(contentsOf: all[0].target).elementsEqual(bytes(600_000)))
             try await store.close()
         }
@@ -83,7 +83,7 @@ import TestSupport
             _ = try await store.enqueue([both[0]], options: EnqueueOptions(batch: "before"))
             let summary = try await list.coordinator(store: store, time: time).download([both[1]])
             let error = try #require(summary.failures[0])
-            guard case .queued(both[0].url) = error.reason else { return #expect(Bool(false)) }
+            #expect(error.code == .alreadyQueued)
             #expect("\(error)".contains("/old") && "\(error)".contains("another queue"))
         }
     }

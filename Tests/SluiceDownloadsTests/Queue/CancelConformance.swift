@@ -39,14 +39,14 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.allCases, [.all, .batch("list"), .user("ann"), nil] as [JobSelection?])
+    @Test(arguments: StoreKind.allCases, [.all, .batch("list"), .user("ann"), nil] as [QueuedDownload.Selection?])
     func `those that wait are stopped at once, those that run when their worker has heard`(
-        _ kind: StoreKind, _ selection: JobSelection?
+        _ kind: StoreKind, _ selection: QueuedDownload.Selection?
     ) async throws {
         try await Self.filled(kind) { fixture, running in
             let all = try await fixture.store.snapshot(listing: 9)
             let ids = (all.waiting.map(\.id) + all.running.map(\.id) + all.ended.map(\.id)).sorted()
-            let cancelled = try await fixture.store.cancel(selection ?? .jobs(ids + ids + [JobID(rawValue: 999)]))
+            let cancelled = try await fixture.store.cancel(selection ?? .ids(ids + ids + [JobID(rawValue: 999)]))
             #expect(cancelled.stopped.map(\.request.name) == ["delayed", "waiting"])
             #expect(cancelled.stopped.allSatisfy { $0.state == .cancelled && $0.notBefore == nil })
             #expect(cancelled.running == [running.lease.job])
@@ -63,7 +63,7 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `others are left alone`(_ kind: StoreKind) async throws {
         try await Self.filled(kind) { fixture, _ async throws in
-            for selection: JobSelection in [.batch("no such"), .user("bob"), .jobs([]), .batch("lis%"), .user("an_")] {
+            for selection: QueuedDownload.Selection in [.batch("no such"), .user("bob"), .ids([]), .batch("lis%"), .user("an_")] {
                 #expect(try await fixture.store.cancel(selection) == JobCancellation())
             }
             #expect(try await fixture.counts() == [.done: 1, .waiting: 2, .running: 1])
@@ -73,16 +73,16 @@ import Testing
     @Test(
         arguments: StoreKind.allCases,
         [
-            (JobSettlement.Outcome.done(bytes: 1), JobState.done), (.failed(message: "gone"), .failed),
+            (JobSettlement.Outcome.done(bytes: 1), QueuedDownload.State.done), (.failed(message: "gone"), .failed),
             (.retry(after: .seconds(1), message: "slow"), .cancelled), (.released, .cancelled),
             (.cancelled, .cancelled),
         ])
     func `a running job that is cancelled does not wait again`(
-        _ kind: StoreKind, _ case: (outcome: JobSettlement.Outcome, state: JobState)
+        _ kind: StoreKind, _ case: (outcome: JobSettlement.Outcome, state: QueuedDownload.State)
     ) async throws {
         try await Self.filled(kind) { fixture, running in
             let id = running.lease.job
-            _ = try await fixture.store.cancel(.jobs([id]))
+            _ = try await fixture.store.cancel(.ids([id]))
             #expect(try await fixture.settle(running, `case`.outcome))
             #expect(try await fixture.state(id) == `case`.state)
             #expect(try await fixture.job(id)?.notBefore == nil)

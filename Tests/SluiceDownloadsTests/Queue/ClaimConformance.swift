@@ -13,7 +13,7 @@ import Testing
             let blocked = (0..<600).map { DownloadRequest.named("ann-\($0)", user: "ann", priority: $0 % 3) }
             _ = try await fixture.store.enqueue(blocked, options: EnqueueOptions(batch: "list"))
             for name in ["cleo", "ben"] { try await fixture.add(name, user: name) }
-            let limits = DownloadLimits(total: 10, perHost: nil, perUser: 1)
+            let limits = DownloadCoordinator.Limits(total: 10, perHost: nil, perUser: 1)
             #expect(try await fixture.claimNames(5, limits: limits) == ["ann-2", "cleo", "ben"])
             #expect(try await fixture.claimNames(5, limits: limits) == [])
             #expect(try await fixture.claimNames(5, limits: limits, batch: "list") == [])
@@ -53,7 +53,7 @@ import Testing
             try await fixture.settle(
                 try await fixture.claim()[0], .retry(after: .milliseconds(1500), message: "slow"))
             let waiting = try #require(try await fixture.job(id))
-            #expect((waiting.state, waiting.failures, waiting.message) == (.waiting, 1, "slow"))
+            #expect((waiting.state, waiting.failureCount, waiting.message) == (.waiting, 1, "slow"))
             #expect(waiting.notBefore?.timeIntervalSince1970 == Double(fixture.time.now + 1500) / 1000)
             fixture.time.advance(by: .milliseconds(1499))
             let early = try await fixture.exchange(claiming: 1)
@@ -109,7 +109,7 @@ import Testing
             for (name, user) in [("1", "ann"), ("2", "ann"), ("3", "bob"), ("4", nil), ("5", nil), ("6", "")] {
                 try await fixture.add(name, host: "h\(name).example", user: user)
             }
-            let limits = DownloadLimits(total: 9, perHost: nil, perUser: 1)
+            let limits = DownloadCoordinator.Limits(total: 9, perHost: nil, perUser: 1)
             #expect(try await fixture.claimNames(9, limits: limits) == ["1", "3", "4", "5", "6"])
             #expect(try await fixture.claimNames(9, limits: limits) == [])
         }
@@ -120,7 +120,7 @@ import Testing
         try await StoreFixture.with(kind) { fixture in
             for index in 0..<6 { try await fixture.add("\(index)", user: "ann") }
             let running = try await fixture.claim(4)
-            let tight: [DownloadLimits] = [
+            let tight: [DownloadCoordinator.Limits] = [
                 .init(total: 2, perHost: nil), .init(total: 9, perHost: 2), .init(total: 9, perHost: nil, perUser: 2),
             ]
             for limits in tight { #expect(try await fixture.claim(9, limits: limits).isEmpty) }
@@ -137,7 +137,7 @@ import Testing
             let other = try await fixture.store.attach()
             #expect(other != fixture.worker)
             for index in 0..<4 { try await fixture.add("\(index)", host: "h\(index).example") }
-            let limits = DownloadLimits(total: 3, perHost: 1)
+            let limits = DownloadCoordinator.Limits(total: 3, perHost: 1)
             #expect(try await fixture.claim(2, limits: limits).count == 2)
             #expect(try await fixture.claim(2, limits: limits, by: other).count == 1)
         }
@@ -163,7 +163,7 @@ import Testing
 /// Counts independently of the store what runs.
 final class RunningCounter: Sendable {
     struct State {
-        let limits: DownloadLimits
+        let limits: DownloadCoordinator.Limits
         var claimed: [String] = []
         var violations: [String] = []
         /// The most jobs that ran at the same time.
@@ -178,7 +178,7 @@ final class RunningCounter: Sendable {
         /// Whether the store has been asked by every task since the last change: as many jobs run as it hands out.
         fileprivate var isFull: Bool { holding + waiting == workers }
 
-        fileprivate init(limits: DownloadLimits) { self.limits = limits }
+        fileprivate init(limits: DownloadCoordinator.Limits) { self.limits = limits }
 
         fileprivate mutating func begin(_ jobs: [ClaimedJob]) {
             for job in jobs {
@@ -202,12 +202,12 @@ final class RunningCounter: Sendable {
     }
 
     private let monitor: Monitor<State>
-    private let limits: DownloadLimits
+    private let limits: DownloadCoordinator.Limits
 
     /// What was counted so far.
     var state: State { monitor.state }
 
-    init(limits: DownloadLimits) {
+    init(limits: DownloadCoordinator.Limits) {
         self.limits = limits
         monitor = Monitor(State(limits: limits))
     }

@@ -117,7 +117,7 @@ import Testing
             #expect(again.id > first)
             #expect(try await fixture.job(first) == nil)
             let job = try #require(try await fixture.job(again.id))
-            #expect((job.failures, job.bytes, job.message, job.state) == (0, nil, nil, .waiting))
+            #expect((job.failureCount, job.bytes, job.message, job.state) == (0, nil, nil, .waiting))
             // It is of its new batches only.
             #expect(try await fixture.store.cancel(.batch("old")) == JobCancellation())
             #expect(try await fixture.claimNames(3) == ["b", "a"])

@@ -30,7 +30,7 @@ import Testing
             let settlement = JobSettlement(lease: claimed.lease, outcome: outcome)
             let exchange = try await fixture.store.exchange([settlement, settlement], claiming: nil)
             #expect(exchange.refused == [claimed.lease])
-            let failures = try #require(try await fixture.job(id)).failures
+            let failures = try #require(try await fixture.job(id)).failureCount
             #expect(failures <= 1)
             // Leases that never were, too.
             #expect(try await !fixture.settle(JobLease(job: id, token: 0), outcome))
@@ -56,7 +56,7 @@ import Testing
     func `settlements come before the claim that takes leases back`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a", "b"] { try await fixture.add(name) }
-            let limits = DownloadLimits(total: 1)
+            let limits = DownloadCoordinator.Limits(total: 1)
             let first = try await fixture.claim(limits: limits, lease: .seconds(1))[0]
             fixture.time.advance(by: .seconds(2))
             let exchange = try await fixture.exchange(
@@ -74,7 +74,7 @@ import Testing
             let mine = try await fixture.claim(3, lease: .seconds(10))
             let theirs = try await fixture.claim(1, lease: .seconds(10), by: other)
             try await fixture.settle(mine[2], .failed(message: "gone"))
-            _ = try await fixture.store.cancel(.jobs([mine[1].lease.job]))
+            _ = try await fixture.store.cancel(.ids([mine[1].lease.job]))
             fixture.time.advance(by: .seconds(6))
             let renewed = try await fixture.store.renew(fixture.worker, lease: .seconds(10))
             #expect(
@@ -116,7 +116,7 @@ import Testing
             let settlement = JobSettlement(lease: job.lease, outcome: .retry(after: .seconds(7), message: "slow"))
             #expect(try await fixture.exchange([settlement], claiming: 1).nextDue == .seconds(7))
             // A delay that somebody cancelled is nothing to wait for.
-            _ = try await fixture.store.cancel(.jobs([job.lease.job]))
+            _ = try await fixture.store.cancel(.ids([job.lease.job]))
             #expect(try await fixture.exchange(claiming: 1).nextDue == .seconds(50))
         }
     }

@@ -30,7 +30,7 @@ private struct Difference: Error {
 /// What can be seen of a job.
 private struct Seen: Equatable {
     var number: Int
-    var state: JobState
+    var state: QueuedDownload.State
     var url: URL
     var name: [UInt8]
     var user: String?
@@ -73,7 +73,7 @@ private struct Comparison {
         Seen(
             number: numbers[download.id] ?? -1, state: download.state, url: download.request.url,
             name: Array(download.request.name.utf8), user: download.request.user, priority: download.request.priority,
-            failures: download.failures, bytes: download.bytes, message: download.message,
+            failures: download.failureCount, bytes: download.bytes, message: download.message,
             notBefore: download.notBefore)
     }
 
@@ -148,7 +148,7 @@ private struct Comparison {
             try expect(exchange.refused, refused, "refused")
             return try expect(exchange.claimed, [], "claimed without a claim")
         }
-        let limits = DownloadLimits(
+        let limits = DownloadCoordinator.Limits(
             total: 1 + pick(6), perHost: pick(of: [nil, 1, 2]), perUser: pick(of: [nil, 1, 2]))
         let (worker, count, lease) = (pick(2), pick(5), 1 + pick(30))
         let batch = pick(4) == 0 ? pick(of: ["one", "two", ""]) : nil
@@ -186,7 +186,7 @@ private struct Comparison {
     }
 
     private mutating func cancel() async throws {
-        let selection: JobSelection
+        let selection: QueuedDownload.Selection
         let expected: (stopped: [Int], running: [Int])
         switch pick(12) {
         case 0:
@@ -202,7 +202,7 @@ private struct Comparison {
             expected = model.cancel(now: now, { $0.batches.contains(batch) }, batch: batch)
         default:
             let numbers = someNumbers()
-            selection = .jobs(numbers.compactMap { ids[$0] })
+            selection = .ids(numbers.compactMap { ids[$0] })
             expected = model.cancel(now: now, { numbers.contains($0.number) })
         }
         let found = try await store.cancel(selection)
@@ -240,7 +240,7 @@ private struct Comparison {
     private mutating func look() async throws {
         let count = pick(of: [0, 1, 3, 1000])
         let snapshot = try await store.snapshot(listing: count)
-        for state in JobState.allCases {
+        for state in QueuedDownload.State.allCases {
             try expect(snapshot.count(state), model.jobs.count { $0.state == state }, "count of \(state)")
         }
         try expect(

@@ -15,7 +15,7 @@ func bytes(_ count: Int, seed: Int = 0) -> [UInt8] {
 /// Downloads lists, each with a queue of its own in memory; a delay before a retry passes at once.
 struct ListDownloader: Sendable {
     let transport: any Transport
-    var limits = DownloadLimits(total: 4, perHost: nil)
+    var limits = DownloadCoordinator.Limits(total: 4, perHost: nil)
     var configuration = DownloadCoordinator.Configuration(durability: .none)
     var files = FileIO.shared
 
@@ -59,7 +59,7 @@ func expect(_ limit: Int, heldAt gate: Gate, by origin: LoopbackOrigin) async th
 
 /// A downloader against an origin that answers as told, and an empty folder.
 func downloading(
-    from handler: @escaping LoopbackOrigin.Handler, existing: ExistingTarget = .fail, retries: Int = 3,
+    from handler: @escaping LoopbackOrigin.Handler, existing: ExistingFile = .fail, retries: Int = 3,
     concurrency: Int = 4, files: FileIO = .shared,
     _ test: @escaping @Sendable (ListDownloader, LoopbackOrigin, URL) async throws -> Void
 ) async throws {
@@ -67,7 +67,7 @@ func downloading(
         try await LoopbackOrigin.serve(handler) { origin in
             try await withPatientTransport { transport in
                 let downloader = ListDownloader(
-                    transport: transport, limits: DownloadLimits(total: concurrency, perHost: nil),
+                    transport: transport, limits: DownloadCoordinator.Limits(total: concurrency, perHost: nil),
                     configuration: .init(
                         retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: .none),
                     files: files)

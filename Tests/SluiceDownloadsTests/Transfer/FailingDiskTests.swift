@@ -36,10 +36,10 @@ import TestSupport
         _ scene: TransferScene, _ files: FileIO, durability: Durability = .data, code: FileError.Code,
         checkpoints: CheckpointPolicy = .init(), sourceLocation: SourceLocation = #_sourceLocation
     ) async {
-        let error = await #expect(throws: DownloadError.self, sourceLocation: sourceLocation) {
+        let error = await #expect(throws: TransferError.self, sourceLocation: sourceLocation) {
             try await scene.transfer(files: files, durability: durability, checkpoints: checkpoints).run()
         }
-        guard case .file(let cause) = error?.reason else {
+        guard let cause = error?.fileError else {
             Issue.record("\(String(describing: error))", sourceLocation: sourceLocation)
             return
         }

@@ -89,8 +89,8 @@ import TestSupport
         try await leaving { scene in
             try FileManager.default.removeItem(at: scene.request.checkpointTarget)
             #expect(mkfifo(scene.request.checkpointTarget.path, 0o600) == 0)
-            let error = await #expect(throws: DownloadError.self) { try await scene.transfer().run() }
-            guard case .file(let cause) = error?.reason else { return #expect(Bool(false)) }
+            let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
+            guard let cause = error?.fileError else { return #expect(Bool(false)) }
             #expect(cause.path.hasSuffix("a.bin.sluice.json"))
         }
     }
@@ -174,8 +174,8 @@ import TestSupport
         try await leaving { scene in
             let other = try await scene.request.partialTarget.openForWriting(existing: .append, locked: true)
             let before = scene.checkpoint
-            let error = await #expect(throws: DownloadError.self) { try await scene.transfer().run() }
-            guard case .file(let cause) = error?.reason else { return #expect(Bool(false)) }
+            let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
+            guard let cause = error?.fileError else { return #expect(Bool(false)) }
             #expect(cause.code == .locked && cause.path.hasSuffix("a.bin.sluice.part"))
             try await Transfer.discardPartial(of: scene.request, files: .shared)
             #expect(scene.partialSize == 400_000 && scene.checkpoint == before)

@@ -28,7 +28,7 @@ import TestSupport
 
     @Test(arguments: ["\"v1\"", nil], [true, false])
     func `is recognized without a request`(etag: String?, isAnnounced: Bool) async throws {
-        for existing in [ExistingTarget.fail, .skip, .replace] {
+        for existing in [ExistingFile.fail, .skip, .replace] {
             try await published(etag: etag, isAnnounced: isAnnounced) { scene in
                 #expect(scene.names == ["a.bin", "a.bin.sluice.json"])
                 let transfer = scene.transfer(existing: existing, mayBePublished: true)
@@ -43,8 +43,8 @@ import TestSupport
 
     @Test func `is somebody else's if the job never wrote it`() async throws {
         try await published { scene in
-            let error = await #expect(throws: DownloadError.self) { try await scene.transfer().run() }
-            guard case .targetExists = error?.reason else { return #expect(Bool(false)) }
+            let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
+            guard error?.code == .fileExists else { return #expect(Bool(false)) }
             #expect(scene.target(is: Self.content))
         }
     }
@@ -57,10 +57,10 @@ import TestSupport
                 } else {
                     try FileManager.default.removeItem(at: scene.request.checkpointTarget)
                 }
-                let error = await #expect(throws: DownloadError.self) {
+                let error = await #expect(throws: TransferError.self) {
                     try await scene.transfer(mayBePublished: true).run()
                 }
-                guard case .targetExists = error?.reason else { return #expect(Bool(false)) }
+                guard error?.code == .fileExists else { return #expect(Bool(false)) }
                 #expect(scene.target(is: Self.content))
             }
         }
@@ -86,8 +86,8 @@ import TestSupport
             if isChanged { try Data(placeBytes(1000, seed: 1)).write(to: scene.request.target) }
             let transfer = scene.transfer(mayBePublished: true)
             if isChanged {
-                let error = await #expect(throws: DownloadError.self) { try await transfer.run() }
-                guard case .targetExists = error?.reason else { return #expect(Bool(false)) }
+                let error = await #expect(throws: TransferError.self) { try await transfer.run() }
+                guard error?.code == .fileExists else { return #expect(Bool(false)) }
             } else {
                 let result = try await transfer.run()
                 #expect(result == TransferResult(bytes: 1000, isCheckpointed: false))

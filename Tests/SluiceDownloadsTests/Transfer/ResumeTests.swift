@@ -176,7 +176,7 @@ import TestSupport
         } _: { scene in
             await scene.leavePartial(at: 400_000)
             let before = scene.checkpoint
-            await #expect(throws: DownloadError.self) { try await scene.transfer(durability: .data).run() }
+            await #expect(throws: TransferError.self) { try await scene.transfer(durability: .data).run() }
             #expect(scene.checkpoint == before)
             try await scene.finish()
             #expect(scene.ranges.values == ["", "bytes=400000-", "bytes=400000-"])
@@ -227,7 +227,7 @@ import TestSupport
                     if resumed > 0 { received.note(resumed) }
                 }
             }
-            #expect(summary.isComplete && summary.retries == 2)
+            #expect(summary.isComplete && summary.retryCount == 2)
             // What the client had not taken from the connection when that closed is lost to it.
             let starts = scene.ranges.values.dropFirst().map { Int($0.dropFirst(6).dropLast()) ?? 0 }
             #expect(starts.count == 2 && starts.allSatisfy { $0 > 0 } && starts == starts.sorted())
@@ -238,18 +238,18 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [ExistingTarget.fail, .skip])
+    @Test(arguments: [ExistingFile.fail, .skip])
     func `leaves a file that took its name meanwhile alone, and keeps its own if it can be of use`(
-        existing: ExistingTarget
+        existing: ExistingFile
     ) async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0)
         } _: { scene in
             try Data("other".utf8).write(to: scene.request.target)
-            let error = await #expect(throws: DownloadError.self) {
+            let error = await #expect(throws: TransferError.self) {
                 try await scene.transfer(existing: existing).run()
             }
-            guard case .targetExists = error?.reason else { return #expect(Bool(false)) }
+            guard error?.code == .fileExists else { return #expect(Bool(false)) }
             #expect(scene.target(is: Array("other".utf8)))
             #expect(scene.names.count == (existing == .skip ? 1 : 3))
             guard existing == .fail else { return }
@@ -266,10 +266,10 @@ import TestSupport
             await scene.leavePartial(at: 400_000)
             let other = DownloadRequest(scene.request.url, to: scene.folder, name: "other")
             let summary = try await ListDownloader(
-                transport: scene.transport, limits: DownloadLimits(total: 1),
+                transport: scene.transport, limits: DownloadCoordinator.Limits(total: 1),
                 configuration: .init(retries: .never, durability: .none)
             ).run([other, scene.request])
-            #expect(summary.done == 2)
+            #expect(summary.doneCount == 2)
             #expect(scene.ranges.values == ["", "", "bytes=400000-"])
             #expect(scene.names == ["a.bin", "other"])
         }

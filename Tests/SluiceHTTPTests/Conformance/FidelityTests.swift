@@ -68,7 +68,7 @@ import Testing
         try await tested.exchange { _ in
             .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(framing)")
         } _: { transport, origin in
-            let error = await #expect(throws: TransportError.self) {
+            let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/a")))).body.collect(upTo: 100)
             }
             #expect(error?.code == .protocolViolation)
@@ -122,7 +122,7 @@ import Testing
                 #expect(try await transport.open(request).body.collect(upTo: 1) == Data([2]))
                 #expect(origin.metrics.requestsByTarget["/second"] == 2)
             } else {
-                let error = await #expect(throws: TransportError.self) { try await transport.open(request) }
+                let error = await #expect(throws: TransferError.self) { try await transport.open(request) }
                 #expect(error?.code == .connectionClosed)
                 #expect(origin.metrics.requestsByTarget["/second"] == 1)
             }
@@ -134,12 +134,12 @@ import Testing
             (.tlsFailed, "certificateAuthorities", .init(certificateAuthorities: URL(filePath: "/a.pem"))),
             (.tlsFailed, "clientCertificate", .init(clientCertificate: URL(filePath: "/a.pem"))),
             (.proxyFailed, "proxy", .init(proxy: ProxySettings("http://a.invalid"))),
-        ] as [(TransportError.Code, String, HTTPTransport.Configuration)])
+        ] as [(TransferError.Code, String, HTTPTransport.Configuration)])
     func `a setting that URLSession has no means for is an error that names it`(
-        code: TransportError.Code, setting: String, configuration: HTTPTransport.Configuration
+        code: TransferError.Code, setting: String, configuration: HTTPTransport.Configuration
     ) async throws {
         try await TestedTransport.urlSession.withTransport(configuration) { transport in
-            let error = await #expect(throws: TransportError.self) {
+            let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: "https://a.invalid/")))
             }
             #expect(error?.code == code && error?.description.contains(setting) == true)

@@ -80,7 +80,7 @@ import Testing
                 #expect(there.url.absoluteString == other.url("/x"))
                 #expect(there.redirectCount == 1)
                 #expect(try await transport.open(.init(URL(fetchable: origin.url("/304")))).status.code == 304)
-                let error = await #expect(throws: TransportError.self) {
+                let error = await #expect(throws: TransferError.self) {
                     try await transport.open(.init(URL(fetchable: origin.url("/loop"))))
                 }
                 #expect(error?.code == .tooManyRedirects)
@@ -100,7 +100,7 @@ import Testing
         } _: { transport, origin in
             let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             var bytes: [UInt8] = []
-            let error = await #expect(throws: TransportError.self) {
+            let error = await #expect(throws: TransferError.self) {
                 for try await chunk in response.body {
                     bytes += chunk
                     if bytes.count == 3 { await received.open() }
@@ -120,7 +120,7 @@ import Testing
                 ? OriginResponse(body: [], delay: .seconds(600))
                 : OriginResponse(announcedLength: 100, steps: [.send([1]), .stall])
         } _: { transport, origin in
-            let head = await #expect(throws: TransportError.self) {
+            let head = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/head"))))
             }
             #expect(head?.code == .stalled)
@@ -129,10 +129,10 @@ import Testing
             while response == nil {
                 do {
                     response = try await transport.open(.init(URL(fetchable: origin.url("/body"))))
-                } catch let error as TransportError where error.code == .stalled {}
+                } catch let error as TransferError where error.code == .stalled {}
             }
             let opened = try #require(response)
-            let body = await #expect(throws: TransportError.self) { try await collect(opened) }
+            let body = await #expect(throws: TransferError.self) { try await collect(opened) }
             #expect(body?.code == .stalled)
             #expect(body?.description.contains("0.5 s") == true)
         }
@@ -143,11 +143,11 @@ import Testing
     ) async throws {
         try await tested.withTransport(.init(proxy: .none)) { transport in
             let silent = try UnheardPort()
-            let refused = await #expect(throws: TransportError.self) {
+            let refused = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: "http://127.0.0.1:\(silent.number)/")))
             }
             #expect(refused?.code == .connectionRefused)
-            let unknown = await #expect(throws: TransportError.self) {
+            let unknown = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: "http://no-such-host.invalid/")))
             }
             #expect(unknown?.code == .hostNotFound)
@@ -201,7 +201,7 @@ import Testing
             }
         }
         let transport = try #require(kept)
-        let error = await #expect(throws: TransportError.self) {
+        let error = await #expect(throws: TransferError.self) {
             try await transport.open(.init(URL(fetchable: "http://127.0.0.1:1/")))
         }
         #expect(error?.code == .shutDown)
@@ -240,11 +240,11 @@ import Testing
         try await tested.exchange { _ in
             .redirect(to: "http://127.0.0.1:99999/x")
         } _: { transport, origin in
-            let redirected = await #expect(throws: TransportError.self) {
+            let redirected = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             }
             #expect(redirected?.code == .redirectRefused)
-            let requested = await #expect(throws: TransportError.self) {
+            let requested = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(string: "http://127.0.0.1:99999/")!))
             }
             #expect(requested?.code == .invalidURL)
@@ -258,7 +258,7 @@ import Testing
         try await tested.exchange { _ in
             OriginResponse(status: status, body: [1, 2, 3])
         } _: { transport, origin in
-            let error = await #expect(throws: TransportError.self) {
+            let error = await #expect(throws: TransferError.self) {
                 try await transport.open(.init(URL(fetchable: origin.url("/a"))))
             }
             #expect(error?.code == .protocolViolation)

@@ -64,7 +64,7 @@ import Testing
         do {
             #expect(try await exchange.value?.count ?? 10_000 == 10_000)
         } catch is CancellationError where kind == 3 {
-        } catch let error as TransportError where kind == 0 && error.code == .connectionClosed {
+        } catch let error as TransferError where kind == 0 && error.code == .connectionClosed {
         }
     }
 }

@@ -69,7 +69,7 @@ import Testing
                 case .sent(let request): "sent \(request.method.rawValue) \(request.url.path)"
                 case .answered(let head): "answered \(head.status.code)"
                 case .ended(let timings): "ended \(timings?.total != nil)"
-                case .failed(let error as TransportError): "failed \(error.code)"
+                case .failed(let error as TransferError): "failed \(error.code)"
                 case .failed(let error): "failed \(error)"
                 }
             steps.note("\(trace.exchange) \(step)")
@@ -115,9 +115,9 @@ import Testing
             return response
         } _: { transport, url in
             let response = try await transport.open(.init(url))
-            await #expect(throws: TransportError.self) { try await response.body.collect(upTo: 9) }
+            await #expect(throws: TransferError.self) { try await response.body.collect(upTo: 9) }
             let other = try #require(URL(string: "/b", relativeTo: url)).absoluteURL
-            await #expect(throws: TransportError.self) { try await transport.open(.init(other)) }
+            await #expect(throws: TransferError.self) { try await transport.open(.init(other)) }
         }
         #expect(
             steps == [

@@ -123,7 +123,7 @@ struct `Against nginx with TLS` {
                 let configuration = HTTPTransport.Configuration(
                     stallTimeout: .seconds(600), proxy: .none, certificateAuthorities: authority)
                 try await tested.withTransport(configuration) { transport in
-                    let error = await #expect(throws: TransportError.self) {
+                    let error = await #expect(throws: TransferError.self) {
                         try await transport.open(.init(nginx.url(port)))
                     }
                     #expect(error?.code == .tlsFailed)
@@ -179,7 +179,7 @@ struct `Against nginx with TLS` {
                         certificateAuthorities: nginx.authority)
                     try await tested.withTransport(configuration) { transport in
                         guard isRight else {
-                            let error = await #expect(throws: TransportError.self) {
+                            let error = await #expect(throws: TransferError.self) {
                                 try await transport.open(.init(nginx.url(nginx.right)))
                             }
                             #expect(error?.code == .proxyFailed, "\(String(describing: error))")

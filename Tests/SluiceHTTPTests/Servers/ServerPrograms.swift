@@ -99,9 +99,9 @@ enum ServerPrograms {
                 try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) {
                     _ = try await $0.open(.init(url))
                 }
-            } catch let error as TransportError where error.code == .connectionRefused {
+            } catch let error as TransferError where error.code == .connectionRefused {
                 return false
-            } catch is TransportError {}
+            } catch is TransferError {}
         }
         return true
     }

@@ -13,7 +13,7 @@ let me = "ann"
 let songs = [DownloadRequest(url, to: music)]
 let playlist = [Song()]
 let transport = ScriptedTransport([:])
-let downloads = DownloadCoordinator(store: MemoryQueueStore(), transport: transport)
+let downloads = DownloadCoordinator(transport: transport)
 
 var handle: DownloadHandle { fatalError() }
 

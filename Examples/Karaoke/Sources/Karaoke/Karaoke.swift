@@ -13,11 +13,10 @@ struct Karaoke {
 
     static func evening(in folder: URL) async throws {
         let shop = SongShop()
-        let store = try await SQLiteQueueStore.open(at: folder.appending(path: "queue.db"))
         // Six songs at once, but one at a time for each guest.
         let downloads = DownloadCoordinator(
-            store: store, transport: shop, limits: .init(total: 6, perHost: nil, perUser: 1),
-            configuration: .init(existing: .skip, headerFields: { [.guest: $0.user ?? "nobody"] }))
+            store: .sqlite(at: folder.appending(path: "queue.db")), transport: shop, limits: .init(total: 6, perHost: nil, perUser: 1),
+            configuration: .init(existing: .skip, headerFields: { [.guest: $0.user ?? "guest"] }))
         let songs = folder.appending(path: "songs", directoryHint: .isDirectory)
 
         // Somebody runs the queue, for as long as the bar is open.
@@ -54,9 +53,9 @@ struct Karaoke {
             print("Closing time.")
         }
 
-        let last = try await store.snapshot(listing: 0)
+        let last = try await downloads.snapshot(listing: 0)
         let left = try FileManager.default.contentsOfDirectory(atPath: songs.path).filter { $0.contains(".sluice.") }
-        try await store.close()
+        try await downloads.close()
         print(
             """
             \(last.count(.done)) songs are there, \(last.count(.cancelled)) were cancelled, \(last.count(.failed)) failed, \
@@ -86,7 +85,7 @@ struct Karaoke {
     ) async throws -> [DownloadHandle] {
         try await downloads.enqueue(
             songs.map { DownloadRequest(SongShop.url(of: $0), to: folder, user: guest) }, batch: batch,
-            options: .init(keepsFinished: true))
+            keepsFinished: true)
     }
 
     struct Wrong: Error, CustomStringConvertible {

@@ -21,8 +21,8 @@ struct ParagraphText: Sendable, Hashable {
         var style: ResolvedTextStyle
         /// The run that it is of; nil for markers and what is between runs.
         var run: Int?
-        /// The picture that it is the place of, as one U+FFFC.
-        var picture: Int?
+        /// The image that it is the place of, as one U+FFFC.
+        var image: Int?
     }
 
     /// A paragraph with all that a paragraph style says.
@@ -44,8 +44,8 @@ struct ParagraphText: Sendable, Hashable {
     /// - Parameters:
     ///   - text: The text that was laid out.
     ///   - layout: Its paragraphs.
-    ///   - hasPicture: Whether a picture is there to be shown. The others are their alternative text.
-    init(_ text: StyledText, _ layout: ParagraphLayout, hasPicture: (Int) -> Bool = { _ in false }) {
+    ///   - hasImage: Whether an image is there to be shown. The others are their alternative text.
+    init(_ text: StyledText, _ layout: ParagraphLayout, hasImage: (Int) -> Bool = { _ in false }) {
         for (number, paragraph) in layout.paragraphs.enumerated() {
             let start = length
             var tabs: [ParagraphLayout.Tab] = []
@@ -59,7 +59,7 @@ struct ParagraphText: Sendable, Hashable {
                 let blockStyle = text.blocks[paragraph.block].style.text
                 if cell.tab != nil || column > 0 { append("\t", blockStyle) }
                 if let tab = cell.tab { tabs.append(tab) }
-                for piece in cell.pieces { append(piece, of: text, hasPicture) }
+                for piece in cell.pieces { append(piece, of: text, hasImage) }
             }
             if number < layout.paragraphs.count - 1 {
                 let isEmpty = start == length
@@ -76,21 +76,21 @@ struct ParagraphText: Sendable, Hashable {
     /// The UTF-16 code units so far.
     private var length = 0
 
-    private mutating func append(_ piece: ParagraphLayout.Piece, of text: StyledText, _ hasPicture: (Int) -> Bool) {
+    private mutating func append(_ piece: ParagraphLayout.Piece, of text: StyledText, _ hasImage: (Int) -> Bool) {
         let run = text.runs[piece.run]
-        if let image = run.image, hasPicture(image) {
-            append("\u{FFFC}", run.style, run: piece.run, picture: image)
+        if let image = run.image, hasImage(image) {
+            append("\u{FFFC}", run.style, run: piece.run, image: image)
         } else {
             append(text.string(of: piece), run.style, run: piece.run)
         }
     }
 
     private mutating func append(
-        _ piece: some StringProtocol, _ style: ResolvedTextStyle, run: Int? = nil, picture: Int? = nil
+        _ piece: some StringProtocol, _ style: ResolvedTextStyle, run: Int? = nil, image: Int? = nil
     ) {
         let start = length
         string += piece
         length += piece.utf16.count
-        if start < length { spans.append(.init(range: start..<length, style: style, run: run, picture: picture)) }
+        if start < length { spans.append(.init(range: start..<length, style: style, run: run, image: image)) }
     }
 }

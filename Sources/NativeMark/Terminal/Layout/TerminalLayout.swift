@@ -10,7 +10,7 @@
 struct TerminalLayout {
     let text: StyledText
     let renderer: TerminalRenderer
-    let picture: ((StyledText.Image) -> TerminalRenderer.Picture?)?
+    let imageData: ((StyledText.Image) -> TerminalRenderer.Image?)?
     let bodySize: Double
     var writer: TerminalWriter
     var frames: [Frame]
@@ -43,11 +43,11 @@ struct TerminalLayout {
 
     init(
         text: StyledText, renderer: TerminalRenderer,
-        picture: ((StyledText.Image) -> TerminalRenderer.Picture?)?
+        imageData: ((StyledText.Image) -> TerminalRenderer.Image?)?
     ) {
         self.text = text
         self.renderer = renderer
-        self.picture = picture
+        self.imageData = imageData
         bodySize = StyleSheet.TextStyle.body.size(at: text.environment.sizeCategory)
         writer = TerminalWriter(renderer: renderer, bodySize: bodySize)
         frames = [Frame(block: -1, first: [], others: [], width: max(renderer.width, 1), lineCount: 0)]

@@ -118,8 +118,8 @@ final class PictureLoader: Sendable {
             return
         }
         let configuration = ResourceCache.Configuration(
-            concurrency: limits.fetchesAtOnce, memoryLimit: 0, diskLimit: 256 << 20, diskEntryLimit: limits.bytes,
-            responseLimit: limits.bytes, retries: RetryPolicy(maximumRetries: 1, maximumRetryAfter: .seconds(5)))
+            concurrency: limits.fetchesAtOnce, maximumMemorySize: 0, maximumDiskSize: 256 << 20, maximumDiskEntrySize: limits.bytes,
+            maximumResponseSize: limits.bytes, retries: RetryPolicy(maximumRetries: 1, maximumRetryAfter: .seconds(5)))
         let transport = HTTPTransport.Configuration(
             connectTimeout: limits.connectTime, stallTimeout: limits.stallTime,
             userAgent: "sluice/\(SluiceVersion.current) (show)")
@@ -132,8 +132,8 @@ final class PictureLoader: Sendable {
                         try await self.deliver(number, named: url.redactedForDisplay) {
                             do {
                                 return try await cache.data(for: url)
-                            } catch let error as ResourceError {
-                                if case .tooLarge = error.reason { throw self.tooLarge(url.redactedForDisplay) }
+                            } catch let error as TransferError {
+                                if error.code == .responseTooLarge { throw self.tooLarge(url.redactedForDisplay) }
                                 throw error
                             }
                         }

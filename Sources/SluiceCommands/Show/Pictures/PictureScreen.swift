@@ -12,7 +12,7 @@ import NativeMark
 /// the terminal has got another size.
 struct PictureScreen {
     /// A picture by the place of its image in ``images``.
-    typealias Numbered = (number: Int, picture: TerminalRenderer.Picture)
+    typealias Numbered = (number: Int, picture: TerminalRenderer.Image)
 
     /// The pictures that stand alone in their paragraphs, each once, in the order of the document.
     let images: [StyledText.Image]
@@ -26,9 +26,9 @@ struct PictureScreen {
     /// Whether the document can be drawn over itself; what is there then, and the pictures in it.
     private var isInPlace: Bool
     private var lines: [Substring] = []
-    private var inText: [Int: TerminalRenderer.Picture] = [:]
+    private var inText: [Int: TerminalRenderer.Image] = [:]
     /// The pictures that wait for the end.
-    private var below: [Int: TerminalRenderer.Picture] = [:]
+    private var below: [Int: TerminalRenderer.Image] = [:]
     /// What the terminal is to call the first picture in the text, and the next one below it.
     private let firstID: UInt32
     private var nextID: UInt32
@@ -107,14 +107,14 @@ struct PictureScreen {
     // MARK: Rendering
 
     /// Whether there is room for one more picture, and for the line behind the text.
-    private func fits(_ number: Int, _ picture: TerminalRenderer.Picture) -> Bool {
+    private func fits(_ number: Int, _ picture: TerminalRenderer.Image) -> Bool {
         var light = inText
         light[number] = picture
         for key in light.keys { light[key]?.bytes = [0] }
         return rendered(with: light).count < size.rows
     }
 
-    private func rendered(with pictures: [Int: TerminalRenderer.Picture]) -> [Substring] {
+    private func rendered(with pictures: [Int: TerminalRenderer.Image]) -> [Substring] {
         var id = firstID
         let output = renderer.render(styled) { image in
             defer { id &+= 1 }

@@ -7,7 +7,7 @@ struct ShowPictures: Sendable {
     var document: String
     /// Whether pictures on servers are fetched.
     var fetches: Bool
-    var images: TerminalRenderer.Images
+    var images: TerminalRenderer.ImageProtocol
     var cell: Console.CellSize
     var console: Console
 
@@ -105,7 +105,7 @@ struct ShowPictures: Sendable {
     /// A picture with its place, if it is one that the terminal shows.
     private func picture(
         _ bytes: [UInt8], of source: PictureSource, room: (columns: Int, rows: Int)
-    ) throws(PictureLoader.Failure) -> TerminalRenderer.Picture {
+    ) throws(PictureLoader.Failure) -> TerminalRenderer.Image {
         guard let header = PictureHeader(bytes) else {
             throw .init(line: "\(source.name) is no PNG, JPEG, GIF or WebP; convert it to one of them")
         }
@@ -117,6 +117,6 @@ struct ShowPictures: Sendable {
                 line: "\(source.name) is a \(header.format.rawValue), and this terminal shows PNG only; convert it")
         }
         let (columns, rows) = header.cells(of: cell, columns: room.columns, rows: room.rows)
-        return TerminalRenderer.Picture(bytes: bytes, columns: columns, rows: rows)
+        return TerminalRenderer.Image(bytes: bytes, columns: columns, rows: rows)
     }
 }

@@ -117,7 +117,7 @@ struct MemoryQueueState {
             claimed.append(
                 ClaimedJob(
                     lease: JobLease(job: id, token: lastToken), request: jobs.values[place].download.request,
-                    failures: jobs.values[place].download.failures, mayBePublished: jobs.values[place].mayBePublished))
+                    failures: jobs.values[place].download.failureCount, mayBePublished: jobs.values[place].mayBePublished))
         }
         return claimed
     }
@@ -170,7 +170,7 @@ struct MemoryQueueState {
     private typealias Place = Dictionary<JobID, Job>.Index
 
     private mutating func noteFailure(at place: Place, _ message: String) {
-        jobs.values[place].download.failures += 1
+        jobs.values[place].download.failureCount += 1
         jobs.values[place].download.message = message
     }
 
@@ -189,7 +189,7 @@ struct MemoryQueueState {
         firstDelayOver = min(firstDelayOver, due)
     }
 
-    private mutating func end(at place: Place, _ state: JobState, now: Int64) {
+    private mutating func end(at place: Place, _ state: QueuedDownload.State, now: Int64) {
         jobs.values[place].download.state = state
         jobs.values[place].download.notBefore = nil
         jobs.values[place].ended = now
@@ -244,7 +244,7 @@ struct MemoryQueueState {
 
     // MARK: Cancelling and forgetting
 
-    mutating func cancel(_ selection: JobSelection, now: Int64) -> JobCancellation {
+    mutating func cancel(_ selection: QueuedDownload.Selection, now: Int64) -> JobCancellation {
         var cancellation = JobCancellation()
         defer { firstDelayOver = delayed.values.min() ?? .max }
         for id in openJobs(in: selection) {
@@ -266,12 +266,12 @@ struct MemoryQueueState {
         return cancellation
     }
 
-    private func openJobs(in selection: JobSelection) -> [JobID] {
+    private func openJobs(in selection: QueuedDownload.Selection) -> [JobID] {
         let open = jobs.values.lazy.filter { !$0.download.state.isFinal }
         switch selection {
         case .all: return open.map(\.download.id).sorted()
         case .batch(let batch): return open.filter { $0.batches.contains(batch) }.map(\.download.id).sorted()
-        case .jobs(let ids): return Set(ids).filter { jobs[$0]?.download.state.isFinal == false }.sorted()
+        case .ids(let ids): return Set(ids).filter { jobs[$0]?.download.state.isFinal == false }.sorted()
         case .user(let user): return open.filter { $0.lane.user == user }.map(\.download.id).sorted()
         }
     }

@@ -6,36 +6,36 @@ import SluiceLock
 ///
 /// Every operation takes one lock for as long as it computes, and never suspends. A claim looks at each pair of host and
 /// user that has jobs waiting; listing what waits sorts it.
-public final class MemoryQueueStore: QueueStore {
+package final class MemoryQueueStore: QueueStore {
     /// Nil once it is closed.
     private let state = Lock<MemoryQueueState?>(MemoryQueueState())
     private let time: QueueTime
 
     /// An empty queue.
-    public convenience init() { self.init(time: .system) }
+    package convenience init() { self.init(time: .system) }
 
     init(time: QueueTime) { self.time = time }
 
     /// See ``QueueStore/isShared``.
-    public var isShared: Bool { false }
+    package var isShared: Bool { false }
 
     /// See ``QueueStore/attach()``.
-    public func attach() async throws -> QueueWorker {
+    package func attach() async throws -> QueueWorker {
         try access { _ in QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36)) }
     }
 
     /// See ``QueueStore/detach(_:)``.
-    public func detach(_ worker: QueueWorker) async throws {
+    package func detach(_ worker: QueueWorker) async throws {
         try access { $0.releaseJobs(of: worker, now: time.now()) }
     }
 
     /// See ``QueueStore/enqueue(_:options:)``.
-    public func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
+    package func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
         try access { state in requests.map { state.enqueue($0, options) } }
     }
 
     /// See ``QueueStore/exchange(_:claiming:)``.
-    public func exchange(
+    package func exchange(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
     ) async throws -> JobExchange {
         try access { state in
@@ -55,37 +55,37 @@ public final class MemoryQueueStore: QueueStore {
     }
 
     /// See ``QueueStore/renew(_:lease:)``.
-    public func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
+    package func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         try access { $0.renew(worker, until: time.now() + lease.milliseconds) }
     }
 
     /// See ``QueueStore/cancel(_:)``.
-    public func cancel(_ selection: JobSelection) async throws -> JobCancellation {
+    package func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation {
         try access { $0.cancel(selection, now: time.now()) }
     }
 
     /// See ``QueueStore/jobs(_:)``.
-    public func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
+    package func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
         try access { state in ids.compactMap { state.jobs[$0]?.download } }
     }
 
     /// See ``QueueStore/snapshot(listing:)``.
-    public func snapshot(listing count: Int) async throws -> QueueSnapshot {
+    package func snapshot(listing count: Int) async throws -> QueueSnapshot {
         try access { $0.snapshot(listing: count) }
     }
 
     /// See ``QueueStore/forget(batch:)``.
-    public func forget(batch: String) async throws {
+    package func forget(batch: String) async throws {
         try access { $0.forget(batch: batch) }
     }
 
     /// See ``QueueStore/prune(olderThan:keeping:)``.
-    public func prune(olderThan age: Duration, keeping count: Int) async throws {
+    package func prune(olderThan age: Duration, keeping count: Int) async throws {
         try access { $0.prune(endedBefore: time.now() - age.milliseconds, keeping: count) }
     }
 
     /// See ``QueueStore/close()``.
-    public func close() async throws {
+    package func close() async throws {
         // What it held is destroyed after the lock is given back.
         let held = state.withLock { $0.take() }
         _ = held
@@ -97,7 +97,8 @@ public final class MemoryQueueStore: QueueStore {
             return body(&state!)
         }
         guard let result else {
-            throw QueueStoreError(.closed, description: "cannot use the queue in memory: it is closed. Make a new one.")
+            throw QueueStoreError(
+                .closed, subject: "queue in memory", message: "The queue has been closed.", remedy: "Make a new one.")
         }
         return result
     }

@@ -9,7 +9,7 @@ import SluiceDatabase
 enum QueueSchema {
     static let current = DatabaseSchema(application: 0x534C_4451 /* SLDQ */, migrations: [version1])
 
-    /// In the column `state` stand the numbers of ``JobState``, and this for those that wait for a delay to be over.
+    /// In the column `state` stand the numbers of ``QueuedDownload.State``, and this for those that wait for a delay to be over.
     static let delayed = 5
 
     private static let version1: @Sendable (Database) throws -> Void = { database in

@@ -2,7 +2,7 @@ import GRDB
 
 extension SQLiteQueueStore {
     /// See ``QueueStore/cancel(_:)``.
-    public func cancel(_ selection: JobSelection) async throws -> JobCancellation {
+    package func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation {
         try await write { database, now in
             let ids = try database.openJobs(in: selection)
             if case .batch(let batch) = selection {
@@ -24,7 +24,7 @@ extension SQLiteQueueStore {
     }
 
     /// See ``QueueStore/forget(batch:)``.
-    public func forget(batch: String) async throws {
+    package func forget(batch: String) async throws {
         try await write { database, _ in
             try database.run(
                 """
@@ -40,7 +40,7 @@ extension SQLiteQueueStore {
     }
 
     /// See ``QueueStore/prune(olderThan:keeping:)``.
-    public func prune(olderThan age: Duration, keeping count: Int) async throws {
+    package func prune(olderThan age: Duration, keeping count: Int) async throws {
         try await write { database, now in
             try database.run(
                 "DELETE FROM job WHERE state IN (2, 3, 4) AND ended < ?", [now - age.milliseconds])
@@ -54,7 +54,7 @@ extension SQLiteQueueStore {
 }
 
 extension Database {
-    fileprivate func openJobs(in selection: JobSelection) throws -> [Int64] {
+    fileprivate func openJobs(in selection: QueuedDownload.Selection) throws -> [Int64] {
         let open = "state IN (0, 1, 5)"
         switch selection {
         case .all: return try Int64.fetchAll(self, sql: "SELECT id FROM job WHERE \(open) ORDER BY id")
@@ -64,7 +64,7 @@ extension Database {
                 sql:
                     "SELECT id FROM job WHERE \(open) AND id IN (SELECT job FROM membership WHERE batch = ?) ORDER BY id",
                 arguments: [batch])
-        case .jobs(let ids):
+        case .ids(let ids):
             let find = try cachedStatement(sql: "SELECT id FROM job WHERE \(open) AND id = ?")
             return try Set(ids).sorted().compactMap { try Int64.fetchOne(find, arguments: [$0.rawValue]) }
         case .user(let user):

@@ -51,7 +51,7 @@ extension Database {
         while found.count < room, let row = try rows.next() {
             looked += 1
             let lane = Lane(id: row["lane"], host: row["host"], user: row["user"])
-            guard row["state"] == JobState.waiting.rawValue, row["is_wanted"],
+            guard row["state"] == QueuedDownload.State.waiting.rawValue, row["is_wanted"],
                 running.room(host: lane.host, user: lane.user, under: claim.limits) > 0
             else { continue }
             running.add(host: lane.host, user: lane.user)
@@ -145,7 +145,7 @@ struct RunningCounts {
     }
 
     /// How many more may run from this host for this user.
-    func room(host: String, user: String, under limits: DownloadLimits) -> Int {
+    func room(host: String, user: String, under limits: DownloadCoordinator.Limits) -> Int {
         var room = limits.total - total
         if let most = limits.perHost { room = min(room, most - ofHost[host, default: 0]) }
         if let most = limits.perUser, !user.isEmpty { room = min(room, most - ofUser[user, default: 0]) }

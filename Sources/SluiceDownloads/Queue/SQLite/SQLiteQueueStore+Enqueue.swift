@@ -9,20 +9,19 @@ import Foundation
 
 extension SQLiteQueueStore {
     /// See ``QueueStore/enqueue(_:options:)``.
-    public func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
+    package func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
         for request in requests where !request.headerFields.isEmpty {
             throw QueueStoreError(
-                .headerFieldsNotStored,
-                description:
-                    "\(request.url.redactedForDisplay): header fields are not stored, since they hold secrets; "
-                    + "give them with the coordinator's headerFields, which is asked when the download begins")
+                .headerFieldsNotStored, subject: request.url.redactedForDisplay,
+                message: "Header fields are not stored, since they hold secrets.",
+                remedy: "Give them with the coordinator's headerFields, which is called when the download begins.")
         }
         for request in requests where request.url.password(percentEncoded: false) != nil {
             throw QueueStoreError(
-                .passwordNotStored,
-                description:
-                    "\(request.url.redactedForDisplay): the URL has a password, which is not stored; leave it out and "
-                    + "give an Authorization field with the coordinator's headerFields, or keep the queue in memory")
+                .passwordNotStored, subject: request.url.redactedForDisplay,
+                message: "The URL has a password, which is not stored.",
+                remedy: "Leave it out and give an Authorization field with the coordinator's headerFields, "
+                    + "or keep the queue in memory.")
         }
         return try await write { database, now in
             try requests.map { try database.enqueue($0, options, now: now) }
@@ -36,13 +35,13 @@ extension Database {
         let url = request.url.absoluteString
         let found = try Row.fetchAll(
             cachedStatement(sql: "SELECT id, url, state FROM job WHERE target = ?"), arguments: [target])
-        for row in found where row["url"] != url && !JobState(column: row["state"]).isFinal {
+        for row in found where row["url"] != url && !QueuedDownload.State(column: row["state"]).isFinal {
             let other = URL(string: row["url"]) ?? request.url
             return EnqueuedJob(id: JobID(rawValue: row["id"]), outcome: .conflict(with: other))
         }
         for row in found where row["url"] == url {
             let id = JobID(rawValue: row["id"])
-            let state = JobState(column: row["state"])
+            let state = QueuedDownload.State(column: row["state"])
             if !state.isFinal {
                 try join(id, request, options)
                 return EnqueuedJob(id: id, outcome: .joined)
@@ -59,7 +58,7 @@ extension Database {
             VALUES (?, ?, ?, ?, ?, ?, 0, ?)
             """,
             [
-                url, request.folder.absoluteString, request.name, target, try lane(of: request), request.priority, now,
+                url, request.directory.absoluteString, request.name, target, try lane(of: request), request.priority, now,
             ])
         let id = JobID(rawValue: lastInsertedRowID)
         try addMembership(of: id, options.batch)

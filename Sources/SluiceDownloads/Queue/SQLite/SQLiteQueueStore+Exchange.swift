@@ -2,7 +2,7 @@ import GRDB
 
 extension SQLiteQueueStore {
     /// See ``QueueStore/exchange(_:claiming:)``.
-    public func exchange(
+    package func exchange(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
     ) async throws -> JobExchange {
         try await write { database, now in
@@ -21,7 +21,7 @@ extension SQLiteQueueStore {
     }
 
     /// See ``QueueStore/renew(_:lease:)``.
-    public func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
+    package func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         try await write { database, now in
             try database.run(
                 "UPDATE job SET lease_until = ? WHERE state = 1 AND worker = ?",

@@ -9,12 +9,12 @@ import Foundation
 
 extension SQLiteQueueStore {
     /// See ``QueueStore/jobs(_:)``.
-    public func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
+    package func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
         try await read { database, _ in try ids.compactMap { try database.queuedDownload($0.rawValue) } }
     }
 
     /// See ``QueueStore/snapshot(listing:)``.
-    public func snapshot(listing count: Int) async throws -> QueueSnapshot {
+    package func snapshot(listing count: Int) async throws -> QueueSnapshot {
         let count = max(0, count)
         return try await read { database, _ in
             var snapshot = QueueSnapshot()
@@ -22,11 +22,11 @@ extension SQLiteQueueStore {
             for column in [0, 5, 1] {
                 let query = try database.cachedStatement(sql: "SELECT count(*) FROM job WHERE state = \(column)")
                 let found = try Int.fetchOne(query)!
-                if found > 0 { snapshot.counts[JobState(column: column), default: 0] += found }
+                if found > 0 { snapshot.counts[QueuedDownload.State(column: column), default: 0] += found }
             }
             let ended = try database.cachedStatement(
                 sql: "SELECT state, count(*) AS number FROM job WHERE state IN (2, 3, 4) GROUP BY state")
-            for row in try Row.fetchAll(ended) { snapshot.counts[JobState(column: row["state"])] = row["number"] }
+            for row in try Row.fetchAll(ended) { snapshot.counts[QueuedDownload.State(column: row["state"])] = row["number"] }
             snapshot.running = try database.list("WHERE state = 1 ORDER BY job.id", limit: count).map {
                 .init(download: $0)
             }
@@ -61,10 +61,10 @@ extension Database {
     }
 }
 
-extension JobState {
+extension QueuedDownload.State {
     /// The state that a number in the table stands for.
     init(column: Int) {
-        self = column == QueueSchema.delayed ? .waiting : JobState(rawValue: column) ?? .failed
+        self = column == QueueSchema.delayed ? .waiting : QueuedDownload.State(rawValue: column) ?? .failed
     }
 }
 
@@ -73,7 +73,7 @@ extension QueuedDownload {
         let notBefore: Int64? = row["not_before"]
         self.init(
             id: JobID(rawValue: row["id"]), request: try DownloadRequest(row: row, user: row["user"]),
-            state: JobState(column: row["state"]), failures: row["failures"], bytes: row["bytes"],
+            state: QueuedDownload.State(column: row["state"]), failureCount: row["failures"], bytes: row["bytes"],
             message: row["message"], notBefore: notBefore.map { Date(queueTime: $0) })
     }
 }
@@ -81,7 +81,7 @@ extension QueuedDownload {
 extension DownloadRequest {
     init(row: Row, user: String) throws {
         let name: String = row["name"]
-        guard let url = URL(string: row["url"]), let folder = URL(string: row["folder"]), FileName.isSafe(name) else {
+        guard let url = URL(string: row["url"]), let folder = URL(string: row["folder"]), SafeFileName.isSafe(name) else {
             // Somebody else has written into the table.
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "job with the name \"\(name)\" cannot be read")
         }

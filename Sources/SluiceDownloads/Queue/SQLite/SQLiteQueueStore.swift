@@ -1,18 +1,19 @@
 import GRDB
+import SluiceConcurrency
 import SluiceDatabase
-public import SluiceFiles
+package import SluiceFiles
 import SluiceLock
+import Synchronization
 
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+package import FoundationEssentials
 #else
-public import Foundation
+package import Foundation
 #endif
 
 /// A queue in an SQLite file: it survives the process, a kill and a loss of power, and several processes may share it.
 ///
-///     let store = try await SQLiteQueueStore.open(at: folder.appending(path: "queue.db"))
-///     let downloads = DownloadCoordinator(store: store, transport: transport)
+/// The first operation opens it (``DownloadStore/sqlite(at:using:)``).
 ///
 /// **Durable.** What an operation did is on the disk when it returns (`synchronous = FULL`, write-ahead log).
 ///
@@ -25,61 +26,80 @@ public import Foundation
 ///
 /// **Cost.** A claim looks at the first 256 jobs in line; where all of those are held back by limits, it takes a few seeks for
 /// each pair of host and user that has jobs waiting, however many those are.
-public final class SQLiteQueueStore: QueueStore {
-    let database: SluiceDatabase
+package final class SQLiteQueueStore: QueueStore {
     let time: QueueTime
-    private let url: URL
+    private let database: AsyncLazy<SluiceDatabase>
+    private let isClosed = Atomic(false)
     private let files: FileIO
     /// The locks of the workers that this store introduced.
     private let locks = Lock<[QueueWorker: WorkerLock]>([:])
 
-    /// Opens the queue at a file URL, which is made if it is missing.
+    package convenience init(at url: URL, using files: FileIO = .shared) {
+        self.init(at: url, time: .system, using: files)
+    }
+
+    init(
+        at url: URL, time: QueueTime, synchronous: SluiceDatabase.Synchronous = .full, using files: FileIO = .shared
+    ) {
+        self.time = time
+        self.files = files
+        database = AsyncLazy {
+            try await Self.mapping {
+                try await SluiceDatabase.open(
+                    at: url, schema: QueueSchema.current, synchronous: synchronous, using: files)
+            }
+        }
+    }
+
+    /// Opens the queue now.
     ///
-    /// - Throws: ``QueueStoreError``: a file that is no queue, a newer version, a folder that cannot be written.
-    public static func open(at url: URL, using files: FileIO = .shared) async throws -> SQLiteQueueStore {
+    /// - Throws: ``QueueStoreError``: a file that is no queue, a newer version, a directory that cannot be written.
+    package static func open(at url: URL, using files: FileIO = .shared) async throws -> SQLiteQueueStore {
         try await open(at: url, time: .system, using: files)
     }
 
     static func open(
         at url: URL, time: QueueTime, synchronous: SluiceDatabase.Synchronous = .full, using files: FileIO = .shared
     ) async throws -> SQLiteQueueStore {
-        let schema = QueueSchema.current
-        let database = try await Self.mapping {
-            try await SluiceDatabase.open(at: url, schema: schema, synchronous: synchronous, using: files)
-        }
-        return SQLiteQueueStore(
-            database, url: URL(filePath: database.path, directoryHint: .notDirectory), time: time, files: files)
+        let store = SQLiteQueueStore(at: url, time: time, synchronous: synchronous, using: files)
+        _ = try await store.opened
+        return store
     }
 
-    private init(_ database: SluiceDatabase, url: URL, time: QueueTime, files: FileIO) {
-        self.database = database
-        self.url = url
-        self.time = time
-        self.files = files
+    private var opened: SluiceDatabase {
+        get async throws {
+            if isClosed.load(ordering: .acquiring), database.valueIfLoaded == nil {
+                throw QueueStoreError(
+                    .closed, subject: "queue", message: "The queue has been closed.", remedy: "Make a new one.")
+            }
+            return try await database.value
+        }
     }
 
     /// See ``QueueStore/isShared``.
-    public var isShared: Bool { true }
+    package var isShared: Bool { true }
 
     /// See ``QueueStore/close()``.
-    public func close() async throws {
+    package func close() async throws {
         let held = locks.withLock { locks in
             defer { locks = [:] }
             return Array(locks.values)
         }
         for lock in held { await lock.release() }
-        try await Self.mapping { try await database.close() }
+        isClosed.store(true, ordering: .releasing)
+        if let database = database.valueIfLoaded { try await Self.mapping { try await database.close() } }
     }
 
     // MARK: Workers
 
     /// See ``QueueStore/attach()``.
-    public func attach() async throws -> QueueWorker {
+    package func attach() async throws -> QueueWorker {
         let worker = QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
+        let url = URL(filePath: try await opened.path, directoryHint: .notDirectory)
         if let lock = await WorkerLock.taken(for: worker, beside: url, using: files) {
             locks.withLock { $0[worker] = lock }
             do {
-                try await releaseJobsOfTheDead()
+                try await releaseJobsOfTheDead(beside: url)
                 try await write { database, _ in
                     try database.run("INSERT INTO worker (name) VALUES (?)", [worker.name])
                 }
@@ -93,7 +113,7 @@ public final class SQLiteQueueStore: QueueStore {
     }
 
     /// See ``QueueStore/detach(_:)``.
-    public func detach(_ worker: QueueWorker) async throws {
+    package func detach(_ worker: QueueWorker) async throws {
         let lock = locks.withLock { $0.removeValue(forKey: worker) }
         do {
             try await write { try $0.forget(worker.name, now: $1) }
@@ -105,7 +125,7 @@ public final class SQLiteQueueStore: QueueStore {
     }
 
     /// Of those that had a lock: the others' leases have to run out.
-    private func releaseJobsOfTheDead() async throws {
+    private func releaseJobsOfTheDead(beside url: URL) async throws {
         let names = try await read { database, _ in
             try String.fetchAll(database, sql: "SELECT name FROM worker")
         }
@@ -122,11 +142,13 @@ public final class SQLiteQueueStore: QueueStore {
     // MARK: Transactions
 
     func write<R: Sendable>(_ body: @escaping @Sendable (Database, _ now: Int64) throws -> R) async throws -> R {
-        try await Self.mapping { try await database.write { [time] in try body($0, time.now()) } }
+        let database = try await opened
+        return try await Self.mapping { try await database.write { [time] in try body($0, time.now()) } }
     }
 
     func read<R: Sendable>(_ body: @escaping @Sendable (Database, _ now: Int64) throws -> R) async throws -> R {
-        try await Self.mapping { try await database.read { [time] in try body($0, time.now()) } }
+        let database = try await opened
+        return try await Self.mapping { try await database.read { [time] in try body($0, time.now()) } }
     }
 
     private static func mapping<R>(_ body: () async throws -> R) async throws -> R {

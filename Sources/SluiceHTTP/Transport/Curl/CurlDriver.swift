@@ -68,7 +68,7 @@ final class CurlDriver {
     private func fail(_ exchange: Exchange, _ code: CURLcode) {
         onEnd()
         exchange.failed(
-            TransportError(code, text: nil, facts: csluice_curl_facts(), isProxied: false, url: exchange.request.url))
+            TransferError(code, text: nil, facts: csluice_curl_facts(), isProxied: false, url: exchange.request.url))
         _ = exchange.deliver()
     }
 
@@ -148,7 +148,7 @@ final class CurlDriver {
         }
     }
 
-    func failAll(_ error: (URL) -> TransportError) {
+    func failAll(_ error: (URL) -> TransferError) {
         for transfer in transfers.values {
             transfer.exchange.failed(error(transfer.exchange.request.url))
             touch(transfer)
@@ -200,7 +200,7 @@ final class CurlDriver {
                 continue
             }
             let cause = "nothing arrived for \(configuration.stallTimeout.inSeconds)"
-            transfer.exchange.failed(TransportError(.stalled, url: transfer.exchange.request.url, cause: cause))
+            transfer.exchange.failed(TransferError(.stalled, url: transfer.exchange.request.url, detail: cause))
             touch(transfer)
             remove(transfer)
         }

@@ -74,7 +74,7 @@ final class CurlLoop: ExchangeCarrier {
         if startsThread { startThread() }
     }
 
-    private func refuse(_ command: Command, _ error: TransportError) {
+    private func refuse(_ command: Command, _ error: TransferError) {
         guard case .start(let exchange, _) = command else { return }
         open.subtract(1, ordering: .relaxed)
         exchange.failed(error)
@@ -107,26 +107,26 @@ final class CurlLoop: ExchangeCarrier {
     private func startThread() {
         let result = DetachedThread.start(stackSize: 1 << 20) { self.run() }
         if result == 0 { return }
-        refuseAll(cause: "no thread could be started", remedy: DetachedThread.missing(for: "transfers", -result).remedy)
+        refuseAll(detail: "no thread could be started", remedy: DetachedThread.missing(for: "transfers", -result).remedy)
         endThread()
     }
 
     /// Fails what was sent to a loop that can't begin. A later exchange tries again.
-    private func refuseAll(cause: String, remedy: String?) {
+    private func refuseAll(detail: String, remedy: String?) {
         let commands = state.withLock { state in
             defer { (state.commands, state.hasThread) = ([], false) }
             return state.commands
         }
         for command in commands {
             let url = command.exchange.request.url
-            refuse(command, TransportError(.connectionFailed, url: url, cause: cause, remedy: remedy))
+            refuse(command, TransferError(.connectionFailed, url: url, detail: detail, remedy: remedy))
         }
     }
 
     private func run() {
         while true {
             guard let driver = CurlDriver(configuration, onEnd: { self.open.subtract(1, ordering: .relaxed) }) else {
-                refuseAll(cause: "libcurl could not be started", remedy: "check that there is memory")
+                refuseAll(detail: "libcurl could not be started", remedy: "Check that there is memory.")
                 break
             }
             let sleeper = Sleeper(multi: driver.multi)
@@ -163,7 +163,7 @@ final class CurlLoop: ExchangeCarrier {
             }
             for command in commands { driver.take(command) }
             if isClosed {
-                driver.failAll { TransportError(.shutDown, url: $0) }
+                driver.failAll { TransferError(.shutDown, url: $0) }
                 return true
             }
             driver.perform()

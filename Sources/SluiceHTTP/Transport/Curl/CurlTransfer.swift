@@ -95,7 +95,7 @@ final class CurlTransfer {
         } catch {
             let url = transfer.exchange.request.url
             transfer.exchange.failed(
-                TransportError(.protocolViolation, url: url, cause: "the status line is not valid"))
+                TransferError(.protocolViolation, url: url, detail: "the status line is not valid"))
             // Ends the transfer.
             return 0
         }
@@ -163,7 +163,7 @@ final class CurlTransfer {
         }
         let text = String(cString: errorText)
         exchange.failed(
-            TransportError(
+            TransferError(
                 code, text: text.isEmpty ? nil : text, facts: csluice_curl_get_facts(easy),
                 isProxied: !proxy.isEmpty, url: exchange.request.url))
     }

@@ -14,7 +14,7 @@ package import SluiceHTTP
 package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
     private let session: URLSession
     private let delegate: Delegate
-    private let unusable: (code: TransportError.Code, setting: String)?
+    private let unusable: (code: TransferError.Code, setting: String)?
 
     /// An engine. What of the configuration URLSession has no means for fails each exchange.
     package init(_ configuration: HTTPTransport.Configuration) {
@@ -35,7 +35,7 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
 
     private static func unusable(
         of configuration: HTTPTransport.Configuration
-    ) -> (code: TransportError.Code, setting: String)? {
+    ) -> (code: TransferError.Code, setting: String)? {
         if configuration.certificateAuthorities != nil { return (.tlsFailed, "certificateAuthorities") }
         if configuration.clientCertificate != nil { return (.tlsFailed, "clientCertificate") }
         if ![.none, .environment].contains(configuration.proxy) { return (.proxyFailed, "proxy") }
@@ -49,12 +49,12 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
         if let unusable {
             return fail(
                 exchange,
-                TransportError(
-                    unusable.code, url: url, cause: "URLSession takes no \(unusable.setting)",
-                    remedy: "leave it out of the configuration: the system's settings hold on this platform"))
+                TransferError(
+                    unusable.code, url: url, detail: "URLSession takes no \(unusable.setting)",
+                    remedy: "Leave it out of the configuration: the system's settings hold on this platform."))
         }
         guard let address = URL(string: exchange.address) else {
-            return fail(exchange, TransportError(.invalidURL, url: url))
+            return fail(exchange, TransferError(.invalidURL, url: url))
         }
         var request = URLRequest(url: address)
         request.httpMethod = exchange.request.method.rawValue
@@ -63,14 +63,14 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
             request.addValue(field.value, forHTTPHeaderField: field.name.rawName)
         }
         guard let task = delegate.add(exchange, { session.dataTask(with: request) }) else {
-            return fail(exchange, TransportError(.shutDown, url: url))
+            return fail(exchange, TransferError(.shutDown, url: url))
         }
         // The reader may have left before there was a task to cancel.
         if exchange.isOver { return task.cancel() }
         task.resume()
     }
 
-    private func fail(_ exchange: Exchange, _ error: TransportError) {
+    private func fail(_ exchange: Exchange, _ error: TransferError) {
         exchange.failed(error)
         _ = exchange.deliver()
     }
@@ -170,8 +170,8 @@ extension URLSessionEngine {
             let exchange = running.exchange
             guard (100...999).contains(response.statusCode) else {
                 exchange.failed(
-                    TransportError(
-                        .protocolViolation, url: exchange.request.url, cause: "the status line is not valid"))
+                    TransferError(
+                        .protocolViolation, url: exchange.request.url, detail: "the status line is not valid"))
                 _ = exchange.deliver()
                 return completionHandler(.cancel)
             }
@@ -228,28 +228,28 @@ extension URLSessionEngine {
             for continuation in waiting { continuation.resume() }
         }
 
-        private func transportError(_ error: any Error, _ url: URL, hasHead: Bool) -> TransportError {
+        private func transportError(_ error: any Error, _ url: URL, hasHead: Bool) -> TransferError {
             guard let failure = error as? URLError else {
-                return TransportError(.connectionFailed, url: url, cause: error.localizedDescription)
+                return TransferError(.connectionFailed, url: url, detail: error.localizedDescription)
             }
-            if state.withLock({ $0.isShutDown }) { return TransportError(.shutDown, url: url) }
+            if state.withLock({ $0.isShutDown }) { return TransferError(.shutDown, url: url) }
             let cause = failure.localizedDescription
             return switch failure.code {
             case .timedOut:
-                TransportError(.stalled, url: url, cause: "nothing arrived for \(stallTimeout / .seconds(1)) s")
-            case .cannotFindHost, .dnsLookupFailed: TransportError(.hostNotFound, url: url)
-            case .cannotConnectToHost: TransportError(.connectionRefused, url: url)
+                TransferError(.stalled, url: url, detail: "nothing arrived for \(stallTimeout / .seconds(1)) s")
+            case .cannotFindHost, .dnsLookupFailed: TransferError(.hostNotFound, url: url)
+            case .cannotConnectToHost: TransferError(.connectionRefused, url: url)
             // On Linux a body that ends early is an error without a code.
-            case .unknown where hasHead: TransportError(.connectionClosed, url: url)
-            case .networkConnectionLost: TransportError(.connectionClosed, url: url)
+            case .unknown where hasHead: TransferError(.connectionClosed, url: url)
+            case .networkConnectionLost: TransferError(.connectionClosed, url: url)
             case .badServerResponse, .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData:
-                TransportError(.protocolViolation, url: url, cause: cause)
-            case .badURL, .unsupportedURL: TransportError(.invalidURL, url: url, cause: cause)
+                TransferError(.protocolViolation, url: url, detail: cause)
+            case .badURL, .unsupportedURL: TransferError(.invalidURL, url: url, detail: cause)
             case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
                 .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
                 .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
-                TransportError(.tlsFailed, url: url, cause: cause)
-            default: TransportError(.connectionFailed, url: url, cause: cause)
+                TransferError(.tlsFailed, url: url, detail: cause)
+            default: TransferError(.connectionFailed, url: url, detail: cause)
             }
         }
     }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import NativeMark
 
-private func written(_ markdown: String, hasPicture: (Int) -> Bool = { _ in false }) -> (
+private func written(_ markdown: String, hasImage: (Int) -> Bool = { _ in false }) -> (
     text: StyledText, shown: ParagraphText
 ) {
     let text = StyledText(Document(markdown))
-    return (text, ParagraphText(text, ParagraphLayout(text), hasPicture: hasPicture))
+    return (text, ParagraphText(text, ParagraphLayout(text), hasImage: hasImage))
 }
 
 @Suite struct `Paragraphs written out for an attributed string` {
@@ -51,7 +51,7 @@ private func written(_ markdown: String, hasPicture: (Int) -> Bool = { _ in fals
     @Test func `a picture is one character where there is one, and its alternative text elsewhere`() {
         let (_, shown) = written("![one](1) ![two](2) ![](3)") { $0 == 1 }
         #expect(shown.string == "one \u{FFFC} \u{FFFC}")
-        #expect(shown.spans.compactMap(\.picture) == [1])
+        #expect(shown.spans.compactMap(\.image) == [1])
     }
 
     @Test func `a marker has neither tabs nor line feeds of its own`() {

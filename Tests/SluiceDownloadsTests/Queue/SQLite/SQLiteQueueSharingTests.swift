@@ -9,7 +9,7 @@ import Testing
 @testable import SluiceDownloads
 
 @Suite struct SQLiteQueuesThatAreShared {
-    private let everything = DownloadLimits(total: 99, perHost: nil)
+    private let everything = DownloadCoordinator.Limits(total: 99, perHost: nil)
 
     private func claim(_ store: SQLiteQueueStore, _ worker: QueueWorker, _ count: Int = 1) async throws -> [ClaimedJob]
     {

@@ -9,7 +9,7 @@ struct QueueModel {
         // Kept, since to compute them for every job at every step takes most of a test's time.
         var target: URL
         var host: String
-        var state = JobState.waiting
+        var state = QueuedDownload.State.waiting
         var batches: Set<String> = []
         var failures = 0
         var bytes: Int64?
@@ -105,7 +105,7 @@ struct QueueModel {
     }
 
     mutating func claim(
-        _ count: Int, worker: Int, limits: DownloadLimits, lease: Int64, batch: String?, now: Int64
+        _ count: Int, worker: Int, limits: DownloadCoordinator.Limits, lease: Int64, batch: String?, now: Int64
     ) -> [Job] {
         takeBack(now: now) { $0.until <= now }
         for index in jobs.indices where jobs[index].notBefore ?? .max <= now { jobs[index].notBefore = nil }

@@ -56,19 +56,19 @@ struct StoreFixture: Sendable {
 
     /// Claims jobs, without limits unless told.
     func claim(
-        _ count: Int = 1, limits: DownloadLimits = .none, lease: Duration = .seconds(60), batch: String? = nil,
+        _ count: Int = 1, limits: DownloadCoordinator.Limits = .none, lease: Duration = .seconds(60), batch: String? = nil,
         by other: QueueWorker? = nil
     ) async throws -> [ClaimedJob] {
         try await exchange(claiming: count, limits: limits, lease: lease, batch: batch, by: other).claimed
     }
 
     /// The names of the jobs that are claimed.
-    func claimNames(_ count: Int = 1, limits: DownloadLimits = .none, batch: String? = nil) async throws -> [String] {
+    func claimNames(_ count: Int = 1, limits: DownloadCoordinator.Limits = .none, batch: String? = nil) async throws -> [String] {
         try await claim(count, limits: limits, batch: batch).map(\.request.name)
     }
 
     func exchange(
-        _ settlements: [JobSettlement] = [], claiming count: Int = 0, limits: DownloadLimits = .none,
+        _ settlements: [JobSettlement] = [], claiming count: Int = 0, limits: DownloadCoordinator.Limits = .none,
         lease: Duration = .seconds(60), batch: String? = nil, by other: QueueWorker? = nil
     ) async throws -> JobExchange {
         let claim = JobClaim(worker: other ?? worker, count: count, limits: limits, lease: lease, batch: batch)
@@ -91,15 +91,15 @@ struct StoreFixture: Sendable {
 
     func job(_ id: JobID) async throws -> QueuedDownload? { try await store.jobs([id]).first }
 
-    func state(_ id: JobID) async throws -> JobState? { try await job(id)?.state }
+    func state(_ id: JobID) async throws -> QueuedDownload.State? { try await job(id)?.state }
 
     /// How many jobs are in each state that occurs.
-    func counts() async throws -> [JobState: Int] { try await store.snapshot(listing: 0).counts }
+    func counts() async throws -> [QueuedDownload.State: Int] { try await store.snapshot(listing: 0).counts }
 }
 
-extension DownloadLimits {
+extension DownloadCoordinator.Limits {
     /// More than any test runs.
-    static let none = DownloadLimits(total: 1_000_000, perHost: nil)
+    static let none = DownloadCoordinator.Limits(total: 1_000_000, perHost: nil)
 }
 
 extension DownloadRequest {

@@ -29,7 +29,7 @@ struct TransferScene: Sendable {
     let sent: Recorder<Int>
     let phases = Recorder<TransferPhase>()
 
-    var folder: URL { request.folder }
+    var folder: URL { request.directory }
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? [] }
     var partialSize: Int? { (try? Data(contentsOf: request.partialTarget))?.count }
     var checkpoint: Checkpoint? { (try? Data(contentsOf: request.checkpointTarget)).flatMap { Checkpoint($0) } }
@@ -39,7 +39,7 @@ struct TransferScene: Sendable {
     }
 
     func transfer(
-        files: FileIO = .shared, existing: ExistingTarget = .fail, durability: Durability = .none,
+        files: FileIO = .shared, existing: ExistingFile = .fail, durability: Durability = .none,
         mayBePublished: Bool = false, checkpoints: CheckpointPolicy = CheckpointPolicy(),
         onResponse: @escaping (Int64?, Int64) -> Void = { _, _ in }, onReceived: @escaping (Int64) -> Void = { _ in },
         onPhase: @escaping (TransferPhase) -> Void = { _ in }
@@ -56,7 +56,7 @@ struct TransferScene: Sendable {
     /// Runs a transfer to its end and forgets it, as a caller does.
     @discardableResult
     func finish(
-        durability: Durability = .none, existing: ExistingTarget = .fail, files: FileIO = .shared
+        durability: Durability = .none, existing: ExistingFile = .fail, files: FileIO = .shared
     ) async throws -> Int64 {
         let transfer = transfer(files: files, existing: existing, durability: durability)
         let result = try await transfer.run()

@@ -12,7 +12,7 @@ enum CacheRows {
         Row("cache/hit in memory", .nanoseconds, against: peer, figure: .below(1_000), slices: 25) { stage, rounds in
             let passes = stage.count(10, quick: 4)
             let (count, total) = (passes * keys.count, passes * keys.count * (keys.count - 1) / 2)
-            let cache = MemoryCache<String, Int>(costLimit: .max, countLimit: keys.count)
+            let cache = MemoryCache<String, Int>(maximumCost: .max, maximumCount: keys.count)
             for (index, key) in keys.enumerated() { cache.insert(index, for: key, cost: 1) }
             let theirs = lookUp()
             try await rounds(

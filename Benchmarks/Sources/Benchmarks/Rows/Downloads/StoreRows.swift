@@ -26,14 +26,14 @@ enum StoreRows {
 private final class WaitingJobs {
     let store: SQLiteQueueStore
     private let worker: QueueWorker
-    private let limits: DownloadLimits
+    private let limits: DownloadCoordinator.Limits
     private var held: [JobSettlement] = []
 
     /// The limit for each user leaves room for eight jobs.
     init(_ count: Int, users: Int, in folder: URL) async throws {
         store = try await SQLiteQueueStore.open(at: folder.appending(path: "\(count).db"))
         worker = try await store.attach()
-        limits = DownloadLimits(total: 8, perHost: nil, perUser: users < 8 ? 8 : 1)
+        limits = DownloadCoordinator.Limits(total: 8, perHost: nil, perUser: users < 8 ? 8 : 1)
         let requests = (0..<count).map { number in
             DownloadRequest(
                 URL(string: "https://host.example/\(number)")!, to: folder, name: "\(number)",

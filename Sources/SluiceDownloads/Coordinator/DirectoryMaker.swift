@@ -6,21 +6,21 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Makes folders, each once.
-actor FolderMaker {
+/// Makes directories, each once.
+actor DirectoryMaker {
     private let files: FileIO
     private var made: [URL: FileError?] = [:]
 
     init(files: FileIO) { self.files = files }
 
-    /// Makes the folder if it is missing; returns why that is not possible.
-    func make(_ folder: URL) async -> FileError? {
-        if let known = made[folder] { return known }
+    /// Makes the directory if it is missing; returns why that is not possible.
+    func make(_ directory: URL) async -> FileError? {
+        if let known = made[directory] { return known }
         do {
-            try await files.makeDirectory(at: folder)
-            made[folder] = .some(nil)
+            try await files.makeDirectory(at: directory)
+            made[directory] = .some(nil)
         } catch let error as FileError {
-            made[folder] = error
+            made[directory] = error
             return error
         } catch {
             // Cancelled: so is what wanted it.

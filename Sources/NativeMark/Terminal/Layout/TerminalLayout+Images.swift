@@ -5,20 +5,20 @@ import Foundation
 #endif
 
 extension TerminalLayout {
-    /// Shows a picture on lines of its own. Returns false if there is none, or the terminal can show none.
+    /// Shows an image on lines of its own. Returns false if there is none, or the terminal can show none.
     ///
-    /// It takes as many lines as it has rows, whatever a terminal does with the cursor behind a picture: its place is kept
+    /// It takes as many lines as it has rows, whatever a terminal does with the cursor behind an image: its place is kept
     /// free first, by going down (IND, which scrolls where it must and keeps the column) and up again, and the cursor is put
-    /// back behind it (DECSC, DECRC: nothing scrolls in between). The cells below the picture are skipped, not overwritten.
+    /// back behind it (DECSC, DECRC: nothing scrolls in between). The cells below the image are skipped, not overwritten.
     mutating func show(_ image: StyledText.Image) -> Bool {
-        guard renderer.images.isProtocol, let picture = picture?(image), !picture.bytes.isEmpty else { return false }
-        let columns = min(max(picture.columns, 1), top.width)
-        let rows = min(max(picture.rows, 1), 1_000)
-        let data = Data(picture.bytes).base64EncodedString()
+        guard renderer.images.isProtocol, let data = imageData?(image), !data.bytes.isEmpty else { return false }
+        let columns = min(max(data.columns, 1), top.width)
+        let rows = min(max(data.rows, 1), 1_000)
+        let text = Data(data.bytes).base64EncodedString()
         let command =
             renderer.images == .kitty
-            ? Self.kitty(data, id: picture.id, columns: columns, rows: rows)
-            : Self.iTerm2(data, size: picture.bytes.count, columns: columns, rows: rows)
+            ? Self.kitty(text, id: data.id, columns: columns, rows: rows)
+            : Self.iTerm2(text, size: data.bytes.count, columns: columns, rows: rows)
         let down = String(repeating: "\u{1B}D", count: rows)
         let room = sequence("\u{1B}[\(columns)C", width: columns)
         line([sequence("\(down)\u{1B}[\(rows)A\u{1B}7\(command)\u{1B}8"), room])

@@ -6,12 +6,12 @@ public import Foundation
 
 /// Names for files that come from elsewhere, made safe to create in a folder.
 ///
-///     FileName.suggested(by: URL(string: "https://example.com/music/My%20Song.mp3")!)     // "My Song.mp3"
-///     FileName.safe("../../etc/passwd")                                                   // "passwd"
+///     SafeFileName.suggested(by: URL(string: "https://example.com/music/My%20Song.mp3")!)     // "My Song.mp3"
+///     SafeFileName.safe("../../etc/passwd")                                                   // "passwd"
 ///
 /// A safe name is one path component that never leads out of its folder, does not hide (no leading dot), holds no
 /// controls, no bidirectional overrides, and takes at most 255 bytes in UTF-8, the limit of the common file systems.
-public enum FileName {
+public enum SafeFileName {
     /// The most bytes a name takes.
     public static let maximumBytes = 255
 

@@ -19,18 +19,18 @@ extension URL {
             return
         }
         let text = text.trimmingSpaces()
-        guard !text.isEmpty else { throw URLRefusal(text: text, problem: .empty) }
+        guard !text.isEmpty else { throw URLRefusal(.empty, text) }
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            throw URLRefusal(text: text, problem: .malformed)
+            throw URLRefusal(.malformed, text)
         }
-        guard let scheme = Self.scheme(of: text) else { throw URLRefusal(text: text, problem: .noScheme) }
-        guard scheme == "http" || scheme == "https" else { throw URLRefusal(text: text, problem: .scheme(scheme)) }
-        guard let url = URL(string: text) else { throw URLRefusal(text: text, problem: .malformed) }
+        guard let scheme = Self.scheme(of: text) else { throw URLRefusal(.noScheme, text) }
+        guard scheme == "http" || scheme == "https" else { throw URLRefusal(.unsupportedScheme, text, scheme: scheme) }
+        guard let url = URL(string: text) else { throw URLRefusal(.malformed, text) }
         guard let host = url.host(percentEncoded: false), !host.isEmpty else {
-            throw URLRefusal(text: text, problem: .noHost)
+            throw URLRefusal(.noHost, text)
         }
         guard url.hasUsablePort, url.port != nil || !Self.namesPort(text) else {
-            throw URLRefusal(text: text, problem: .port)
+            throw URLRefusal(.invalidPort, text)
         }
         self = url
     }
@@ -93,61 +93,5 @@ extension URL {
         parts.query = nil
         parts.fragment = nil
         return (parts.string ?? "(unreadable URL)") + (hadQuery ? "?…" : "")
-    }
-}
-
-/// Why a text is no URL that can be fetched.
-public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
-    public enum Problem: Sendable, Hashable {
-        /// Nothing was given.
-        case empty
-        /// No scheme in front.
-        case noScheme
-        /// A scheme other than `http` and `https`.
-        case scheme(String)
-        /// No host after the scheme.
-        case noHost
-        /// A port that is not between 1 and 65,535.
-        case port
-        /// Characters or a structure that no URL has.
-        case malformed
-    }
-
-    /// The text that was refused.
-    public var text: String
-    /// What is wrong with it.
-    public var problem: Problem
-
-    /// A refusal of `text`.
-    public init(text: String, problem: Problem) {
-        self.text = text
-        self.problem = problem
-    }
-
-    /// One line: the text, what is wrong, and what to write.
-    public var description: String {
-        let example = "write it in full, such as https://example.com/file"
-        let text = redactedText
-        return switch problem {
-        case .empty: "an empty URL; \(example)"
-        case .noScheme: "\"\(text)\" is not a URL: it has no scheme; \(example)"
-        case .scheme(let scheme):
-            "\"\(text)\": the scheme \"\(scheme)\" is not supported; use http or https"
-        case .noHost: "\"\(text)\" has no host; \(example)"
-        case .port: "\"\(text)\" has a port outside 1 to 65535; \(example)"
-        case .malformed: "\"\(text)\" is not a URL; \(example)"
-        }
-    }
-
-    /// The text without what may be secret in it: user name and password, query and fragment.
-    private var redactedText: String {
-        var shown = text
-        if let end = shown.firstIndex(where: { $0 == "?" || $0 == "#" }) { shown = shown[..<end] + "…" }
-        if let start = shown.firstRange(of: "://")?.upperBound {
-            let authority = shown[start...].prefix { $0 != "/" }
-            if let at = authority.lastIndex(of: "@") { shown.removeSubrange(start...at) }
-        }
-        return shown
     }
 }

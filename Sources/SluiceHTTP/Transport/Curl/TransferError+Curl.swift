@@ -14,7 +14,7 @@ import Glibc
 import Musl
 #endif
 
-extension TransportError {
+extension TransferError {
     /// What a result of libcurl means (libcurl-errors(3)).
     ///
     /// - Parameters:
@@ -24,35 +24,35 @@ extension TransportError {
         let isConnected = facts.request_time > 0
         switch code {
         case _ where facts.proxy_status >= 300:
-            self.init(.proxyFailed, url: url, cause: "it answered \(facts.proxy_status)")
+            self.init(.proxyFailed, url: url, detail: "it answered \(facts.proxy_status)")
         case CURLE_COULDNT_RESOLVE_HOST: self.init(.hostNotFound, url: url)
-        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: self.init(.proxyFailed, url: url, cause: text)
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: self.init(.proxyFailed, url: url, detail: text)
         case CURLE_COULDNT_CONNECT where isProxied:
             let number = CInt(facts.system_error)
-            self.init(.proxyFailed, url: url, cause: number == 0 ? text : String(cString: strerror(number)))
+            self.init(.proxyFailed, url: url, detail: number == 0 ? text : String(cString: strerror(number)))
         case CURLE_COULDNT_CONNECT: self.init(connecting: CInt(facts.system_error), text, url)
         case CURLE_OPERATION_TIMEDOUT: self.init(isConnected ? .stalled : .connectTimedOut, url: url)
-        case CURLE_URL_MALFORMAT: self.init(.invalidURL, url: url, cause: text)
+        case CURLE_URL_MALFORMAT: self.init(.invalidURL, url: url, detail: text)
         // Also the answer to a status line that is none.
         case CURLE_UNSUPPORTED_PROTOCOL:
-            self.init(isConnected ? .protocolViolation : .invalidURL, url: url, cause: text)
+            self.init(isConnected ? .protocolViolation : .invalidURL, url: url, detail: text)
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR: self.init(.connectionClosed, url: url)
         case CURLE_RECV_ERROR:
             // The framing of a chunked body is checked where bytes are received.
             if let text, text.contains("chunk") {
-                self.init(.protocolViolation, url: url, cause: text)
+                self.init(.protocolViolation, url: url, detail: text)
             } else {
                 self.init(.connectionClosed, url: url)
             }
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2, CURLE_HTTP2_STREAM:
-            self.init(.protocolViolation, url: url, cause: text)
+            self.init(.protocolViolation, url: url, detail: text)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND,
             CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_CLIENTCERT, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-            self.init(.tlsFailed, url: url, cause: text)
-        case CURLE_OUT_OF_MEMORY: self.init(.connectionFailed, url: url, cause: "out of memory")
-        default: self.init(.connectionFailed, url: url, cause: text ?? String(cString: curl_easy_strerror(code)))
+            self.init(.tlsFailed, url: url, detail: text)
+        case CURLE_OUT_OF_MEMORY: self.init(.connectionFailed, url: url, detail: "out of memory")
+        default: self.init(.connectionFailed, url: url, detail: text ?? String(cString: curl_easy_strerror(code)))
         }
     }
 
@@ -63,10 +63,10 @@ extension TransportError {
         case ETIMEDOUT: self.init(.connectTimedOut, url: url)
         case EMFILE, ENFILE:
             self.init(
-                .connectionFailed, url: url, cause: String(cString: strerror(number)),
-                remedy: "run fewer downloads at once, or allow more open files (ulimit -n)")
-        case 0: self.init(.connectionFailed, url: url, cause: text)
-        default: self.init(.connectionFailed, url: url, cause: String(cString: strerror(number)))
+                .connectionFailed, url: url, detail: String(cString: strerror(number)),
+                remedy: "Run fewer concurrent downloads, or allow more open files (ulimit -n).")
+        case 0: self.init(.connectionFailed, url: url, detail: text)
+        default: self.init(.connectionFailed, url: url, detail: String(cString: strerror(number)))
         }
     }
 }

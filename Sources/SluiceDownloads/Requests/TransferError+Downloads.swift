@@ -1,0 +1,63 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+import SluiceFiles
+import SluiceHTTP
+
+/// Errors that only a download into a file can have.
+extension TransferError {
+    /// The file operation that failed, for ``Code-swift.struct/file``.
+    var fileError: FileError? { code == .file ? cause as? FileError : nil }
+
+    static func file(_ error: FileError, of request: DownloadRequest) -> TransferError {
+        // The description of the file's error names the path and the remedy.
+        TransferError(.file, url: request.url, message: "\(error)", remedy: nil, cause: error)
+    }
+
+    static func fileExists(_ request: DownloadRequest) -> TransferError {
+        TransferError(
+            .fileExists, url: request.url, message: "The file '\(request.targetText)' exists.",
+            remedy: "Allow replacing it, skip it, or choose another name or directory.")
+    }
+
+    /// - Parameter error: Named by its type only: it is stored, and its text may hold a secret.
+    static func headerFieldsFailed(_ error: any Error, of request: DownloadRequest) -> TransferError {
+        TransferError(.headerFieldsFailed, url: request.url, detail: "\(type(of: error))", cause: error)
+    }
+
+    /// - Parameter line: The description of the other process's error.
+    static func failedElsewhere(_ line: String, of request: DownloadRequest) -> TransferError {
+        var error = TransferError(.failedElsewhere, url: request.url, message: line, remedy: nil)
+        // The line names it.
+        error.subject = ""
+        return error
+    }
+
+    static func goneElsewhere(_ request: DownloadRequest) -> TransferError {
+        TransferError(
+            .failedElsewhere, url: request.url,
+            message: "Another process removed this download from the queue, and its file is not there.",
+            remedy: "Run the same again.")
+    }
+
+    static func targetTaken(by other: URL, _ request: DownloadRequest) -> TransferError {
+        TransferError(
+            .targetTaken, url: request.url,
+            message: "\(other.redactedForDisplay) of the same list is written to '\(request.targetText)', too.",
+            remedy: "Give one of them another name.")
+    }
+
+    static func alreadyQueued(from other: URL, _ request: DownloadRequest) -> TransferError {
+        TransferError(
+            .alreadyQueued, url: request.url,
+            message: "The queue has an unfinished download from another URL, \(other.redactedForDisplay), "
+                + "to '\(request.targetText)'.",
+            remedy: "Finish that one, or use another name or another queue.")
+    }
+}
+
+extension DownloadRequest {
+    fileprivate var targetText: String { target.path(percentEncoded: false) }
+}

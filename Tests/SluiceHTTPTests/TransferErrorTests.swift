@@ -1,0 +1,45 @@
+import Foundation
+import HTTPTypes
+import SluiceHTTP
+import Testing
+
+@Suite struct `An error of a transfer` {
+    private let url = URL(string: "https://user:pw@example.com/a?token=1#x")!
+
+    @Test func `says on one line what it is about, what happened and what to do`() {
+        let refused = TransferError(.connectionRefused, url: url)
+        #expect(
+            "\(refused)" == "https://example.com/a?…: The connection was refused. "
+                + "Check that a server listens on port 443 of the host.")
+        var busy = TransferError(status: .serviceUnavailable, url: url)
+        busy.attempts = 3
+        #expect(
+            "\(busy)" == "https://example.com/a?…: The server answered 503 Service Unavailable. There were 3 attempts. "
+                + "The server is busy: try again later, with fewer concurrent requests.")
+    }
+
+    @Test func `shows the remedy also where only the localized description is seen`() {
+        let error = TransferError(.tlsFailed, url: url, detail: "the certificate has expired")
+        #expect((error as any Error).localizedDescription == error.description)
+        #expect(error.failureReason == "The secure connection could not be made (the certificate has expired).")
+        #expect(error.recoverySuggestion == error.remedy && error.remedy?.isEmpty == false)
+    }
+
+    @Test func `is compared without its cause`() {
+        struct Cause: Error {}
+        var one = TransferError(.stalled, url: url, cause: Cause())
+        let other = TransferError(.stalled, url: url)
+        #expect(one == other && one.hashValue == other.hashValue && one.cause is Cause)
+        one.attempts = 2
+        #expect(one != other)
+        #expect(TransferError(.stalled, url: url, detail: "for 30 s") != other)
+        #expect(TransferError(status: .notFound, url: url) != TransferError(status: .gone, url: url))
+        #expect(Set([TransferError.Code.stalled, .stalled, .shutDown]).count == 2)
+    }
+
+    @Test func `may pass if its code or its status may`() {
+        #expect(TransferError(.stalled, url: url).isTransient)
+        #expect(TransferError(status: .tooManyRequests, url: url).isTransient)
+        #expect(!TransferError(status: .notFound, url: url).isTransient)
+    }
+}
