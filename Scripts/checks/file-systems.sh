@@ -109,7 +109,7 @@ SLUICE_FILE_SYSTEMS=$(IFS=:; echo "${mounted[*]}")
 SLUICE_SMALL_FILE_SYSTEMS=$(IFS=:; echo "${small[*]}")
 
 # 'Faults of every call' works in memory, and very large trees are walked in any file system as in the first.
-left_out=(--skip 'Faults of every call|twenty thousand folders deep|fifty thousand entries')
+left_out=(--skip 'Faults of every call|twenty thousand directories deep|fifty thousand entries')
 [[ -n $all_tests ]] && left_out=()
 # So many tests at a time: more than that hold each other up, and hundreds of engines exist at the same time.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4

@@ -16,7 +16,7 @@ extension Data {
     /// link is replaced itself; a device, FIFO or socket is refused. See rename(2), fsync(2).
     ///
     /// - Cancellation: leaves the queue immediately with `CancellationError`, and nothing was touched. Once begun, it goes on to
-    ///   its end.
+    ///   its end. To save state in a task that is cancelled already, see ``FileIO/uninterrupted(_:)``.
     /// - Failure: a ``FileError``; `bytesWritten` counts into the temporary file, of which nothing remains.
     ///
     /// - Parameters:
