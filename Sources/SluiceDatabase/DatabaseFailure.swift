@@ -51,7 +51,8 @@ package struct DatabaseFailure: Error, Sendable, CustomStringConvertible {
 
 extension DatabaseFailure {
     init(_ error: FileError, path: String) {
-        self.init(.cannotOpen, path: path, cause: "\(error)", remedy: "Choose a file in a directory that can be written.")
+        let cause = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+        self.init(.cannotOpen, path: path, cause: cause, remedy: "Choose a file in a directory that can be written.")
     }
 
     init(_ error: DatabaseError, path: String) {

@@ -91,7 +91,7 @@ import TestSupport
             #expect(mkfifo(scene.request.checkpointTarget.path, 0o600) == 0)
             let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
             guard let cause = error?.fileError else { return #expect(Bool(false)) }
-            #expect(cause.path.hasSuffix("a.bin.sluice.json"))
+            #expect(cause.subject.hasSuffix("a.bin.sluice.json"))
         }
     }
 
@@ -176,7 +176,7 @@ import TestSupport
             let before = scene.checkpoint
             let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
             guard let cause = error?.fileError else { return #expect(Bool(false)) }
-            #expect(cause.code == .locked && cause.path.hasSuffix("a.bin.sluice.part"))
+            #expect(cause.code == .locked && cause.subject.hasSuffix("a.bin.sluice.part"))
             try await Transfer.discardPartial(of: scene.request, files: .shared)
             #expect(scene.partialSize == 400_000 && scene.checkpoint == before)
             try await other.close()
