@@ -64,7 +64,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             mentions: ["{folder}", "database", "Choose"]),
         .init(
             arguments: ["get", "--db", "{folder}/none/queue.db", "-d", "{folder}", "{origin}/a"], status: .store,
-            mentions: ["/none/queue.db", "folder"]),
+            mentions: ["/none/queue.db", "directory"]),
         .init(
             arguments: ["get", "--db", "{folder}/notes.txt", "-d", "{folder}", "{origin}/a"], status: .store,
             mentions: ["notes.txt", "Move the file away"],

@@ -82,7 +82,7 @@ private func withFolder<Result: Sendable>(
                 ("large.png", ["large.png", "16.8 MB", "smaller"]),
                 ("wide.png", ["wide.png", "10000 pixels", "smaller"]),
                 ("data:image/png;base64,AAAA", ["data", "http or https"]),
-                ("https://example.com/%zz{\u{9B}", []), ("good.png/x", ["good.png/x", "Could not"]),
+                ("https://example.com/%zz{\u{9B}", []), ("good.png/x", ["good.png/x", "no such file"]),
             ]
             for (source, mentions) in cases {
                 let shown = try await ShownPictures.run(

@@ -95,7 +95,9 @@ import Testing
             try await SluiceDatabase.open(at: url, schema: newer).close()
             let error = await failure { _ = try await SluiceDatabase.open(at: url, schema: schema) }
             #expect(error?.code == .newerVersion)
-            #expect(error?.description.contains("words.db: The database cannot be used: it has version 2 of its tables") == true)
+            #expect(
+                error?.description.contains("words.db: The database cannot be used: it has version 2 of its tables")
+                    == true)
             try await SluiceDatabase.open(at: url, schema: newer).close()
         }
     }

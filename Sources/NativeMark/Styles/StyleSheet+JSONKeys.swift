@@ -77,7 +77,8 @@ extension Decoder {
 
     private func object<Key: Hashable>(named keys: [String: Key], called what: String) throws -> ObjectInJSON<Key> {
         guard let container = try? container(keyedBy: StyleKey.self) else {
-            throw NativeMarkError(.styleSheet, at: codingPath, "is not an object", remedy: "Write { … } with names and values")
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "is not an object", remedy: "Write { … } with names and values")
         }
         return ObjectInJSON(
             decoders: try container.allKeys.map { key in
@@ -112,7 +113,8 @@ extension Decoder {
     /// `true` or `false`.
     func flag() throws -> Bool {
         guard let value = try? singleValueContainer().decode(Bool.self) else {
-            throw NativeMarkError(.styleSheet, at: codingPath, "is not a choice of yes or no", remedy: "Write true or false")
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "is not a choice of yes or no", remedy: "Write true or false")
         }
         return value
     }

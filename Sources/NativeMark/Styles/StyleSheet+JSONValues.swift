@@ -79,7 +79,8 @@ extension StyleSheet.Paint {
             let dark = try object.value(of: .dark, { try StyleSheet.Tone(json: $0) })
         else {
             throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "has a colour for one appearance only", remedy: "Write both light and dark")
+                .styleSheet, at: decoder.codingPath, "has a colour for one appearance only",
+                remedy: "Write both light and dark")
         }
         self.init(light: light, dark: dark)
     }

@@ -35,8 +35,10 @@ extension ResourceCache {
         /// A configuration; the defaults suit the pictures of an app. `maximumDiskEntrySize` is a tenth of `maximumDiskSize` unless
         /// said otherwise.
         public init(
-            concurrency: Int = 10, maximumMemorySize: Int = 64 << 20, maximumDiskSize: Int = 512 << 20, maximumDiskEntrySize: Int? = nil,
-            maximumResponseSize: Int = 64 << 20, policy: Policy = .http, maximumHeuristicLifetime: Duration = .seconds(86_400),
+            concurrency: Int = 10, maximumMemorySize: Int = 64 << 20, maximumDiskSize: Int = 512 << 20,
+            maximumDiskEntrySize: Int? = nil,
+            maximumResponseSize: Int = 64 << 20, policy: Policy = .http,
+            maximumHeuristicLifetime: Duration = .seconds(86_400),
             retries: RetryPolicy = RetryPolicy(
                 maximumRetries: 2, baseDelay: .milliseconds(250), maximumRetryAfter: .seconds(10))
         ) {

@@ -31,7 +31,7 @@ public import Foundation
 /// that waits for it leaves; what has arrived whole is stored all the same. Nothing is left behind: no partial file, no
 /// room that stays reserved.
 ///
-/// **Failure.** ``TransferError`` names the URL, what failed, and what to do. A disk that is full or broken fails no request
+/// **Failure.** `TransferError` names the URL, what failed, and what to do. A disk that is full or broken fails no request
 /// that the network can answer: it is counted (``ResourceCache/Statistics/diskFailures``), and the bytes are returned.
 ///
 /// **Several processes** may use one folder. None reads what another has half written, or removes what it writes. Each has
@@ -89,7 +89,8 @@ public final class ResourceCache: Sendable {
         memory = MemoryCache(maximumCost: configuration.maximumMemorySize, maximumCount: .max)
         limiter = ConcurrencyLimiter(concurrency: configuration.concurrency)
         disk = try await DiskStore.open(
-            in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize, files: files)
+            in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
+            files: files)
         self.transport = transport
     }
 

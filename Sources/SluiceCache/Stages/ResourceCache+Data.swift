@@ -23,7 +23,7 @@ extension ResourceCache {
     /// A URL with a user name or password is fetched for this caller alone, as with ``data(for:headerFields:)``.
     ///
     /// - Cancellation: returns at once; the fetch goes on for others that wait for it, and is cancelled with the last.
-    /// - Throws: ``TransferError``; `CancellationError`.
+    /// - Throws: `TransferError`; `CancellationError`.
     public func data(for url: URL) async throws -> Data {
         try checkOpen(for: url)
         guard !url.holdsCredentials else { return try await fetchAlone(url, [:]) }
@@ -48,7 +48,7 @@ extension ResourceCache {
     /// as ``data(for:)``.
     ///
     /// - Cancellation: ends the exchange.
-    /// - Throws: ``TransferError``; `CancellationError`.
+    /// - Throws: `TransferError`; `CancellationError`.
     public func data(for url: URL, headerFields: HTTPFields) async throws -> Data {
         try checkOpen(for: url)
         return headerFields.isEmpty ? try await data(for: url) : try await fetchAlone(url, headerFields)

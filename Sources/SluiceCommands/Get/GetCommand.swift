@@ -182,7 +182,8 @@ struct GetCommand: ConsoleCommand {
         }
         return GetOptions(
             urls: urls, lists: lists, directory: directory, output: output,
-            limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), database: db, retries: retries,
+            limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), database: db,
+            retries: retries,
             existing: overwrite ? .replace : noClobber ? .skip : .fail,
             progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
             connectTimeout: .seconds(connectTimeout), timeout: .seconds(timeout),

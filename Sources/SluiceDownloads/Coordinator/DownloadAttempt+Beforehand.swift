@@ -11,7 +11,9 @@ import Foundation
 extension DownloadAttempt {
     /// Makes the directories of attempts, looks for what earlier ones left, and decides those whose target exists already:
     /// questions for many files at a time, so that they cost no switch of thread for each.
-    static func decidedBeforehand(_ attempts: inout [DownloadAttempt], _ directories: DirectoryMaker) async -> [SettledJob?] {
+    static func decidedBeforehand(_ attempts: inout [DownloadAttempt], _ directories: DirectoryMaker) async
+        -> [SettledJob?]
+    {
         guard let coordinator = attempts.first?.run.coordinator else { return [] }
         // What was seen ahead is true for a first attempt only: that one changes it.
         var found = attempts.map { $0.job.failures == 0 ? coordinator.lookout.take($0.id) : nil }

@@ -16,7 +16,7 @@ extension DownloadCoordinator {
     /// Enqueues the requests, runs until they have ended, and forgets them if all ended well. Otherwise they stay in the
     /// store: the same list, given to a coordinator of the same store, goes on where it was. What was done by then counts as
     /// skipped while its file is there, what failed or was cancelled is tried again. A request that writes the same file as an
-    /// earlier one, or its partial file, fails. With ``ExistingFile/skip``, a request whose file is there doesn't become a job.
+    /// earlier one, or its partial file, fails. With `ExistingFile.skip`, a request whose file is there doesn't become a job.
     /// The events of both kinds name no job (number 0).
     ///
     /// `onEvent` is called at each step with the request's place in the list, from the task that takes it, of several at the
@@ -63,7 +63,8 @@ extension DownloadCoordinator {
         for (index, other) in conflicts.sorted(by: { $0.key < $1.key }) {
             note(
                 index,
-                .finished(job: JobID(rawValue: 0), outcome: .failed(.targetTaken(by: requests[other].url, requests[index]))))
+                .finished(
+                    job: JobID(rawValue: 0), outcome: .failed(.targetTaken(by: requests[other].url, requests[index]))))
         }
         for index in there { note(index, .finished(job: JobID(rawValue: 0), outcome: .skipped)) }
         for (index, job) in zip(indices, jobs) {

@@ -26,7 +26,9 @@ extension DownloadCoordinator {
             requests, options: EnqueueOptions(batch: batch, keepsFinished: keepsFinished))
         current.withLock { $0 }?.wake()
         observers.noteChange()
-        return zip(requests, jobs).map { DownloadHandle(request: $0, id: $1.id, outcome: $1.outcome, coordinator: self) }
+        return zip(requests, jobs).map {
+            DownloadHandle(request: $0, id: $1.id, outcome: $1.outcome, coordinator: self)
+        }
     }
 
     /// Forgets those of the ended jobs that ended longer ago than this, and the oldest beyond this many.

@@ -19,7 +19,7 @@ import SluiceLock
 /// job is handed out, in one step with the counting. The host is the URL's own; redirects are not counted. Size and duration
 /// of a file are not bounded; a server that sends nothing is given up by the transport.
 ///
-/// **Durable.** With an SQLite store a request is on the disk when ``enqueue(_:batch:options:)`` returns. A process that is
+/// **Durable.** With an SQLite store a request is on the disk when ``enqueue(_:batch:keepsFinished:)`` returns. A process that is
 /// killed at any moment loses no job and leaves no partial file under a final name; the next run goes on where it was,
 /// within files, too, where the server can (RFC 9110, section 14).
 ///
@@ -161,7 +161,7 @@ public final class DownloadCoordinator: Sendable {
     ///
     /// - Cancellation: stops claiming, stops the transfers, each of which keeps what it has, gives the jobs back, and returns
     ///   without throwing: being cancelled is how a service ends.
-    /// - Throws: ``QueueStoreError`` where the store fails; a ``TransferError`` where the disk is full, which another job
+    /// - Throws: ``QueueStoreError`` where the store fails; a `TransferError` where the disk is full, which another job
     ///   would meet as well: that job waits again, as the others do. Transfers are stopped before that. It may be run again.
     @concurrent public func run(
         until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }

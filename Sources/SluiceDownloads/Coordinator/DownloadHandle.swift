@@ -32,7 +32,7 @@ public struct DownloadHandle: Sendable {
     ///
     /// Waits for that, however long; somebody must run the queue.
     ///
-    /// - Throws: ``TransferError`` for a request that was not taken in (its code is `alreadyQueued`);
+    /// - Throws: `TransferError` for a request that was not taken in (its code is `alreadyQueued`);
     ///   ``QueueStoreError``, also when the job was forgotten meanwhile; `CancellationError` at once when the task is
     ///   cancelled, which has no effect on the job.
     public var result: QueuedDownload {

@@ -28,7 +28,9 @@ public struct DownloadStore: Sendable {
     /// killed, the next one that runs the queue takes its downloads over. The file must be on a local file system
     /// (sqlite.org/wal.html).
     ///
-    /// - Parameter url: A file URL. Its directory must exist.
+    /// - Parameters:
+    ///   - url: A file URL. Its directory must exist.
+    ///   - files: The engine that looks for the file and locks it.
     public static func sqlite(at url: URL, using files: FileIO = .shared) -> DownloadStore {
         DownloadStore(SQLiteQueueStore(at: url, using: files))
     }

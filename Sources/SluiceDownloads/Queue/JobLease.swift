@@ -38,10 +38,13 @@ package struct JobClaim: Sendable, Hashable {
     package var batch: String?
 
     /// A request for no job, which still takes back leases that have run out.
-    static let nothing = JobClaim(worker: QueueWorker(name: ""), count: 0, limits: DownloadCoordinator.Limits(), lease: .zero)
+    static let nothing = JobClaim(
+        worker: QueueWorker(name: ""), count: 0, limits: DownloadCoordinator.Limits(), lease: .zero)
 
     /// A request to claim jobs.
-    package init(worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil) {
+    package init(
+        worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil
+    ) {
         self.worker = worker
         self.count = count
         self.limits = limits

@@ -28,7 +28,7 @@ public struct DownloadRequest: Sendable, Hashable {
     /// A queue that outlives the process does not take them, since secrets are not stored
     /// (``DownloadCoordinator/Configuration/headerFields``).
     public var headerFields: HTTPFields
-    /// Whom the download is for; ``DownloadCoordinator.Limits/perUser`` counts those of a user together. Nil or empty is nobody.
+    /// The user that the download is for; ``DownloadCoordinator/Limits/perUser`` counts those of a user together. Nil or empty is no user.
     public var user: String?
     /// Of the requests that wait, those of a higher priority come first.
     public var priority: Int
@@ -51,7 +51,7 @@ public struct DownloadRequest: Sendable, Hashable {
         self.priority = priority
     }
 
-    /// What ``DownloadCoordinator.Limits/perHost`` counts together: the URL's host, and its port where it is not the scheme's own.
+    /// What ``DownloadCoordinator/Limits/perHost`` counts together: the URL's host, and its port where it is not the scheme's own.
     public var host: String {
         if let plain = PlainURL(url) {
             guard let port = plain.port, port != (plain.isSecure ? 443 : 80) else { return plain.host }

@@ -49,7 +49,7 @@ struct Transfer {
 
     /// Runs the attempt.
     ///
-    /// - Throws: ``TransferError``; `CancellationError`, after what is kept is on disk as ``durability`` asks.
+    /// - Throws: `TransferError`; `CancellationError`, after what is kept is on disk as ``durability`` asks.
     func run() async throws -> TransferResult {
         do {
             if mayBePublished, let size = try await sizeOfPublished() {

@@ -25,7 +25,8 @@ extension TransferError {
         }
 
         func remedy(for url: URL) -> String? {
-            self == .connectionRefused ? "Check that a server listens on port \(url.effectivePort) of the host." : usualRemedy
+            self == .connectionRefused
+                ? "Check that a server listens on port \(url.effectivePort) of the host." : usualRemedy
         }
 
         /// Whether both are the same code.

@@ -59,7 +59,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     public init(status: HTTPResponse.Status, url: URL) {
         let phrase = status.reasonPhrase.isEmpty ? "" : " \(status.reasonPhrase)"
         self.init(
-            .status, url: url, message: "The server answered \(status.code)\(phrase).", remedy: Self.remedy(for: status))
+            .status, url: url, message: "The server answered \(status.code)\(phrase).", remedy: Self.remedy(for: status)
+        )
         self.status = status
     }
 

@@ -85,7 +85,8 @@ import Testing
 
 @Suite struct `Pictures that a terminal can show` {
     @Test(arguments: [
-        (["TERM": "xterm-kitty"], true, TerminalRenderer.ImageProtocol.kitty), (["TERM": "xterm-ghostty"], true, .kitty),
+        (["TERM": "xterm-kitty"], true, TerminalRenderer.ImageProtocol.kitty),
+        (["TERM": "xterm-ghostty"], true, .kitty),
         (["TERM": "xterm-256color", "KITTY_WINDOW_ID": "1"], true, .kitty),
         (["TERM": "xterm-256color", "KONSOLE_VERSION": "220401"], true, .kitty),
         (["TERM": "xterm-256color", "KONSOLE_VERSION": "211203"], true, .none),
@@ -100,7 +101,9 @@ import Testing
         (["TERM": "screen", "LC_TERMINAL": "iTerm2"], true, .none),
         (["TERM": "xterm-kitty", "TMUX": "/x,1,0"], true, .none), (["TERM": "xterm-kitty", "STY": "1.x"], true, .none),
     ])
-    func `follow the environment`(environment: [String: String], isTerminal: Bool, images: TerminalRenderer.ImageProtocol) {
+    func `follow the environment`(
+        environment: [String: String], isTerminal: Bool, images: TerminalRenderer.ImageProtocol
+    ) {
         #expect(TerminalRenderer.ImageProtocol.detect(environment: environment, isTerminal: isTerminal) == images)
     }
 }

@@ -102,7 +102,8 @@ import Testing
             let key = ResourceKey(url("a"))
             try await withCache(in: folder, transport) { living in
                 let head = StoredResponse.Head(
-                    status: 200, fields: [:], requested: living.now(), received: living.now(), maximumHeuristicLifetime: .zero)
+                    status: 200, fields: [:], requested: living.now(), received: living.now(),
+                    maximumHeuristicLifetime: .zero)
                 let response = StoredResponse(head: head, body: pattern(1000))
                 let row = try #require(
                     try await living.disk.reserve(response, await sha256(response.body), key).row)

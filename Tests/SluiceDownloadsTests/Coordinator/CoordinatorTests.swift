@@ -411,7 +411,9 @@ private final class SilentTransport: Transport, ResponseBodySource {
 private func storeThatFails() -> (store: InterceptedStore, fails: Flag) {
     let fails = Flag()
     let store = InterceptedStore { store, settlements, claim in
-        if fails.flag.load(ordering: .relaxed) { throw QueueStoreError(.full, subject: "queue", message: "The disk is full.") }
+        if fails.flag.load(ordering: .relaxed) {
+            throw QueueStoreError(.full, subject: "queue", message: "The disk is full.")
+        }
         return try await store.exchange(settlements, claiming: claim)
     }
     return (store, fails)

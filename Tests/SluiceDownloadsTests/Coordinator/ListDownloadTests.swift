@@ -446,7 +446,9 @@ import TestSupport
             let file = folder.appending(path: "file")
             try Data().write(to: file)
             let inTheWay = DownloadRequest(url, to: file.appending(path: "sub", directoryHint: .isDirectory))
-            let error = await #expect(throws: FileError.self) { try await downloader.prepareDirectories(of: [inTheWay]) }
+            let error = await #expect(throws: FileError.self) {
+                try await downloader.prepareDirectories(of: [inTheWay])
+            }
             #expect(error?.subject.contains("file") == true)
         }
     }

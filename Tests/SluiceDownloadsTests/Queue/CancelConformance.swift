@@ -63,7 +63,9 @@ import Testing
     @Test(arguments: StoreKind.allCases)
     func `others are left alone`(_ kind: StoreKind) async throws {
         try await Self.filled(kind) { fixture, _ async throws in
-            for selection: QueuedDownload.Selection in [.batch("no such"), .user("bob"), .ids([]), .batch("lis%"), .user("an_")] {
+            for selection: QueuedDownload.Selection in [
+                .batch("no such"), .user("bob"), .ids([]), .batch("lis%"), .user("an_"),
+            ] {
                 #expect(try await fixture.store.cancel(selection) == JobCancellation())
             }
             #expect(try await fixture.counts() == [.done: 1, .waiting: 2, .running: 1])

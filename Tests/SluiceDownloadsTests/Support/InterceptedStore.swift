@@ -27,7 +27,9 @@ final class InterceptedStore: QueueStore {
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         try await store.renew(worker, lease: lease)
     }
-    func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation { try await store.cancel(selection) }
+    func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation {
+        try await store.cancel(selection)
+    }
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
     func snapshot(listing count: Int) async throws -> QueueSnapshot { try await store.snapshot(listing: count) }
     func forget(batch: String) async throws { try await store.forget(batch: batch) }

@@ -15,7 +15,8 @@ struct Karaoke {
         let shop = SongShop()
         // Six songs at once, but one at a time for each guest.
         let downloads = DownloadCoordinator(
-            store: .sqlite(at: folder.appending(path: "queue.db")), transport: shop, limits: .init(total: 6, perHost: nil, perUser: 1),
+            store: .sqlite(at: folder.appending(path: "queue.db")), transport: shop,
+            limits: .init(total: 6, perHost: nil, perUser: 1),
             configuration: .init(existing: .skip, headerFields: { [.guest: $0.user ?? "guest"] }))
         let songs = folder.appending(path: "songs", directoryHint: .isDirectory)
 

@@ -96,7 +96,8 @@ final class PictureLoader: Sendable {
     private func read(_ file: URL) async throws -> Data {
         let path = file.path(percentEncoded: false)
         guard let status = try await files.status(of: file) else {
-            throw Failure(line: "'\(path)': there is no such file; check the path, it begins at the document's folder")
+            throw Failure(
+                line: "'\(path)': there is no such file; check the path, it begins at the document's directory")
         }
         guard status.kind == .file else {
             throw Failure(line: "'\(path)' is no regular file; name one with a picture in it")
@@ -118,7 +119,8 @@ final class PictureLoader: Sendable {
             return
         }
         let configuration = ResourceCache.Configuration(
-            concurrency: limits.fetchesAtOnce, maximumMemorySize: 0, maximumDiskSize: 256 << 20, maximumDiskEntrySize: limits.bytes,
+            concurrency: limits.fetchesAtOnce, maximumMemorySize: 0, maximumDiskSize: 256 << 20,
+            maximumDiskEntrySize: limits.bytes,
             maximumResponseSize: limits.bytes, retries: RetryPolicy(maximumRetries: 1, maximumRetryAfter: .seconds(5)))
         let transport = HTTPTransport.Configuration(
             connectTimeout: limits.connectTime, stallTimeout: limits.stallTime,

@@ -117,7 +117,8 @@ struct MemoryQueueState {
             claimed.append(
                 ClaimedJob(
                     lease: JobLease(job: id, token: lastToken), request: jobs.values[place].download.request,
-                    failures: jobs.values[place].download.failureCount, mayBePublished: jobs.values[place].mayBePublished))
+                    failures: jobs.values[place].download.failureCount,
+                    mayBePublished: jobs.values[place].mayBePublished))
         }
         return claimed
     }

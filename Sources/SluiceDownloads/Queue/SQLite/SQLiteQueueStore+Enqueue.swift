@@ -58,7 +58,8 @@ extension Database {
             VALUES (?, ?, ?, ?, ?, ?, 0, ?)
             """,
             [
-                url, request.directory.absoluteString, request.name, target, try lane(of: request), request.priority, now,
+                url, request.directory.absoluteString, request.name, target, try lane(of: request), request.priority,
+                now,
             ])
         let id = JobID(rawValue: lastInsertedRowID)
         try addMembership(of: id, options.batch)

@@ -26,7 +26,9 @@ extension SQLiteQueueStore {
             }
             let ended = try database.cachedStatement(
                 sql: "SELECT state, count(*) AS number FROM job WHERE state IN (2, 3, 4) GROUP BY state")
-            for row in try Row.fetchAll(ended) { snapshot.counts[QueuedDownload.State(column: row["state"])] = row["number"] }
+            for row in try Row.fetchAll(ended) {
+                snapshot.counts[QueuedDownload.State(column: row["state"])] = row["number"]
+            }
             snapshot.running = try database.list("WHERE state = 1 ORDER BY job.id", limit: count).map {
                 .init(download: $0)
             }
@@ -81,7 +83,8 @@ extension QueuedDownload {
 extension DownloadRequest {
     init(row: Row, user: String) throws {
         let name: String = row["name"]
-        guard let url = URL(string: row["url"]), let folder = URL(string: row["folder"]), SafeFileName.isSafe(name) else {
+        guard let url = URL(string: row["url"]), let folder = URL(string: row["folder"]), SafeFileName.isSafe(name)
+        else {
             // Somebody else has written into the table.
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "job with the name \"\(name)\" cannot be read")
         }

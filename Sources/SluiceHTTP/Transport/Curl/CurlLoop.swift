@@ -107,7 +107,8 @@ final class CurlLoop: ExchangeCarrier {
     private func startThread() {
         let result = DetachedThread.start(stackSize: 1 << 20) { self.run() }
         if result == 0 { return }
-        refuseAll(detail: "no thread could be started", remedy: DetachedThread.missing(for: "transfers", -result).remedy)
+        refuseAll(
+            detail: "no thread could be started", remedy: DetachedThread.missing(for: "transfers", -result).remedy)
         endThread()
     }
 

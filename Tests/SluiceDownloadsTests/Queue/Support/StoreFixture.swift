@@ -56,14 +56,17 @@ struct StoreFixture: Sendable {
 
     /// Claims jobs, without limits unless told.
     func claim(
-        _ count: Int = 1, limits: DownloadCoordinator.Limits = .none, lease: Duration = .seconds(60), batch: String? = nil,
+        _ count: Int = 1, limits: DownloadCoordinator.Limits = .none, lease: Duration = .seconds(60),
+        batch: String? = nil,
         by other: QueueWorker? = nil
     ) async throws -> [ClaimedJob] {
         try await exchange(claiming: count, limits: limits, lease: lease, batch: batch, by: other).claimed
     }
 
     /// The names of the jobs that are claimed.
-    func claimNames(_ count: Int = 1, limits: DownloadCoordinator.Limits = .none, batch: String? = nil) async throws -> [String] {
+    func claimNames(_ count: Int = 1, limits: DownloadCoordinator.Limits = .none, batch: String? = nil) async throws
+        -> [String]
+    {
         try await claim(count, limits: limits, batch: batch).map(\.request.name)
     }
 
