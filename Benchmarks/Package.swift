@@ -22,13 +22,6 @@ if withConcurrency { settings.append(.define("WITH_CONCURRENCY")) }
 if withFiles { settings.append(.define("WITH_FILES")) }
 if withAll { settings.append(.define("WITH_ALL")) }
 
-/// The rows of the queue's store need what `package` hides, so they are compiled as a part of the root package, whose name is that of
-/// its directory.
-let rootPackage = String(
-    Context.packageDirectory.split(separator: "/").dropLast().last!.lowercased()
-        .map { $0.isLetter || $0.isNumber ? $0 : "_" })
-if withAll { settings.append(.unsafeFlags(["-Xfrontend", "-package-name", "-Xfrontend", rootPackage])) }
-
 let concurrency: [Target.Dependency] = [
     .product(name: "SluiceConcurrency", package: "sluice"),
     .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
