@@ -7,7 +7,7 @@ public import Foundation
 /// A style sheet or a string catalog that cannot be read: where it is wrong, how, and what to write there.
 ///
 ///     do {
-///         let sheet = try StyleSheet(json: text)
+///         let sheet = try StyleSheet(json: "{}")
 ///     } catch {
 ///         print(error)   // blocks.heading1.spacingAfter is not a length: "big". Write points as a number, or ems …
 ///     }

@@ -7,7 +7,7 @@ public import Foundation
 /// A text that is not a URL that can be fetched: what is wrong, and what to write.
 ///
 ///     do {
-///         url = try URL(fetchable: text)
+///         _ = try URL(fetchable: text)
 ///     } catch {
 ///         print(error)                // "song.mp3" is not a URL: it has no scheme. Write it in full, such as …
 ///     }

@@ -2,6 +2,6 @@
 import FoundationEssentials
 @testable import NativeMark
 
-nonisolated(unsafe) var pictures: [Int: Data] = [:]
+nonisolated(unsafe) var images: [Int: Data] = [:]
 
 func fetch(_ source: String) async throws -> Data { Data() }

@@ -8,6 +8,7 @@ struct Song: Sendable { var url = URL(filePath: "/") }
 let url = URL(filePath: "/")
 let urls = [url]
 let folder = URL(filePath: "/")
+let directory = folder
 let music = folder
 let me = "ann"
 let songs = [DownloadRequest(url, to: music)]

@@ -11,8 +11,16 @@ let output = Output()
 let transport = ScriptedTransport([:])
 let policy = RetryPolicy()
 let status = HTTPResponse.Status.ok
-let now = HTTPDate(secondsSince1970: 0)
+nonisolated(unsafe) var request = TransportRequest(url)
+let text = ""
+let placeholder = Data()
 
 var response: TransportResponse { fatalError() }
 
+struct Cache: Sendable { func data(for url: URL) async throws -> Data { Data() } }
+
+let cache = Cache()
+nonisolated(unsafe) var cover = Data()
+
+func show(_ text: String) {}
 func consume(_ chunk: Data) {}
