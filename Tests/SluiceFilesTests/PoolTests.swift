@@ -5,7 +5,7 @@ import Testing
 
 struct `The queue of jobs` {
     @Test func `it agrees with a plain list over random operations, and keeps few empty places`() {
-        var random = SplitMix(state: 42)
+        var random = SeededRandom(seed: 42)
         for _ in 0..<200 {
             var queue = JobQueue<String>()
             var model: [(id: UInt64, element: String)] = []
@@ -27,18 +27,6 @@ struct `The queue of jobs` {
                 #expect(queue.places <= 2 * model.count + 17)
             }
         }
-    }
-}
-
-private struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 
