@@ -49,7 +49,7 @@ tests_ten_times() {
 explore_everything() {
     export SLUICE_ONLY=SluiceConcurrency SLUICE_EXPLORE=all
     swift build -c release --build-tests -Xswiftc -enable-testing --scratch-path .build-explore
-    .build-explore/release/sluicePackageTests.xctest --testing-library swift-testing --filter LimiterInterleavingTests
+    .build-explore/release/sluicePackageTests.xctest --testing-library swift-testing --filter "Every interleaving of the limiter"
 }
 
 today=$(date +%Y%m%d)

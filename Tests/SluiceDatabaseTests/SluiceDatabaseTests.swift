@@ -4,7 +4,7 @@ import SluiceDatabase
 import SluiceFiles
 import Testing
 
-@Suite struct OpeningDatabases {
+@Suite struct `Opening databases` {
     private let schema = DatabaseSchema(
         application: 77, migrations: [{ try $0.execute(sql: "CREATE TABLE word (text TEXT NOT NULL)") }])
 

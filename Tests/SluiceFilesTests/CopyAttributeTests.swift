@@ -78,7 +78,7 @@ import Testing
 
     @Test(arguments: [nil, memoryDirectory], [nil, EXDEV] as [CInt?])
     func `times to the nanosecond, that of access from before the copy`(place: URL?, range: CInt?) async throws {
-        try await withIO(calls: CopyTests.without(clone: EXDEV, range: range), in: place) { io, directory in
+        try await withIO(calls: `Copies of files`.without(clone: EXDEV, range: range), in: place) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
             let times = (

@@ -21,7 +21,7 @@ import Testing
     /// The kernel without clones, with a gate before the n-th of these calls.
     private static func stopping(at call: Call, _ number: Int, _ gate: ThreadGate, range: CInt?) -> SystemCalls {
         let count = Guarded(0)
-        return CopyTests.without(clone: EXDEV, range: range).intercepted { made in
+        return `Copies of files`.without(clone: EXDEV, range: range).intercepted { made in
             if made == call,
                 count.withLock({
                     $0 += 1; return $0 - 1
@@ -107,7 +107,7 @@ import Testing
     func `reports go up, come on a thread of the engine, and the last comes when the copy is in place`(
         range: CInt?
     ) async throws {
-        let calls = CopyTests.without(clone: EXDEV, range: range)
+        let calls = `Copies of files`.without(clone: EXDEV, range: range)
         try await withIO(calls: calls, in: memoryDirectory) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, large)

@@ -19,7 +19,7 @@ func makeFile(_ url: URL, _ count: Int, seed: UInt8 = 0) throws {
 /// Whether two files hold the same bytes.
 func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: b)) }
 
-@Suite("Copies of files", .timeLimit(.minutes(5))) struct CopyTests {
+@Suite(.timeLimit(.minutes(5))) struct `Copies of files` {
     static let places: [URL?] = [nil, memoryDirectory]
     static let sizes = [0, 1, 4096, 65_536, 65_537, 300_000, large]
 

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ExistingFiles {
+@Suite(.timeLimit(.minutes(5))) struct `Existing files` {
     @Test func `a rename, a copy and a publish replace nothing unless they are told to`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))

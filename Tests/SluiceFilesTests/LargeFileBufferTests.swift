@@ -12,7 +12,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
 }
 #endif
 
-@Suite(.timeLimit(.minutes(5))) struct LargeFileBuffers {
+@Suite(.timeLimit(.minutes(5))) struct `Large file buffers` {
     @Test(arguments: [1, 4 << 20, (4 << 20) + 1, 9 << 20, 70 << 20], [0, 1, 1 << 47])
     func `a file is read whole whatever size it claims`(count: Int, claimed: Int) async throws {
         var calls = SystemCalls.system

@@ -14,7 +14,7 @@ private func untouchedZeros(_ count: Int) throws -> Data {
     return Data(bytesNoCopy: memory, count: count, deallocator: .custom { munmap($0, $1) })
 }
 
-@Suite(.timeLimit(.minutes(5))) struct LargeFiles {
+@Suite(.timeLimit(.minutes(5))) struct `Large files` {
     // MARK: More than one call transfers
 
     @Test func `more than 2 GiB is read piece by piece, whole and at an offset`() async throws {

@@ -17,7 +17,7 @@ private func mappings(of url: URL) async throws -> Int {
     return String(decoding: maps, as: UTF8.self).split(separator: "\n").count { $0.hasSuffix(url.path) }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct MappedData {
+@Suite(.timeLimit(.minutes(5))) struct `Mapped data` {
     @Test(arguments: [15, 4095, 4096, 100_001]) func `mapped data has the bytes of the file`(size: Int) async throws {
         try await withIO(calls: localCalls) { io, directory in
             let url = directory.appending(path: "file")

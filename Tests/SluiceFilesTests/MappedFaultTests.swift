@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct MappedFaults {
+@Suite(.timeLimit(.minutes(5))) struct `Mapped faults` {
     @Test(arguments: [EACCES, EAGAIN, EINVAL, ENFILE, ENODEV, ENOMEM, EOVERFLOW, EPERM, EIO])
     func `a mapping that fails is an error and leaves nothing open`(number: CInt) async throws {
         var calls = SystemCalls.system

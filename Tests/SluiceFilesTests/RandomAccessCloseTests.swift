@@ -54,7 +54,7 @@ private final class Ledger: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct RandomAccessClose {
+@Suite(.timeLimit(.minutes(5))) struct `Random access close` {
     @Test func `closing waits for what runs and what is queued, and refuses what comes later`() async throws {
         let gate = ThreadGate()
         let ledger = Ledger()

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RandomAccessFaults {
+@Suite(.timeLimit(.minutes(5))) struct `Random access faults` {
     /// An operation, the call that fails in it, and what it is called in the error.
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String

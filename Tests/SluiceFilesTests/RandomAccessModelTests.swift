@@ -57,7 +57,7 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
     return calls
 }
 
-@Suite(.timeLimit(.minutes(5))) struct RandomAccessModel {
+@Suite(.timeLimit(.minutes(5))) struct `Random access model` {
     @Test(arguments: 1...6) func `random operations do what they do to an array`(seed: UInt64) async throws {
         try await withIO(calls: reluctantCalls(seed: seed)) { io, directory in
             var random = SeededRandom(seed: seed)

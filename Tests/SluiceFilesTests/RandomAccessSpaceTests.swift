@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RandomAccessSpace {
+@Suite(.timeLimit(.minutes(5))) struct `Random access space` {
     @Test func `space is taken in advance, with the size or without`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")

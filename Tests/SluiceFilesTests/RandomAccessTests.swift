@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RandomAccess {
+@Suite(.timeLimit(.minutes(5))) struct `Random access` {
     @Test func `reads give the bytes at their offset, fewer only at the end, and none past it`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")

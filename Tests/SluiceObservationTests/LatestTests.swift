@@ -3,8 +3,7 @@ import SluiceObservation
 import TestSupport
 import Testing
 
-@Suite("Latest", .timeLimit(.minutes(5)))
-@MainActor struct LatestTests {
+@Suite(.timeLimit(.minutes(5))) @MainActor struct `The latest value` {
     struct Unplugged: Error {}
 
     /// A sequence that gives what it is told to; not `Sendable`, and its elements aren't either.

@@ -1,8 +1,7 @@
 import NativeMark
 import Testing
 
-@Suite("The tree of a document")
-struct DocumentTreeTests {
+@Suite struct `The tree of a document` {
     private let document = Document("# One\n\n- *two*\n- three `four`\n\n> ![five](six.png \"seven\")  \n> eight\n")
 
     @Test func `events enter and leave each node in document order, and leaves are only entered`() {

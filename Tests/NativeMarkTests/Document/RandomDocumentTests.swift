@@ -1,8 +1,7 @@
 import NativeMark
 import Testing
 
-@Suite("Random documents")
-struct RandomDocumentTests {
+@Suite struct `Random documents` {
     static let fragments = [
         "a", "é", "*", "**", "_", "~~", "`", "[", "]", "![", "](/u)", "](/u \"t\")", "[x]", "[^1]", "<", "<http://x.y>",
         "&amp;", "&",

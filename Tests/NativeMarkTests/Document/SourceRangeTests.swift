@@ -1,8 +1,7 @@
 import NativeMark
 import Testing
 
-@Suite("Source ranges")
-struct SourceRangeTests {
+@Suite struct `Source ranges` {
     /// A text, which node to look at by its kind's name, and what it covers.
     static let table: [(String, String, [String])] = [
         ("a *b* c", "emphasis", ["*b*"]),

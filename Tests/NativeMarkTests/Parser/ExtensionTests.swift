@@ -1,8 +1,7 @@
 import NativeMark
 import Testing
 
-@Suite("Extensions of CommonMark")
-struct ExtensionTests {
+@Suite struct `Extensions of CommonMark` {
     @Test func `without extensions their markup is text`() {
         for source in ["a | b\n--|--", "~~a~~", "www.example.org", "http://example.org", "a@b.c", "x[^1]\n\n[^1]: y"] {
             let document = Document(source, options: .commonMark)

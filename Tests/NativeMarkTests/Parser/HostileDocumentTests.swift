@@ -3,8 +3,7 @@ import Testing
 
 @testable import NativeMark
 
-@Suite("Hostile documents")
-struct HostileDocumentTests {
+@Suite struct `Hostile documents` {
     /// Documents that slow or recursive parsers stumble over, by a size.
     static let table: [(String, @Sendable (Int) -> String)] = [
         ("nested brackets", { String(repeating: "[", count: $0) + "a" + String(repeating: "]", count: $0) }),

@@ -1,8 +1,7 @@
 import NativeMark
 import Testing
 
-@Suite("Bytes that are not letters")
-struct TextTests {
+@Suite struct `Bytes that are not letters` {
     @Test func `line feed, carriage return and both end a line`() {
         let expected = html("# a\n\nb  \nc\n\n```\nd\n\ne\n```\n- f\n- g\n", .commonMark)
         for end in ["\r", "\r\n"] {

@@ -4,10 +4,10 @@ import Testing
 
 /// Random texts in random pieces, beside the same text at once.
 @Suite struct `A text in pieces` {
-    typealias Generator = RandomDocumentTests.Generator
+    typealias Generator = `Random documents`.Generator
 
     static let fragments =
-        RandomDocumentTests.fragments + [
+        `Random documents`.fragments + [
             "[y]", "[z][x]", "[x]: <v> 't'\n\n", "[y]:\n/u\n", "[z]: /z", "[^2]", "[^1]: a[^2]\n", "[^2]: b [x]\n",
             "\n\n[^1]: ", "\r",
             "\n\n", "\n\n", "\n\n# ", "\n- a", "- [^2]: b\n", "> [^1]: a\n", "| a | [x] |\n|-|-|\n", "# | a\n|-|-|\n",
@@ -49,7 +49,7 @@ import Testing
 
     @Test(arguments: 0..<8) func `shows what has arrived, as long as nothing is defined`(seed: Int) {
         var generator = Generator(state: UInt64(seed + 100))
-        let fragments = RandomDocumentTests.fragments.filter { !$0.contains("]:") }
+        let fragments = `Random documents`.fragments.filter { !$0.contains("]:") }
         var compared = 0
         for _ in 0..<50 {
             let text = Self.document(&generator, of: fragments)

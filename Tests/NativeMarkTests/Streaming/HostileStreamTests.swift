@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `Hostile streams` {
     /// The hostile documents, and what is hostile only in pieces.
-    static let table = HostileDocumentTests.table + own
+    static let table = `Hostile documents`.table + own
 
     private static let own: [(String, @Sendable (Int) -> String)] = [
         ("references that wait", { size in lines(size / 10) { "[\($0)]" } + lines(size / 10) { "[\($0)]: a" } }),

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncBoundedQueue: many tasks", .timeLimit(.minutes(5)))
-struct AsyncBoundedQueueStressTests {
+@Suite(.timeLimit(.minutes(5))) struct `AsyncBoundedQueue: many tasks` {
     @Test(arguments: [0, 1, 5])
     func `each element is delivered exactly once, and those of one producer in order`(capacity: Int) async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: capacity)

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncBoundedQueue")
-struct AsyncBoundedQueueTests {
+@Suite struct `A bounded queue` {
     let executor = ManualExecutor()
     let queue = AsyncBoundedQueue<Int>(capacity: 2)
     let recorder = Recorder<String>()

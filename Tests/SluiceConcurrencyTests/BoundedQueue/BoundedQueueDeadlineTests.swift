@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncBoundedQueue: deadlines")
-struct BoundedQueueDeadlineTests {
+@Suite struct `AsyncBoundedQueue: deadlines` {
     let executor = ManualExecutor()
     let clock = ManualClock()
     let queue = AsyncBoundedQueue<Int>(capacity: 1)

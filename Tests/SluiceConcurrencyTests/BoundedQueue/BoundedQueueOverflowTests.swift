@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncBoundedQueue: overflow")
-struct BoundedQueueOverflowTests {
+@Suite struct `AsyncBoundedQueue: overflow` {
     let executor = ManualExecutor()
     let recorder = Recorder<String>()
 

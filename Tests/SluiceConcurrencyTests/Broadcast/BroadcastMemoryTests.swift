@@ -4,8 +4,7 @@ import TestSupport
 
 @testable import SluiceConcurrency
 
-@Suite("Broadcast: what it holds")
-struct BroadcastMemoryTests {
+@Suite struct `Broadcast: what it holds` {
     /// An element whose end uses the broadcast that it was in: it deadlocks or traps if that is under the lock.
     final class Meddler: Sendable {
         let broadcast: Broadcast<Meddler, Never>

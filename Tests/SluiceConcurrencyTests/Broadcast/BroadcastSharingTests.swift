@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Broadcast: sharing a sequence")
-struct BroadcastSharingTests {
+@Suite struct `Broadcast: sharing a sequence` {
     struct Unplugged: Error {}
 
     /// Counts up to a number, and fails there if it is told to; not `Sendable`.

@@ -3,8 +3,7 @@ import TestSupport
 
 @testable import SluiceConcurrency
 
-@Suite("BroadcastStateMachine")
-struct BroadcastStateMachineTests {
+@Suite struct `The state machine of a broadcast` {
     typealias Machine = BroadcastStateMachine<Int, NaiveBroadcast.Failure, String>
 
     /// The machine and the model, to which the same happens, and which must agree after each step.

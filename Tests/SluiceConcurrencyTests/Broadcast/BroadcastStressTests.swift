@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Broadcast: many tasks")
-struct BroadcastStressTests {
+@Suite struct `Broadcast: many tasks` {
     @Test(.timeLimit(.minutes(5)))
     func `with several senders each subscriber gets or misses each element, all in the same order`() async {
         let broadcast = Broadcast<Int, Never>()

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Broadcast")
-struct BroadcastTests {
+@Suite struct `A broadcast` {
     struct Unplugged: Error, Hashable {}
 
     let executor = ManualExecutor()

@@ -3,8 +3,7 @@ import Testing
 
 import SluiceConcurrency
 
-@Suite("concurrentMap and its kin, on async sequences")
-struct ConcurrentAsyncSequenceTests {
+@Suite struct `concurrentMap and its kin, on async sequences` {
     struct Broken: Error, Equatable { var number: Int }
 
     /// Counts up without end, and notes what was taken.

@@ -3,8 +3,7 @@ import Testing
 
 import SluiceConcurrency
 
-@Suite("concurrentMap and its kin, on sequences")
-struct ConcurrentSequenceTests {
+@Suite struct `concurrentMap and its kin, on sequences` {
     struct Broken: Error, Equatable { var number: Int }
 
     let executor = ManualExecutor()

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Condition with a deadline", .timeLimit(.minutes(5)))
-struct ConditionDeadlineTests {
+@Suite(.timeLimit(.minutes(5))) struct `Condition with a deadline` {
     let executor = ManualExecutor()
     let clock = ManualClock()
 

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("ConditionStateMachine")
-struct ConditionStateMachineTests {
+@Suite struct `The state machine of a condition` {
     typealias Machine = ConditionStateMachine<Condition.Outcome, String>
 
     var machine = Machine()

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Condition", .timeLimit(.minutes(5)))
-struct ConditionTests {
+@Suite(.timeLimit(.minutes(5))) struct `A condition` {
     let executor = ManualExecutor()
 
     @Test

@@ -3,8 +3,7 @@ import TestSupport
 
 @testable import SluiceConcurrency
 
-@Suite("CurrentValueStateMachine")
-struct CurrentValueStateMachineTests {
+@Suite struct `The state machine of a current value` {
     typealias Machine = CurrentValueStateMachine<Int, String>
 
     /// What a subscriber gets.

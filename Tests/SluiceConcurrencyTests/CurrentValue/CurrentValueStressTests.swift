@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("CurrentValue: many tasks")
-struct CurrentValueStressTests {
+@Suite struct `CurrentValue: many tasks` {
     @Test(.timeLimit(.minutes(5)))
     func `no update is lost, and all who follow see the last value and never an older one`() async {
         let current = CurrentValue(0)

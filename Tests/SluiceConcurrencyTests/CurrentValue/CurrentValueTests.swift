@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("CurrentValue")
-struct CurrentValueTests {
+@Suite struct `A current value` {
     struct Refused: Error, Hashable {}
 
     let executor = ManualExecutor()

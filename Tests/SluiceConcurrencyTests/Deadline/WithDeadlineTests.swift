@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("withDeadline", .timeLimit(.minutes(5)))
-struct WithDeadlineTests {
+@Suite(.timeLimit(.minutes(5))) struct `A body with a deadline` {
     let executor = ManualExecutor()
     let clock = ManualClock()
 
@@ -233,7 +232,7 @@ struct WithDeadlineTests {
 // MARK: Isolation
 
 /// What compiles here, and that the bodies run where their callers are.
-extension WithDeadlineTests {
+extension `A body with a deadline` {
     final class NotSendable {
         var count = 0
     }

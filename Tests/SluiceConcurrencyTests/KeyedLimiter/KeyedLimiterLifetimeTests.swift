@@ -5,8 +5,7 @@ import Testing
 @testable import SluiceConcurrency
 
 /// What becomes of keys and of the limiter itself, and what is refused.
-@Suite("KeyedLimiter: keys, lifetime and mistakes")
-struct KeyedLimiterLifetimeTests {
+@Suite struct `KeyedLimiter: keys, lifetime and mistakes` {
     let executor = ManualExecutor()
     let recorder = Recorder<String>()
 

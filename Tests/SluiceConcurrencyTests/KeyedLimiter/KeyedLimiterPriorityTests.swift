@@ -5,8 +5,7 @@ import Testing
 @testable import SluiceConcurrency
 
 /// The order by priority, with tasks on a manual executor.
-@Suite("KeyedLimiter: priorities")
-struct KeyedLimiterPriorityTests {
+@Suite struct `KeyedLimiter: priorities` {
     let executor = ManualExecutor()
     let clock = ManualClock()
     let recorder = Recorder<String>()

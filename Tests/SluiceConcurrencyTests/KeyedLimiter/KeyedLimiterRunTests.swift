@@ -4,8 +4,7 @@ import Testing
 import SluiceConcurrency
 
 /// What the compiler must accept at the call site, and where bodies run.
-@Suite("KeyedLimiter.run")
-struct KeyedLimiterRunTests {
+@Suite struct `Running with a keyed limiter` {
     struct StoreError: Error, Equatable { var code: Int }
 
     /// Neither `Sendable` nor tied to an actor.

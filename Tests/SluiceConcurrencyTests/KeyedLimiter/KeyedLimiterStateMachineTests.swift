@@ -3,8 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("The keyed limiter's state machine")
-struct KeyedLimiterStateMachineTests {
+@Suite struct `The state machine of a keyed limiter` {
     typealias Machine = KeyedLimiterStateMachine<String, Int>
     typealias Operation = KeyedLimiterExplorer.Operation
 

@@ -4,8 +4,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("KeyedLimiter: many tasks")
-struct KeyedLimiterStressTests {
+@Suite struct `KeyedLimiter: many tasks` {
     /// How many run for each key and in total, and the most that ever did at once.
     final class Occupancy: Sendable {
         struct Counts {

@@ -5,8 +5,7 @@ import Testing
 @testable import SluiceConcurrency
 
 /// Order, cancellation, deadlines and the end of waiting, step by step on a manual executor.
-@Suite("KeyedLimiter: waiting")
-struct KeyedLimiterWaitingTests {
+@Suite struct `KeyedLimiter: waiting` {
     let executor = ManualExecutor()
     let recorder = Recorder<String>()
     let clock = ManualClock()

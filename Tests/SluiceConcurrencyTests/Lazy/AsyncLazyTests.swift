@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// One step after the other on a manual executor; each attempt of the work waits for a signal of its own.
-@Suite("AsyncLazy")
-struct AsyncLazyTests {
+@Suite struct `A lazy value` {
     struct Broken: Error {}
 
     let executor = ManualExecutor()

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("The lazy value's state machine")
-struct LazyStateMachineTests {
+@Suite struct `The lazy value's state machine` {
     typealias Machine = LazyStateMachine<Int, String>
 
     /// What a caller does next, as a word.

@@ -3,8 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("ConcurrencyLimiter: deadlines and statistics")
-struct LimiterDeadlineTests {
+@Suite struct `ConcurrencyLimiter: deadlines and statistics` {
     let executor = ManualExecutor()
     let clock = ManualClock()
     let limiter = ConcurrencyLimiter(concurrency: 1)

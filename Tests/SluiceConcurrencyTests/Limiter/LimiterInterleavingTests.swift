@@ -4,8 +4,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("Every interleaving of the limiter behaves like the naive one")
-struct LimiterInterleavingTests {
+@Suite struct `Every interleaving of the limiter behaves like the naive one` {
     typealias Operation = LimiterExplorer.Operation
 
     @Test(arguments: 1...2)

@@ -3,8 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("LimiterLine: who is next")
-struct LimiterLineTests {
+@Suite struct `LimiterLine: who is next` {
     private func line(_ priorities: [UInt8]) -> LimiterLine<Int> {
         var line = LimiterLine<Int>()
         for (number, priority) in priorities.enumerated() {

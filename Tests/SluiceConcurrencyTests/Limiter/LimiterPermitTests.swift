@@ -3,8 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("ConcurrencyLimiter: permits and weights")
-struct LimiterPermitTests {
+@Suite struct `ConcurrencyLimiter: permits and weights` {
     let executor = ManualExecutor()
     let recorder = Recorder<String>()
 

@@ -3,8 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("ConcurrencyLimiter: priorities and holders")
-struct LimiterPriorityTests {
+@Suite struct `ConcurrencyLimiter: priorities and holders` {
     let executor = ManualExecutor()
     let limiter = ConcurrencyLimiter(concurrency: 1, order: .priority)
     let recorder = Recorder<String>()

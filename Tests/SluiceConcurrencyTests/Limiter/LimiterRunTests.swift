@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// What the compiler must accept at the call site, and where bodies run.
-@Suite("ConcurrencyLimiter.run")
-struct LimiterRunTests {
+@Suite struct `Running with a limiter` {
     struct StoreError: Error, Equatable { var code: Int }
 
     /// Neither `Sendable` nor tied to an actor.

@@ -5,8 +5,7 @@ import Testing
 @testable import SluiceConcurrency
 
 /// Everything at once, in an order of jobs that a seed decides: a failing seed fails again.
-@Suite("ConcurrencyLimiter: any schedule")
-struct LimiterScheduleTests {
+@Suite struct `ConcurrencyLimiter: any schedule` {
     /// The weights that run at this moment, and the most that ever did beyond the limit of that moment.
     final class Load: Sendable {
         let now = Atomic(0)

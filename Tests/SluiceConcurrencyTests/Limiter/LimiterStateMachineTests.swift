@@ -2,8 +2,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("LimiterStateMachine")
-struct LimiterStateMachineTests {
+@Suite struct `The state machine of a limiter` {
     /// The word of a limiter that only one thread uses.
     final class PlainCell: LimiterWordCell {
         var word = LimiterWord(bits: 0)

@@ -4,8 +4,7 @@ import TestSupport
 
 @testable import SluiceConcurrency
 
-@Suite("ConcurrencyLimiter: many tasks")
-struct LimiterStressTests {
+@Suite struct `ConcurrencyLimiter: many tasks` {
     /// How many run at this moment, and how many ever did at once.
     final class Occupancy: Sendable {
         private let now = Atomic(0)

@@ -4,8 +4,7 @@ import TestSupport
 @testable import SluiceConcurrency
 
 /// Order, cancellation and the end of waiting, step by step on a manual executor.
-@Suite("ConcurrencyLimiter: waiting")
-struct LimiterWaitingTests {
+@Suite struct `ConcurrencyLimiter: waiting` {
     let executor = ManualExecutor()
     let limiter = ConcurrencyLimiter(concurrency: 1)
     let recorder = Recorder<String>()

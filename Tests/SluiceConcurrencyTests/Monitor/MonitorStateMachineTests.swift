@@ -3,8 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("MonitorStateMachine")
-struct MonitorStateMachineTests {
+@Suite struct `The state machine of a monitor` {
     typealias Machine = MonitorStateMachine<Int, String>
 
     /// What one waits for, of a state that is a number.

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import TestSupport
 import Testing
 
-@Suite("Monitor", .timeLimit(.minutes(5)))
-struct MonitorTests {
+@Suite(.timeLimit(.minutes(5))) struct `A monitor` {
     let executor = ManualExecutor()
     let clock = ManualClock()
     let monitor = Monitor(0)
@@ -279,7 +278,7 @@ struct MonitorTests {
 
 // MARK: What is promised about isolation and ownership
 
-extension MonitorTests {
+extension `A monitor` {
     final class NotSendable {
         var number = 0
     }

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncPriorityQueue")
-struct AsyncPriorityQueueTests {
+@Suite struct `A priority queue` {
     struct Request: Hashable, Sendable {
         var name: String
         var rank: Int

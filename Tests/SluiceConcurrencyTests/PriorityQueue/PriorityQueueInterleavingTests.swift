@@ -3,8 +3,7 @@ import TestSupport
 
 @testable import SluiceConcurrency
 
-@Suite("QueueStateMachine: priorities")
-struct PriorityQueueInterleavingTests {
+@Suite struct `Every interleaving of a priority queue` {
     /// All kinds but those that drop the oldest, which a heap doesn't know.
     static let kinds = QueueKind.all.filter { $0.policy != .dropOldest }
 

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("Promise", .timeLimit(.minutes(5)))
-struct PromiseTests {
+@Suite(.timeLimit(.minutes(5))) struct `A promise` {
     enum LoadError: Error, Equatable {
         case notFound
         case loaderGone

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue: many tasks", .timeLimit(.minutes(5)))
-struct AsyncQueueStressTests {
+@Suite(.timeLimit(.minutes(5))) struct `AsyncQueue: many tasks` {
     @Test
     func `each element is delivered exactly once, with several producers and consumers`() async {
         let queue = AsyncQueue<Int>()

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue")
-struct AsyncQueueTests {
+@Suite struct `A queue` {
     let executor = ManualExecutor()
     let queue = AsyncQueue<Int>()
     let recorder = Recorder<String>()

@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue: changes")
-struct QueueChangesTests {
+@Suite struct `AsyncQueue: changes` {
     let executor = ManualExecutor()
     let queue = AsyncQueue<Int>()
     let recorder = Recorder<[Int]>()

@@ -3,8 +3,7 @@ import TestSupport
 
 @testable import SluiceConcurrency
 
-@Suite("QueueStateMachine: interleavings")
-struct QueueInterleavingTests {
+@Suite struct `Every interleaving of a queue` {
     @Test(arguments: QueueKind.all)
     func `all that can happen in four steps agrees with a naive queue`(kind: QueueKind) {
         #expect(kind.plainDriver().explore(4) > 1_000)

@@ -5,8 +5,7 @@ import TestSupport
 @testable import SluiceConcurrency
 
 /// What a queue promises about isolation: that these compile is half of the test.
-@Suite("AsyncQueue: isolation")
-struct QueueIsolationTests {
+@Suite struct `AsyncQueue: isolation` {
     /// Not Sendable, and used across waits.
     final class Log {
         var entries: [String] = []

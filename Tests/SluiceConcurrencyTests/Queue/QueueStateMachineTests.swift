@@ -2,8 +2,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("QueueStateMachine")
-struct QueueStateMachineTests {
+@Suite struct `The state machine of a queue` {
     typealias Machine = QueueStateMachine<FIFOBuffer<Int>, String, String, String>
 
     var machine = Machine()

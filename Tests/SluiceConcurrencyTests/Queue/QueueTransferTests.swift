@@ -3,8 +3,7 @@ import Testing
 import TestSupport
 
 /// That these compile is half of the test; Tests/Refusals has what must not compile.
-@Suite("Queues of elements that aren't Sendable")
-struct QueueTransferTests {
+@Suite struct `Queues of elements that aren't Sendable` {
     /// Not Sendable: only the task that has it may change it.
     final class Sketch {
         var number: Int

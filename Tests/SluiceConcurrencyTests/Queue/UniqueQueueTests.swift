@@ -2,8 +2,7 @@ import SluiceConcurrency
 import Testing
 import TestSupport
 
-@Suite("AsyncQueue and AsyncBoundedQueue: unique")
-struct UniqueQueueTests {
+@Suite struct `AsyncQueue and AsyncBoundedQueue: unique` {
     struct Song: Hashable, Sendable {
         var id: Int
         var title = ""

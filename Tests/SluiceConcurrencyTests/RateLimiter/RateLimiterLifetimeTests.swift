@@ -3,8 +3,7 @@ import Testing
 
 import SluiceConcurrency
 
-@Suite("RateLimiter: lifetime, isolation and mistakes")
-struct RateLimiterLifetimeTests {
+@Suite struct `RateLimiter: lifetime, isolation and mistakes` {
     let executor = ManualExecutor()
     let clock = ManualClock()
     let recorder = Recorder<String>()

@@ -3,8 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("Every interleaving of the rate limiter behaves like the naive one")
-struct RateLimiterStateMachineTests {
+@Suite struct `Every interleaving of the rate limiter behaves like the naive one` {
     typealias Operation = RateLimiterExplorer.Operation
 
     @Test(arguments: [1, 2]) func `two tasks, any three operations each`(burst: Int) async {

@@ -4,8 +4,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("RateLimiter: many tasks")
-struct RateLimiterStressTests {
+@Suite struct `RateLimiter: many tasks` {
     @Test(arguments: 1...60)
     func `any order of jobs ends with everybody served, refused or cancelled, and no token too many`(seed: UInt64) {
         var random = SeededRandom(seed: seed)

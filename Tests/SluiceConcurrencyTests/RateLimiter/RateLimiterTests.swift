@@ -5,8 +5,7 @@ import Testing
 @testable import SluiceConcurrency
 
 /// Waiting for tokens, step by step on a manual executor and a manual clock.
-@Suite("RateLimiter: waiting")
-struct RateLimiterTests {
+@Suite struct `RateLimiter: waiting` {
     let executor = ManualExecutor()
     let clock = ManualClock()
     let recorder = Recorder<String>()

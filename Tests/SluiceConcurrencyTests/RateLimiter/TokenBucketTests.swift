@@ -3,8 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("The token bucket")
-struct TokenBucketTests {
+@Suite struct `The token bucket` {
     @Test func `it is full at first, and holds no more than the burst`() {
         var bucket = TokenBucket(rate: 2, per: .seconds(1), burst: 5)
         let first = [bucket.take(5), bucket.take(1)]

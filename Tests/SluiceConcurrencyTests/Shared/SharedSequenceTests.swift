@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// Loops over a shared sequence; the test says when the base gives an element, and waits until each has been taken.
-@Suite("shared()", .timeLimit(.minutes(5)))
-struct SharedSequenceTests {
+@Suite(.timeLimit(.minutes(5))) struct `A shared sequence` {
     struct Unplugged: Error {}
 
     /// Counts from 1, as far as it is told to; notes what it does.

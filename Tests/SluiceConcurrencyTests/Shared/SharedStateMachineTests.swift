@@ -2,8 +2,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("The shared sequence's state machine")
-struct SharedStateMachineTests {
+@Suite struct `The shared sequence's state machine` {
     struct Unplugged: Error {}
 
     typealias Machine = SharedStateMachine<Int, Unplugged, String, String>

@@ -3,8 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite("Any order of events leaves the single flight as the naive one")
-struct SingleFlightModelTests {
+@Suite struct `Any order of events leaves the single flight as the naive one` {
     typealias Machine = SingleFlightStateMachine<Int, Int, String, Int>
 
     /// A caller, and where its wait is.

@@ -3,8 +3,7 @@ import TestSupport
 
 @testable import SluiceConcurrency
 
-@Suite("WaitingLine")
-struct WaitingLineTests {
+@Suite struct `The line of waiters` {
     @Test(arguments: 1...20)
     func `joining, leaving and being cancelled at random agrees with an array`(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -1,7 +1,7 @@
 import SluiceDownloads
 import Testing
 
-@Suite struct CancelConformance {
+@Suite struct `Cancelling in a store` {
     @Test(arguments: StoreKind.allCases)
     func `a batch that is forgotten takes its ended jobs along, those left out that another batch has`(
         _ kind: StoreKind

@@ -4,7 +4,7 @@ import SluiceDownloads
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct ClaimConformance {
+@Suite(.timeLimit(.minutes(15))) struct `Claims of a store` {
     @Test(arguments: StoreKind.allCases)
     func `however many jobs are held back in front, the first for which there is room is found`(
         _ kind: StoreKind

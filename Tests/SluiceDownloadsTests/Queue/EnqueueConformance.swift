@@ -3,7 +3,7 @@ import HTTPTypes
 import SluiceDownloads
 import Testing
 
-@Suite struct EnqueueConformance {
+@Suite struct `Enqueuing in a store` {
     @Test(arguments: StoreKind.allCases)
     func `nothing enqueued is nothing remembered`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture async throws in

@@ -1,7 +1,7 @@
 import SluiceDownloads
 import Testing
 
-@Suite struct LeaseConformance {
+@Suite struct `Leases of a store` {
     @Test(arguments: StoreKind.allCases, JobSettlement.Outcome.samples)
     func `a lease that was taken back changes nothing any more`(
         _ kind: StoreKind, _ outcome: JobSettlement.Outcome

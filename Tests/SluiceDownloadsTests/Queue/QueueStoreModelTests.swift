@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceDownloads
 
 /// Random operations on a store and on ``QueueModel``: whatever can be seen of the two has to be the same.
-@Suite struct QueueStoresAgainstTheModel {
+@Suite struct `Queue stores against the model` {
     @Test(arguments: StoreKind.allCases, [1, 2] as [UInt64])
     func `two thousand random operations show what the model shows`(_ kind: StoreKind, _ seed: UInt64) async throws {
         try await StoreFixture.with(kind) { fixture in

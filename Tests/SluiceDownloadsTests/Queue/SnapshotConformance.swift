@@ -1,7 +1,7 @@
 import SluiceDownloads
 import Testing
 
-@Suite struct SnapshotConformance {
+@Suite struct `Snapshots of a store` {
     @Test(arguments: StoreKind.allCases)
     func `an empty queue shows nothing`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture async throws in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SluiceDownloads
 
-@Suite struct SQLiteQueuesThatAreShared {
+@Suite struct `SQLite queues that are shared` {
     private let everything = DownloadCoordinator.Limits(total: 99, perHost: nil)
 
     private func claim(_ store: SQLiteQueueStore, _ worker: QueueWorker, _ count: Int = 1) async throws -> [ClaimedJob]
