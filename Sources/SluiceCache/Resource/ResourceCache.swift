@@ -62,15 +62,15 @@ public final class ResourceCache: Sendable {
     /// The folder is the cache's alone. It is not searched: what is in it is known from its index, `index.db`.
     ///
     /// - Parameters:
-    ///   - directory: A folder on a local file system.
+    ///   - directory: A directory on a local file system.
     ///   - configuration: Limits, policy, retries.
     ///   - transport: What carries requests. The cache doesn't shut it down.
     ///   - files: The engine for files.
     /// - Throws: `TransferError` with the code `cacheUnusable` if the index cannot be opened; `FileError` if the
-    ///   folder cannot be made.
+    ///   directory cannot be made.
     public convenience init(
         directory: URL, configuration: Configuration = .init(),
-        transport: any Transport = HTTPTransport.shared, files: FileIO = .shared
+        transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared
     ) async throws {
         try await self.init(
             directory: directory, configuration: configuration, transport: transport, files: files,
@@ -145,11 +145,11 @@ public final class ResourceCache: Sendable {
 /// - Throws: What opening the cache, `body` or ``ResourceCache/shutdown()`` throws.
 public func withResourceCache<Result>(
     directory: URL, configuration: ResourceCache.Configuration = .init(),
-    transport: any Transport = HTTPTransport.shared, files: FileIO = .shared,
+    transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared,
     _ body: (ResourceCache) async throws -> Result
 ) async throws -> Result {
     let cache = try await ResourceCache(
-        directory: directory, configuration: configuration, transport: transport, files: files)
+        directory: directory, configuration: configuration, transport: transport, using: files)
     return try await cache.shutDown(after: body)
 }
 

@@ -32,7 +32,7 @@ struct DemoGallery: Sendable {
         try await files.withTemporaryDirectory(prefix: "sluice-demo-cache") { folder in
             let pictures = catalogue.items.filter(\.isPicture)
             let (first, firstWrong, secondWrong) = try await withResourceCache(
-                directory: folder, configuration: Self.configuration, files: files
+                directory: folder, configuration: Self.configuration, using: files
             ) { cache in
                 // Two at once ask for each: they wait for the same download.
                 let firstWrong = try await read(pictures + pictures, through: cache)
@@ -43,7 +43,7 @@ struct DemoGallery: Sendable {
                 return (statistics, firstWrong, secondWrong)
             }
             let (later, thirdWrong) = try await withResourceCache(
-                directory: folder, configuration: Self.configuration, files: files
+                directory: folder, configuration: Self.configuration, using: files
             ) { cache in
                 let wrong = try await read(pictures, through: cache)
                 return (Counts(cache.statistics), wrong)

@@ -8,6 +8,8 @@ extension DownloadCoordinator {
     /// A snapshot is made when it is asked for, so that a slow reader skips some and never sees an old one. No more than
     /// ten come in a second. What other processes do is seen within a second.
     ///
+    /// `Latest` of SluiceObservation mirrors them for a view: `await queue.follow(downloads.snapshots())`.
+    ///
     /// Ends when the task is cancelled.
     ///
     /// - Parameter count: How many jobs of each kind a snapshot lists at most; all are counted.

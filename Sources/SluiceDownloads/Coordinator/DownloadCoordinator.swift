@@ -190,12 +190,15 @@ public final class DownloadCoordinator: Sendable {
         try detached.get()
     }
 
-    /// Runs the queue while `body` does something with it, and stops it then.
+    /// Runs the queue while `body` runs, and stops it then.
     ///
     ///     try await downloads.withRun { downloads in
     ///         try await downloads.enqueue(songs)
     ///         for try await snapshot in downloads.snapshots() { … }
     ///     }
+    ///
+    /// The body is a child task, so that a run that fails can cancel it. For one that uses the main actor's state, write
+    /// `{ @MainActor downloads in … }`.
     ///
     /// - Throws: What `body` throws; what the run throws, after `body` has been cancelled and has returned.
     public func withRun<R: Sendable>(

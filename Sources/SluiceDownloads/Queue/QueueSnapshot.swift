@@ -12,7 +12,7 @@ public struct QueueSnapshot: Sendable, Hashable {
         /// The number of the job.
         public var id: QueuedDownload.ID { download.id }
 
-        /// A job under way; for stores.
+        /// Creates a value, for previews and tests.
         public init(download: QueuedDownload, received: Int64 = 0, expected: Int64? = nil) {
             self.download = download
             self.received = received
@@ -35,7 +35,7 @@ public struct QueueSnapshot: Sendable, Hashable {
     /// The last of those that ended, latest first.
     public var ended: [QueuedDownload]
 
-    /// A queue at one moment; for stores.
+    /// Creates a snapshot, by default of an empty queue: for previews and tests, and for what a user interface shows first.
     public init(
         counts: [QueuedDownload.State: Int] = [:], running: [Running] = [], waiting: [QueuedDownload] = [],
         ended: [QueuedDownload] = []

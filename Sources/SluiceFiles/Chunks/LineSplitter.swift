@@ -27,7 +27,7 @@ package struct LineSplitter {
     private var isAtEnd = false
 
     /// The next LF and CR in the chunk, its count where there is none. Kept, since else a text with one kind alone would be
-    /// searched for the other to its end forevery line.
+    /// searched for the other to its end for every line.
     private var lineFeed = -1
     private var carriageReturn = -1
 

@@ -27,7 +27,7 @@ package struct ReadBuffer: ~Copyable {
     /// Gives so many bytes of aligned address space, or nil.
     package typealias Reserve = @Sendable (_ count: Int) -> UnsafeMutableRawPointer?
 
-    /// From here on a page fault forevery 4 KiB costs more than giving memory back to the kernel each time.
+    /// From here on a page fault for every 4 KiB costs more than giving memory back to the kernel each time.
     package static var minimumMapped: Int { 4 << 20 }
     /// The most address space that is asked for at first: more comes with the bytes.
     package static var maximumReserved: Int { 64 << 30 }

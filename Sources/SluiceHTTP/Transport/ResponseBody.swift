@@ -45,12 +45,17 @@ public struct ResponseBody: AsyncSequence, Sendable {
     var timings: TransportTimings? { reader.timings }
 
     /// A body had more bytes than the reader wanted.
-    public struct TooLong: Error, Sendable, CustomStringConvertible {
+    public struct TooLong: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
         /// How many were wanted at most.
         public let limit: Int
 
         /// One line.
-        public var description: String { "the response has more than \(limit) bytes" }
+        public var description: String {
+            "The response has more than \(limit) bytes. Allow more, or read it chunk by chunk."
+        }
+
+        /// The same line as ``description``.
+        public var errorDescription: String? { description }
     }
 
     /// Reads a body chunk by chunk, or batch by batch.

@@ -63,7 +63,7 @@ struct Karaoke {
             \(left.count) are half there.
             The shop served at most \(shop.mostAtOnceForOneGuest) at once to one guest, and \(shop.mostAtOnce) in all.
             """)
-        guard last.open == 0, last.count(.failed) == 0, left.isEmpty, shop.mostAtOnceForOneGuest == 1 else {
+        guard last.openCount == 0, last.count(.failed) == 0, left.isEmpty, shop.mostAtOnceForOneGuest == 1 else {
             throw Wrong()
         }
     }

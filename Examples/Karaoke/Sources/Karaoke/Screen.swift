@@ -2,7 +2,7 @@ import SluiceDownloads
 
 /// Shows the queue, a line for each change.
 struct Screen {
-    func show(_ snapshots: QueueSnapshots) async throws {
+    func show(_ snapshots: some AsyncSequence<QueueSnapshot, any Error>) async throws {
         for try await snapshot in snapshots {
             print(line(for: snapshot))
         }

@@ -128,7 +128,7 @@ final class PictureLoader: Sendable {
         do {
             try await HTTPTransport.withTransport(configuration: transport) { transport in
                 try await withResourceCache(
-                    directory: cacheFolder, configuration: configuration, transport: transport, files: files
+                    directory: cacheFolder, configuration: configuration, transport: transport, using: files
                 ) { cache in
                     try await pictures.concurrentForEach(concurrency: limits.fetchesAtOnce) { number, url in
                         try await self.deliver(number, named: url.redactedForDisplay) {

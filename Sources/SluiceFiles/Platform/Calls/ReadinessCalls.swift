@@ -93,7 +93,7 @@ package struct Readiness: OptionSet, Sendable, Hashable {
     package static let failed = Self(csluice_failed)
     /// The number is not open.
     package static let notOpen = Self(csluice_not_open)
-    /// Asks forevery event, not for one.
+    /// Asks for every event, not for one.
     package static let repeatedly = Self(csluice_repeatedly)
 }
 
