@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import TestSupport
 import Testing
@@ -70,6 +71,8 @@ import Testing
             .bodyTooLong, .responseTooLarge, .unexpectedCoding, .cacheUnusable, .file, .fileExists,
             .headerFieldsFailed, .failedElsewhere, .targetTaken, .alreadyQueued,
         ]
-        #expect(passing.allSatisfy(RetryPolicy.isTransient) && !lasting.contains(where: RetryPolicy.isTransient))
+        let url = URL(string: "http://a.example/x")!
+        #expect(passing.allSatisfy { TransferError($0, url: url).isTransient })
+        #expect(!lasting.contains { TransferError($0, url: url).isTransient })
     }
 }

@@ -8,7 +8,7 @@
 ///
 /// Linear in the size of the document, without recursion.
 public struct HTMLRenderer: Sendable, Hashable {
-    /// Whether images are elements. If not, their descriptions stand in their places, and whoever shows the result loads
+    /// Whether images are elements. If not, their descriptions stand in their places, and the program that shows the result loads
     /// nothing.
     public var images: Bool
 

@@ -1,6 +1,6 @@
 /// When the links and pairs of a leaf are known: texts side by side become one, and e-mail addresses in them links.
 extension InlineParser {
-    /// Deeper than this, emphasis, links and images are taken away, and what is in them stays: those who walk the tree may
+    /// Deeper than this, emphasis, links and images are taken away, and what is in them stays: code that walks the tree may
     /// need a stack as deep as it is.
     private static var maximalDepth: Int { 100 }
 

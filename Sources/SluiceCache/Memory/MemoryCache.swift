@@ -2,9 +2,9 @@ import SluiceLock
 
 /// Keeps values in memory up to a cost and a count, and lets go of those that are not asked for again.
 ///
-///     let pictures = MemoryCache<URL, Picture>(maximumCost: 64 << 20, maximumCount: 1_000)
-///     pictures.insert(picture, for: url, cost: picture.byteCount)
-///     let again = pictures.value(for: url)
+///     let images = MemoryCache<URL, Image>(maximumCost: 64 << 20, maximumCount: 1_000)
+///     images.insert(image, for: url, cost: image.byteCount)
+///     let again = images.value(for: url)
 ///
 /// The unit of cost is the caller's, most often bytes. Neither limit is exceeded at any time: room is made before a value
 /// is taken in. A value that costs more than a tenth of the limit is not kept, since it would drive out too much else; what

@@ -32,7 +32,7 @@ extension ResourceCache {
         /// How often and when a fetch that failed for a passing reason is tried again.
         public var retries: RetryPolicy
 
-        /// A configuration; the defaults suit the pictures of an app. `maximumDiskEntrySize` is a tenth of `maximumDiskSize` unless
+        /// A configuration; the defaults suit the images of an app. `maximumDiskEntrySize` is a tenth of `maximumDiskSize` unless
         /// said otherwise.
         public init(
             concurrency: Int = 10, maximumMemorySize: Int = 64 << 20, maximumDiskSize: Int = 512 << 20,

@@ -13,13 +13,13 @@ public import Foundation
 /// Gets resources by URL: from memory, else from disk, else from the network behind a limit.
 ///
 ///     try await withResourceCache(directory: folder, configuration: .init(concurrency: 10)) { cache in
-///         let picture = try await cache.data(for: url)
+///         let image = try await cache.data(for: url)
 ///     }
 ///
 /// or, where no scope fits:
 ///
 ///     let cache = try await ResourceCache(directory: folder)
-///     let picture = try await cache.data(for: url)
+///     let image = try await cache.data(for: url)
 ///     try await cache.shutdown()
 ///
 /// However many ask for a URL at once, it is fetched once. What may be kept and for how long is HTTP's to say (RFC 9111,

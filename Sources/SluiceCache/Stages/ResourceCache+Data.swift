@@ -18,7 +18,7 @@ public import Foundation
 extension ResourceCache {
     /// The bytes of a resource.
     ///
-    ///     let picture = try await cache.data(for: url)
+    ///     let image = try await cache.data(for: url)
     ///
     /// A URL with a user name or password is fetched for this caller alone, as with ``data(for:headerFields:)``.
     ///

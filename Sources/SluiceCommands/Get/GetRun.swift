@@ -37,12 +37,12 @@ struct GetRun: Sendable {
         return status == .success && !summary.isComplete ? .other : status
     }
 
-    /// Downloads with progress shown; a failure is one of the whole run, such as a folder that cannot be made.
+    /// Downloads with progress shown; a failure is one of the whole run, such as a directory that cannot be made.
     private func download(
         _ requests: [DownloadRequest], _ reporter: any ProgressReporter, _ trace: Trace?
     ) async -> Result<DownloadSummary, CommandFailure> {
         do {
-            return .success(try await download(requests, store, reporter, trace))
+            return .success(try await summary(of: requests, reporter, trace))
         } catch let error as QueueStoreError {
             return .failure(CommandFailure(.store, "\(error)"))
         } catch let error as FileError {
@@ -64,8 +64,8 @@ struct GetRun: Sendable {
         options.database.map { .sqlite(at: URL(filePath: $0, directoryHint: .notDirectory)) } ?? .memory
     }
 
-    private func download(
-        _ requests: [DownloadRequest], _ store: DownloadStore, _ reporter: any ProgressReporter, _ trace: Trace?
+    private func summary(
+        of requests: [DownloadRequest], _ reporter: any ProgressReporter, _ trace: Trace?
     ) async throws -> DownloadSummary {
         var configuration = HTTPTransport.Configuration(
             connectTimeout: options.connectTimeout, stallTimeout: options.timeout,
@@ -80,11 +80,11 @@ struct GetRun: Sendable {
                 configuration: .init(
                     retries: RetryPolicy(maximumRetries: options.retries), existing: options.existing,
                     durability: options.durability))
-            // What is wrong with the database or the directories is told before anything begins.
-            try await downloads.open()
-            try await downloads.prepareDirectories(of: requests)
             let result = await Result {
-                try await reporter.showing {
+                // What is wrong with the database or the directories is told before anything begins.
+                try await downloads.open()
+                try await downloads.prepareDirectories(of: requests)
+                return try await reporter.showing {
                     // The plan has none.
                     try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
                 }

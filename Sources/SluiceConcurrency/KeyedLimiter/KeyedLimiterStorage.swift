@@ -23,7 +23,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
     /// Waits for a place.
     func enter(_ key: Key) async -> LimiterOutcome {
         if Task.isCancelled { return .cancelled }
-        if order == .priority { return await enterByPriority(key) { await self.wait($0) } }
+        if order == .priority { return await enterInLine(key) { await self.wait($0) } }
         guard case .wait(let ticket) = machine.withLock({ $0.enter(key) }) else { return .granted }
         return await wait(ticket)
     }
@@ -31,7 +31,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
     /// Waits for a place until the deadline.
     func enter<C: Clock>(_ key: Key, until deadline: C.Instant, clock: C) async -> LimiterOutcome {
         if Task.isCancelled { return .cancelled }
-        return await enterByPriority(key) { ticket in
+        return await enterInLine(key) { ticket in
             await ending(at: deadline, clock: clock) {
                 self.settle(ticket, .expired)
             } wait: {
@@ -42,7 +42,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
 
     /// Waits for a place, even in a cancelled task.
     func enterUninterrupted(_ key: Key) async {
-        if order == .priority { return await enterByPriorityUninterrupted(key) }
+        if order == .priority { return await enterInLineUninterrupted(key) }
         _ = await withUnsafeContinuation { (waiter: Waiter) in
             let action = machine.withLock { $0.enter(key, uninterrupted: waiter) }
             if case .run = action { waiter.resume(returning: .granted) }
@@ -85,8 +85,8 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
 
     // MARK: Priorities
 
-    private func enterByPriorityUninterrupted(_ key: Key) async {
-        _ = await enterByPriority(key, isInterruptible: false) { ticket in
+    private func enterInLineUninterrupted(_ key: Key) async {
+        _ = await enterInLine(key, isInterruptible: false) { ticket in
             await withUnsafeContinuation { (waiter: Waiter) in
                 let known = self.machine.withLock { $0.suspend(ticket, waiter) }.outcome
                 if let known { waiter.resume(returning: known) }
@@ -95,7 +95,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Waits with `suspended`, and again at the end of its new level whenever the task's priority is raised.
-    private func enterByPriority(
+    private func enterInLine(
         _ key: Key, isInterruptible: Bool = true, _ suspended: (Machine.Ticket) async -> LimiterOutcome
     ) async -> LimiterOutcome {
         var request = LimiterRequest(isInterruptible: isInterruptible)

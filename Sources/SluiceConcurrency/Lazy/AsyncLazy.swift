@@ -7,7 +7,7 @@
 /// The first caller of ``value`` runs the work on its own task and its isolation. Callers that come while it runs wait. All
 /// get the value, and later calls return it without waiting.
 ///
-/// | | who makes the value | what is kept |
+/// | | the value is made by | what is kept |
 /// |---|---|---|
 /// | `AsyncLazy` | the first caller's task | the value, as long as the `AsyncLazy` exists |
 /// | ``SingleFlight`` | a task for each key, which its callers share | nothing |

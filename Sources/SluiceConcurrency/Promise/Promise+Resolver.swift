@@ -1,8 +1,8 @@
 extension Promise {
     /// Completes the ``Promise`` that it was made with.
     ///
-    ///     let (promise, resolver) = Promise<Picture, any Error>.makePromise()
-    ///     resolver.succeed(picture)
+    ///     let (promise, resolver) = Promise<Image, any Error>.makePromise()
+    ///     resolver.succeed(image)
     ///
     /// Tasks may share it, and use it from anywhere, synchronously. Only the first completion counts; each call
     /// returns whether it was the first. When the last reference goes away unused, the promise is completed as abandoned;
@@ -22,7 +22,7 @@ extension Promise {
 
         /// Completes the promise with a value, for all tasks that wait now or later.
         ///
-        ///     if !resolver.succeed(picture) { log("another task was faster") }
+        ///     if !resolver.succeed(image) { log("another task was faster") }
         ///
         /// - Returns: Whether this was the first completion; otherwise the value is not used.
         /// - Complexity: O(number of waiting tasks). Never suspends, and blocks for no longer than a few instructions.

@@ -1,8 +1,8 @@
 /// A value that comes once, or an error in its place, for any number of waiting tasks.
 ///
-///     let (promise, resolver) = Promise<Picture, any Error>.makePromise()
-///     let picture = try await promise.value       // in any number of tasks
-///     resolver.succeed(picture)                   // from anywhere
+///     let (promise, resolver) = Promise<Image, any Error>.makePromise()
+///     let image = try await promise.value       // in any number of tasks
+///     resolver.succeed(image)                     // from anywhere
 ///
 /// Tasks that have the `Promise` wait, and tasks that have its ``Resolver`` complete it. Only the first completion
 /// counts; later waits return immediately. All waiting tasks get the same value or error, in the order in which they
@@ -12,9 +12,9 @@
 /// error, so that no task waits forever or takes it for success: with ``PromiseAbandoned`` where any error may
 /// be thrown. Where the type of errors is fixed, the code that makes the promise chooses the outcome:
 ///
-///     let (promise, resolver) = Promise<Picture, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
+///     let (promise, resolver) = Promise<Image, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
 ///
-/// A promise that cannot fail needs a value for it, for example `Promise<Picture?, Never>` and `.success(nil)`.
+/// A promise that cannot fail needs a value for it, for example `Promise<Image?, Never>` and `.success(nil)`.
 ///
 /// **Cancellation.** `value` waits even in a cancelled task; ``valueUnlessCancelled()`` and the forms with a timeout or a deadline
 /// don't. Cancelling a waiting task affects neither the promise nor other tasks.
@@ -26,7 +26,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
 
     /// Creates a promise, its resolver, and the outcome for the case that the resolver is dropped.
     ///
-    ///     let (promise, resolver) = Promise<Picture, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
+    ///     let (promise, resolver) = Promise<Image, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
     ///
     /// The promise doesn't keep the resolver alive.
     public static func makePromise(
@@ -38,7 +38,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
 
     /// Creates a promise and its resolver; the promise fails with ``PromiseAbandoned`` if the resolver is dropped.
     ///
-    ///     let (promise, resolver) = Promise<Picture, any Error>.makePromise()
+    ///     let (promise, resolver) = Promise<Image, any Error>.makePromise()
     ///
     /// The promise doesn't keep the resolver alive.
     public static func makePromise() -> (promise: Promise, resolver: Resolver) where Failure == any Error {
@@ -47,7 +47,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
 
     /// Waits for the value, even in a cancelled task.
     ///
-    ///     let picture = try await promise.value
+    ///     let image = try await promise.value
     ///
     /// - Throws: The error that the promise was completed with.
     /// - Complexity: O(1). Suspends unless completed already; never blocks a thread.
@@ -66,7 +66,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
 
     /// Waits for the value, unless the task is cancelled.
     ///
-    ///     let picture = try await promise.valueUnlessCancelled()
+    ///     let image = try await promise.valueUnlessCancelled()
     ///
     /// If the promise is completed already, its outcome is returned or thrown, even in a cancelled task. If completion
     /// and cancellation come at the same time, either may win; no other waiting task is affected.
@@ -80,7 +80,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
 
     /// Waits for the value, but no longer than the timeout.
     ///
-    ///     let picture = try await promise.value(timeout: .seconds(3))
+    ///     let image = try await promise.value(timeout: .seconds(3))
     ///
     /// It does what ``value(until:clock:)`` does with the continuous clock.
     ///
@@ -94,7 +94,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
 
     /// Waits for the value, but no longer than until the deadline.
     ///
-    ///     let picture = try await promise.value(until: deadline, clock: clock)
+    ///     let image = try await promise.value(until: deadline, clock: clock)
     ///
     /// If the promise is completed already, its outcome is returned or thrown, even after the deadline and in a
     /// cancelled task.

@@ -1,6 +1,6 @@
 /// Runs an operation once for all tasks that ask for the same key while it runs.
 ///
-///     let flights = SingleFlight<URL, Picture>()
+///     let flights = SingleFlight<URL, Image>()
 ///     let image = try await flights.run(for: url) { try await network.download(url) }
 ///
 /// The first call for a key starts the operation. Calls that come while it runs wait for it, and get the same result or the

@@ -90,15 +90,6 @@ public final class DownloadCoordinator: Sendable {
     }
 
     package convenience init(
-        store: any QueueStore, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
-        configuration: Configuration = .init(), files: FileIO = .shared
-    ) {
-        self.init(
-            store: store, transport: transport, limits: limits, configuration: configuration, files: files,
-            timing: .system)
-    }
-
-    package convenience init(
         store: any QueueStore, transport: any Transport, limits: Limits, configuration: Configuration,
         onPhase: @escaping @Sendable (JobID, JobPhase) -> Void
     ) {

@@ -1,15 +1,15 @@
 import SluiceConcurrency
 
-/// Says that something happened, once for any number of times until somebody has waited for it.
+/// Says that something happened: once, however often it happens until a task has waited for it.
 final class Pulse: Sendable {
-    private let queue = AsyncQueue<Void>()
+    private let queue = AsyncBoundedQueue<Void>(capacity: 1, overflow: .dropNewest)
 
     func send() {
-        // Two at the same time may leave two: one pulse too many does no harm.
-        if queue.count == 0 { queue.enqueue(()) }
+        // One that is pending suffices.
+        _ = queue.trySend(())
     }
 
-    /// Waits for the pulse, or for as long as `limit` says; returns at once when the task is cancelled.
+    /// Waits for the pulse, or for as long as `limit` says; returns immediately when the task is cancelled.
     func wait(atMost limit: Duration?, sleep: @escaping @Sendable (Duration) async throws -> Void) async {
         guard let limit else {
             _ = try? await queue.dequeue()

@@ -22,6 +22,3 @@ package struct EnqueuedJob: Sendable, Hashable {
         self.outcome = outcome
     }
 }
-
-/// What the queue's store calls a download.
-package typealias JobID = QueuedDownload.ID

@@ -62,3 +62,6 @@ package protocol QueueStore: Sendable {
     /// Closes the store. Later operations fail.
     func close() async throws
 }
+
+/// What the queue's store calls a download.
+package typealias JobID = QueuedDownload.ID

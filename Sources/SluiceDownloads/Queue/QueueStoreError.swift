@@ -67,6 +67,11 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
+    static func closed(_ subject: String) -> QueueStoreError {
+        QueueStoreError(
+            .closed, subject: subject, message: "The queue has been closed.", remedy: "Make a new coordinator.")
+    }
+
     init(_ failure: DatabaseFailure) {
         let code: Code =
             switch failure.code {

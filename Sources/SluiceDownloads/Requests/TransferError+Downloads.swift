@@ -13,13 +13,11 @@ extension TransferError {
 
     static func file(_ error: FileError, of request: DownloadRequest) -> TransferError {
         // The description of the file's error names the path and the remedy.
-        TransferError(.file, url: request.url, message: "\(error)", remedy: nil, cause: error)
+        TransferError(.file, url: request.url, message: "\(error)", cause: error)
     }
 
     static func fileExists(_ request: DownloadRequest) -> TransferError {
-        TransferError(
-            .fileExists, url: request.url, message: "The file '\(request.targetText)' exists.",
-            remedy: "Allow replacing it, skip it, or choose another name or directory.")
+        TransferError(.fileExists, url: request.url, message: "The file '\(request.targetText)' exists.")
     }
 
     /// - Parameter error: Named by its type only: it is stored, and its text may hold a secret.
@@ -29,7 +27,7 @@ extension TransferError {
 
     /// - Parameter line: The description of the other process's error.
     static func failedElsewhere(_ line: String, of request: DownloadRequest) -> TransferError {
-        var error = TransferError(.failedElsewhere, url: request.url, message: line, remedy: nil)
+        var error = TransferError(.failedElsewhere, url: request.url, message: line)
         // The line names it.
         error.subject = ""
         return error
@@ -45,16 +43,14 @@ extension TransferError {
     static func targetTaken(by other: URL, _ request: DownloadRequest) -> TransferError {
         TransferError(
             .targetTaken, url: request.url,
-            message: "\(other.redactedForDisplay) of the same list is written to '\(request.targetText)', too.",
-            remedy: "Give one of them another name.")
+            message: "\(other.redactedForDisplay) of the same list is written to '\(request.targetText)', too.")
     }
 
     static func alreadyQueued(from other: URL, _ request: DownloadRequest) -> TransferError {
         TransferError(
             .alreadyQueued, url: request.url,
             message: "The queue has an unfinished download from another URL, \(other.redactedForDisplay), "
-                + "to '\(request.targetText)'.",
-            remedy: "Finish that one, or use another name or another queue.")
+                + "to '\(request.targetText)'.")
     }
 }
 

@@ -57,7 +57,7 @@ extension FileIO {
         } catch {
             if options.removingOnFailure, let status = made.status.withLock({ $0 }) {
                 try? await run(mustRun: true) { [kernel] cancellation in
-                    // Only what this copy made: somebody may have put another directory there.
+                    // Only what this copy made: another process may have put another directory there.
                     if try kernel.status(of: to, followingLinks: false)?.isSameFile(as: status) == true {
                         try kernel.removeTree(to, cancellation)
                     }

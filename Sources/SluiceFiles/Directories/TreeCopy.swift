@@ -160,7 +160,7 @@ final class TreeCopy {
             guard FileIdentity(directory.status) == levels[above].identity else {
                 throw FileError(
                     code: .busy, operation: "copy to", path: levels[above].place.shownPath(),
-                    remedy: "Somebody moved a directory of the copy meanwhile: try again.")
+                    remedy: "Another process moved a directory of the copy meanwhile: try again.")
             }
             levels[above].directory = directory
         }

@@ -198,7 +198,7 @@ final class TreeWalk: @unchecked Sendable {
             retired.append(directory)
             throw FileError(
                 code: .busy, operation: "walk", path: child.place.shownPath(),
-                remedy: "Somebody moved a directory of the tree meanwhile: try again.")
+                remedy: "Another process moved a directory of the tree meanwhile: try again.")
         }
         return directory
     }

@@ -150,7 +150,7 @@ final class PollPoller: ReadinessPoller {
         if result < 0 { return result }
         wakeup.take(from: &found)
         entries.withLock { entries in
-            // One event each, as of epoll. Whoever hears of it arms again for those who still wait.
+            // One event each, as of epoll. Its handler arms again for the tasks that still wait.
             for event in found where entries[event.descriptor]?.token == event.token {
                 entries[event.descriptor] = nil
             }

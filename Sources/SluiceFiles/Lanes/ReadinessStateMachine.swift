@@ -111,7 +111,7 @@ package struct ReadinessStateMachine<Waiter> {
             registrations[descriptor] = nil
             return (waiter, .remove(descriptor))
         }
-        // Armed for more than is wanted, it gives an event that wakes nobody and arms it again.
+        // Armed for more than is wanted, it gives an event that wakes no task and arms it again.
         registrations[descriptor] = rest
         return (waiter, nil)
     }

@@ -167,7 +167,7 @@ final class ReadinessStorage: Sendable {
     /// How long a descriptor may be closed by others before those who wait for it hear of that.
     private static var checkInterval: CInt { 500 }
 
-    /// Closing a descriptor wakes nobody, and takes its registration away. What is still there can be armed again.
+    /// Closing a descriptor wakes no task, and takes its registration away. What is still there can be armed again.
     private func check() {
         for entry in state.withLock({ $0.machine.checks() }) {
             // One at a time: others need the lock too.

@@ -184,14 +184,14 @@ private struct RemovalWalk: ~Copyable {
             guard status.isSameFile(as: directories[above].status) else {
                 throw FileError(
                     code: .busy, operation: "remove", path: path,
-                    remedy: "Somebody moved a directory of the tree meanwhile: try again.")
+                    remedy: "Another process moved a directory of the tree meanwhile: try again.")
             }
         }
         let result = name.withUnsafeBufferPointer {
             unlink($0.baseAddress!, in: directories[above].descriptor!, flags: AT_REMOVEDIR)
         }
         if result == 0 { removed(in: above) }
-        // Not empty: somebody put a file there meanwhile, and the listing of the directory above comes round to it again.
+        // Not empty: another task or process put a file there meanwhile, and the listing of the directory above comes round to it again.
         if result != -ENOENT, result != -ENOTEMPTY { try check(result, name) }
         return true
     }

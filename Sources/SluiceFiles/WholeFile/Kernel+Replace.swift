@@ -2,7 +2,7 @@ internal import CSluiceFiles
 
 // Atomic replacement. The order is the promise:
 //
-//      1 temporary file     in the destination's directory, hence on its file system
+//      1 temporary file     in the destination's directory, so on its file system
 //      2 write
 //      3 sync               by level: the bytes are on the device before a name leads to them
 //      4 close              reports delayed write errors (NFS, quotas) while the destination is still untouched

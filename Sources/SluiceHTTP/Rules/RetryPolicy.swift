@@ -55,14 +55,6 @@ public struct RetryPolicy: Sendable, Hashable {
         [408, 425, 429, 500, 502, 503, 504].contains(status.code)
     }
 
-    /// Whether a transfer that failed this way may succeed later.
-    ///
-    /// A certificate that is not trusted, a refused redirect and an answer that is not HTTP don't change by themselves. A host
-    /// that is not found may exist: the system's resolver doesn't say whether the name is wrong or no name server answered.
-    public static func isTransient(_ code: TransferError.Code) -> Bool {
-        code.isTransient
-    }
-
     /// What a `Retry-After` field asks for (RFC 9110, section 10.2.3): seconds, or a date, seen from `now`.
     ///
     /// A date in the past asks for no delay. Nil where the field is absent or in neither form.

@@ -51,8 +51,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     ///   - cause: The error of the layer below.
     public init(_ code: Code, url: URL, detail: String? = nil, remedy: String? = nil, cause: (any Error)? = nil) {
         self.init(
-            code, url: url, message: "\(code.summary)\(detail.map { " (\($0))" } ?? "").",
-            remedy: remedy ?? code.remedy(for: url), cause: cause)
+            code, url: url, message: "\(code.summary)\(detail.map { " (\($0))" } ?? "").", remedy: remedy, cause: cause)
     }
 
     /// Creates the error of a server that answered with a status that brings no file.
@@ -64,12 +63,12 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         self.status = status
     }
 
-    /// Creates an error with texts of its own.
-    package init(_ code: Code, url: URL, message: String, remedy: String?, cause: (any Error)? = nil) {
+    /// Creates an error with a message of its own, and the remedy of its code unless it has its own.
+    package init(_ code: Code, url: URL, message: String, remedy: String? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.url = url
         self.message = message
-        self.remedy = remedy
+        self.remedy = remedy ?? code.remedy(for: url)
         self.cause = cause
         subject = url.redactedForDisplay
     }
@@ -83,9 +82,11 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Whether another attempt may succeed (``RetryPolicy``).
+    ///
+    /// A certificate that is not trusted, a refused redirect and an answer that is not HTTP don't change by themselves. A host
+    /// that is not found may exist: the system's resolver doesn't say whether the name is wrong or no name server answered.
     public var isTransient: Bool {
-        if let status { return RetryPolicy.isTransient(status) }
-        return RetryPolicy.isTransient(code)
+        status.map(RetryPolicy.isTransient) ?? code.isTransient
     }
 
     /// One line: the URL, what happened, and what to do.

@@ -294,7 +294,8 @@ import TestSupport
                     let store = try await SQLiteQueueStore.open(at: file)
                     group.addTask {
                         let coordinator = DownloadCoordinator(
-                            store: store, transport: list.transport, limits: .init(total: 4, perHost: nil),
+                            store: DownloadStore(store), transport: list.transport,
+                            limits: .init(total: 4, perHost: nil),
                             configuration: .init(durability: .none, lease: .seconds(3600)))
                         let summary = try await coordinator.download(requests)
                         try await store.close()

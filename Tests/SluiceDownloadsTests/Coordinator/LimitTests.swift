@@ -46,7 +46,8 @@ import TestSupport
                 let store = try await open(kind, in: folder)
                 try await withPatientTransport { transport in
                     let downloads = DownloadCoordinator(
-                        store: store, transport: transport, limits: .init(total: 5, perHost: 3, perUser: 2),
+                        store: DownloadStore(store), transport: transport,
+                        limits: .init(total: 5, perHost: 3, perUser: 2),
                         configuration: .init(durability: .none, lease: .seconds(3600)))
                     // One server under two names: its count is that of both.
                     let hosts = ["127.0.0.1:\(origin.port)", "localhost:\(origin.port)"]
@@ -89,7 +90,8 @@ import TestSupport
                 try await withPatientTransport { transport in
                     let coordinators = stores.map { store in
                         DownloadCoordinator(
-                            store: store, transport: transport, limits: .init(total: 4, perHost: nil, perUser: perUser),
+                            store: DownloadStore(store), transport: transport,
+                            limits: .init(total: 4, perHost: nil, perUser: perUser),
                             configuration: .init(durability: .none, lease: .seconds(3600)))
                     }
                     let requests = try (0..<90).map { number in

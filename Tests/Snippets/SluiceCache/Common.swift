@@ -3,14 +3,14 @@ import FoundationEssentials
 import HTTPTypes
 import SluiceCache
 
-struct Picture: Sendable { var byteCount = 0 }
+struct Image: Sendable { var byteCount = 0 }
 
 let url = URL(filePath: "/")
 let folder = URL(filePath: "/")
-let picture = Picture()
+let image = Image()
 let rendered = Data()
 let token = ""
 
 var cache: ResourceCache { fatalError() }
 
-func show(_ picture: Data) {}
+func show(_ image: Data) {}

@@ -2,7 +2,7 @@
 import FoundationEssentials
 import SluiceConcurrency
 
-struct Picture: Sendable { var byteCount = 0 }
+struct Image: Sendable { var byteCount = 0 }
 struct Page: Sendable {}
 struct User { typealias ID = String }
 struct Song: Sendable {
@@ -24,7 +24,7 @@ struct StoreError: Error {}
 struct TooLate: Error {}
 
 struct Network: Sendable {
-    func download(_ url: URL) async throws -> Picture { Picture() }
+    func download(_ url: URL) async throws -> Image { Image() }
     func send(_ request: Request) async throws {}
 }
 struct Store: Sendable {
@@ -49,8 +49,8 @@ let host = "example.com"
 let user: User.ID = "ann"
 let users = [user]
 let page = Page()
-let picture = Picture()
-let placeholder = Picture()
+let image = Image()
+let placeholder = Image()
 let song = Song()
 let id = Song.ID()
 let request = Request()
@@ -63,8 +63,8 @@ let deadline = clock.now
 func log(_ message: String) {}
 func compute() async -> Int { 0 }
 func load() async throws -> Page { page }
-func render(_ page: Page) async -> Picture { picture }
-func decode(_ picture: Picture) async throws -> Picture { picture }
+func render(_ page: Page) async -> Image { image }
+func decode(_ image: Image) async throws -> Image { image }
 func showBusy() {}
 func serve(_ request: Request) async {}
 func download(_ id: Song.ID) async {}

@@ -7,10 +7,9 @@ struct Pool: Sendable { func connect() async throws -> Connection { connection }
 let limiter = ConcurrencyLimiter(concurrency: 10)
 let memory = ConcurrencyLimiter(concurrency: 256 << 20)
 let pool = Pool()
-let file = Picture()
-let image = Picture()
+let file = Image()
 let server = host
 let isOnBattery = false
 
-func showTooLarge(_ image: Picture, maximum: Int) {}
+func showTooLarge(_ image: Image, maximum: Int) {}
 func ask(_ host: String) async throws -> String { "" }

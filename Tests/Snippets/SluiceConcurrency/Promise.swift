@@ -1,5 +1,5 @@
 // What the samples of doc comments in Sources/SluiceConcurrency/Promise take for granted.
 import SluiceConcurrency
 
-let (promise, resolver) = Promise<Picture, any Error>.makePromise()
-let result = Result<Picture, any Error>.success(picture)
+let (promise, resolver) = Promise<Image, any Error>.makePromise()
+let result = Result<Image, any Error>.success(image)

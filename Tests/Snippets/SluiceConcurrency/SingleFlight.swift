@@ -2,4 +2,4 @@
 import FoundationEssentials
 import SluiceConcurrency
 
-let flights = SingleFlight<URL, Picture>()
+let flights = SingleFlight<URL, Image>()

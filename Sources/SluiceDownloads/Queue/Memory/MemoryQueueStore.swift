@@ -2,7 +2,7 @@ import SluiceLock
 
 /// A queue in memory: it ends with the process.
 ///
-///     let downloads = DownloadCoordinator(store: MemoryQueueStore(), transport: transport)
+///     let downloads = DownloadCoordinator(store: .memory, transport: transport)
 ///
 /// Every operation takes one lock for as long as it computes, and never suspends. A claim looks at each pair of host and
 /// user that has jobs waiting; listing what waits sorts it.
@@ -97,8 +97,7 @@ package final class MemoryQueueStore: QueueStore {
             return body(&state!)
         }
         guard let result else {
-            throw QueueStoreError(
-                .closed, subject: "queue in memory", message: "The queue has been closed.", remedy: "Make a new one.")
+            throw QueueStoreError.closed("queue in memory")
         }
         return result
     }

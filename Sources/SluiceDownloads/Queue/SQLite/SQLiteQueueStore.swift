@@ -28,6 +28,7 @@ package import Foundation
 /// each pair of host and user that has jobs waiting, however many those are.
 package final class SQLiteQueueStore: QueueStore {
     let time: QueueTime
+    private let url: URL
     private let database: AsyncLazy<SluiceDatabase>
     private let isClosed = Atomic(false)
     private let files: FileIO
@@ -42,6 +43,7 @@ package final class SQLiteQueueStore: QueueStore {
         at url: URL, time: QueueTime, synchronous: SluiceDatabase.Synchronous = .full, using files: FileIO = .shared
     ) {
         self.time = time
+        self.url = url
         self.files = files
         database = AsyncLazy {
             try await Self.mapping {
@@ -68,9 +70,8 @@ package final class SQLiteQueueStore: QueueStore {
 
     private var opened: SluiceDatabase {
         get async throws {
-            if isClosed.load(ordering: .acquiring), database.valueIfLoaded == nil {
-                throw QueueStoreError(
-                    .closed, subject: "queue", message: "The queue has been closed.", remedy: "Make a new one.")
+            if isClosed.load(ordering: .acquiring) {
+                throw QueueStoreError.closed(url.path(percentEncoded: false))
             }
             return try await database.value
         }
