@@ -1,5 +1,5 @@
-# Two commands on a machine that has nothing but the Swift toolchain: `make demo` and `make test`. They install the system packages that are
-# missing (Scripts/install-system-packages.sh says which, and uses sudo where it must), build and run. See `make help`.
+# `make demo` and `make test` need only the Swift toolchain. They install the missing system packages (see
+# Scripts/install-system-packages.sh, which uses sudo if necessary), build and run. See `make help`.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -8,15 +8,15 @@ installed = $(DESTDIR)$(PREFIX)
 .PHONY: help demo test packages install uninstall
 
 help:
-	@echo 'make demo              downloads 300 files from a server on this machine, compares every byte, and shows how fast that was'
+	@echo 'make demo              downloads 300 files from a server on this machine, compares every byte, and shows the speed'
 	@echo 'make test              builds and runs all tests'
 	@echo 'make install           builds the program for release and installs it, with completions, below PREFIX ($(PREFIX))'
-	@echo 'make uninstall         removes what was installed there'
+	@echo 'make uninstall         removes the installed files'
 
 packages:
 	@Scripts/install-system-packages.sh --build
 
-# The debug build shows the first result sooner.
+# A debug build, because it is ready sooner.
 demo: packages
 	swift run sluice demo
 

@@ -3,11 +3,11 @@ import PackageDescription
 
 // MARK: Switches of a build, all off by default
 
-/// `SLUICE_ONLY=SluiceConcurrency swift test` builds one module, what it needs and its tests, and fetches nothing else:
-/// seconds instead of minutes while one works on a lower layer, and what a sanitizer run wants.
+/// `SLUICE_ONLY=SluiceConcurrency swift test` builds one module with its dependencies and tests, and fetches nothing else. That takes seconds
+/// instead of minutes for a lower layer. The sanitizer checks use it too.
 let only = Context.environment["SLUICE_ONLY"]
 
-/// `SLUICE_WARNINGS_AS_ERRORS=1` holds our own targets, and not the dependencies, to no warnings.
+/// `SLUICE_WARNINGS_AS_ERRORS=1` turns warnings in our targets into errors, but not those in the dependencies.
 let warningsAreErrors = Context.environment["SLUICE_WARNINGS_AS_ERRORS"] == "1"
 
 // MARK: Settings of every Swift target
@@ -21,7 +21,7 @@ var settings: [SwiftSetting] = [
 ]
 if warningsAreErrors { settings.append(.treatAllWarnings(as: .error)) }
 
-// MARK: Targets, lowest layer first (a layer imports only layers above it in this list)
+// MARK: Targets, lowest layer first (a target imports only targets above it in this list)
 
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
@@ -29,15 +29,15 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 
 let targets: [Target] = [
-    // Not a product: the lock of all modules. One switch replaces it by a lock that ThreadSanitizer knows.
+    // Not a product: the lock of all modules. One switch replaces it with a lock that ThreadSanitizer knows.
     .target(name: "SluiceLock", swiftSettings: settings),
     .target(name: "SluiceConcurrency", dependencies: ["SluiceLock", collections, heap], swiftSettings: settings),
-    // Apart from the layers: a program that imports Observation loads its library.
+    // Separate from the layers, because a program that imports Observation loads its library.
     .target(name: "SluiceObservation", swiftSettings: settings),
     .target(name: "CSluiceFiles"),
-    // Lifetimes is experimental: the bytes of a mapped file are a span that may not outlive it, and only that says so.
+    // Lifetimes is experimental. Only this feature expresses that the span of a mapped file must not outlive the file.
     .target(
-        name: "SluiceFiles", dependencies: ["SluiceLock", "CSluiceFiles", collections],
+        name: "SluiceFiles", dependencies: ["SluiceLock", "SluiceConcurrency", "CSluiceFiles", collections],
         swiftSettings: settings + [.enableExperimentalFeature("Lifetimes")]),
     .target(name: "NativeMark", swiftSettings: settings),
     .target(name: "CSluiceRequirements"),
@@ -53,7 +53,7 @@ let targets: [Target] = [
             "SluiceLock", "SluiceFiles", "CSluiceCurl", "CSluiceDigests", httpTypes,
         ],
         swiftSettings: settings),
-    // Not a product: how the layers above open SQLite.
+    // Not a product: the layers above open SQLite with it.
     .target(
         name: "SluiceDatabase", dependencies: ["CSluiceRequirements", "SluiceFiles", grdb], swiftSettings: settings),
     .target(
@@ -93,24 +93,25 @@ let targets: [Target] = [
         swiftSettings: settings),
     .testTarget(
         name: "SluiceObservationTests", dependencies: ["SluiceObservation", "TestSupport"], swiftSettings: settings),
-    // Races for minutes, which `swift test` does not; see Scripts/stress.sh.
+    // Runs races for minutes, unlike `swift test`; see Scripts/stress.sh.
     .executableTarget(
         name: "ConcurrencyStress", dependencies: ["SluiceConcurrency", "TestSupport"], path: "Tests/Stress",
         swiftSettings: settings),
     .testTarget(
-        name: "SluiceFilesTests", dependencies: ["SluiceFiles", "TestSupport", "FileWorker", "CallDenial"],
+        name: "SluiceFilesTests",
+        dependencies: ["SluiceFiles", "SluiceConcurrency", "TestSupport", "FileWorker", "CallDenial"],
         swiftSettings: settings),
-    // A process that dies in the middle of a write, or has few descriptors, and one that denies system calls to another.
+    // Two child processes for tests: one dies during a write or has few descriptors, one denies system calls to another program.
     .executableTarget(
         name: "FileWorker", dependencies: ["SluiceFiles", "CSluiceFiles"], path: "Tests/FileWorker",
         swiftSettings: settings),
     .executableTarget(name: "CallDenial", path: "Tests/CallDenial"),
-    // Renders many documents in one process: see Scripts/checks/commonmark.py and Scripts/checks/markdown-fuzz.py.
+    // Renders many documents in one process; see Scripts/checks/commonmark.py and Scripts/checks/markdown-fuzz.py.
     .executableTarget(
         name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker", swiftSettings: settings),
     .testTarget(
         name: "NativeMarkTests", dependencies: ["NativeMark", "TestSupport", "MarkdownWorker"], swiftSettings: settings),
-    // What Apple's small platforms use, for the tests of transports.
+    // The engine of iOS, tvOS, watchOS and visionOS, for the transport tests.
     .target(
         name: "URLSessionOnLinux", dependencies: ["SluiceHTTP", "SluiceLock", httpTypes],
         path: "Tests/URLSessionOnLinux",
@@ -138,7 +139,7 @@ let targets: [Target] = [
             "TestSupport", grdb,
         ],
         swiftSettings: settings),
-    // A process that dies where it is told to, and the tests that kill it.
+    // A process that dies at a chosen step, and its tests.
     .executableTarget(
         name: "CrashWorker", dependencies: ["SluiceDownloads", "SluiceFiles", "SluiceHTTP"], path: "Tests/CrashWorker",
         swiftSettings: settings),
@@ -172,7 +173,7 @@ let dependencies: [Package.Dependency] = [
 
 // MARK: The package
 
-/// The targets that `SLUICE_ONLY` leaves, and the packages that those name.
+/// The targets that `SLUICE_ONLY` selects, and the packages that they need.
 let kept = only.map { closure(of: $0, in: targets) } ?? targets
 let keptNames = Set(kept.map(\.name))
 let keptPackages = Set(kept.flatMap(\.dependencies).compactMap(packageName))

@@ -1,11 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that the peers stay out of the graph of a package that uses Sluice. The root is named, because its
-// directory may be called anything.
+// A separate package, so that the peers aren't dependencies of a package that uses Sluice. The root has an explicit name, because its
+// directory may have any name.
 
-/// `SLUICE_ONLY=SluiceConcurrency` or `SLUICE_ONLY=SluiceFiles` leaves the rows of that module, and what they need: one or
-/// two minutes to build instead of ten. The root reads it too.
+/// `SLUICE_ONLY=SluiceConcurrency` or `SLUICE_ONLY=SluiceFiles` builds only the rows of that module and their dependencies, in one or two
+/// minutes instead of ten. The root package reads it too.
 let only = Context.environment["SLUICE_ONLY"]
 let withConcurrency = only != "SluiceFiles"
 let withFiles = only != "SluiceConcurrency"
@@ -64,12 +64,12 @@ let package = Package(
                 + (withFiles ? files + ["RawLoops"] : []) + (withAll ? upperLayers : []),
             exclude: excluded,
             swiftSettings: settings),
-        // The best that C does with the system calls alone: what reading and writing is measured against.
+        // A loop of system calls in C: the peer of the rows that read whole files.
         .target(name: "RawLoops"),
-        // Beside the executable: the small program that starts children whose memory is measured.
+        // A small program that starts child processes and measures their memory.
         .executableTarget(name: "ChildUsage"),
     ]
-        // And the one whose memory is measured beside cmark.
+        // The program that is compared with cmark, for its memory.
         + (withAll
             ? [
                 .executableTarget(

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Repeats what CI checks with more rounds, more file systems and other seeds, after a build from nothing. Takes hours, and all system
-# packages. Runs every step, also after one has failed, and prints a table at the end.
+# Repeats the checks of CI with more rounds, more file systems and other seeds, after a clean build. Takes hours and needs all system
+# packages. Runs every step even if one fails, and prints a table at the end.
 #
 #     Scripts/check-thoroughly.sh
-#     Scripts/check-thoroughly.sh stress mutations     # these steps alone, with what is built
+#     Scripts/check-thoroughly.sh stress mutations     # only these steps, with the existing build
 cd "$(dirname "$0")/.."
 most_minutes=600
 keep_going=yes
@@ -28,10 +28,10 @@ cold_build() {
     swift build --build-tests --scratch-path "$SLUICE_SCRATCH"
 }
 
-# The last three beside a load on each processor.
+# The last three rounds run with a load on each processor.
 tests_ten_times() {
     loads=()
-    # Not local: they end with the process of this step, whichever way that ends.
+    # Not local: the trap ends them in every case when the process of this step exits.
     trap '((${#loads[@]} == 0)) || kill "${loads[@]}"' EXIT
     for round in {1..10}; do
         if ((round == 8)); then
@@ -40,12 +40,12 @@ tests_ten_times() {
                 loads+=($!)
             done
         fi
-        echo "round $round, beside ${#loads[@]} processes that compute"
+        echo "round $round, with ${#loads[@]} busy processes"
         swift test --scratch-path "$SLUICE_SCRATCH"
     done
 }
 
-# Optimized, because it runs all interleavings of all programs of three operations.
+# Optimized, because it runs every interleaving of every program of three operations.
 explore_everything() {
     export SLUICE_ONLY=SluiceConcurrency SLUICE_EXPLORE=all
     swift build -c release --build-tests -Xswiftc -enable-testing --scratch-path .build-explore

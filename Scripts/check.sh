@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# What to run before each commit: the checks that need no more than the debug build. Under five minutes once that is built.
+# Run this before each commit: the checks that need only the debug build. They take under five minutes once it is built.
 cd "$(dirname "$0")/.."
 most_minutes=60
 source Scripts/checks/steps.sh
 
 step "format"           3 format
 step "layers"           2 Scripts/checks/layers.py
+step "prose"            2 prose
 step "debug build"     40 swift build --build-tests
 step "tests"           12 swift test
 step "system calls"     4 Scripts/checks/system-calls.py

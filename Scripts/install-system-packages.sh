@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing beside the Swift toolchain, on Debian, Ubuntu and Fedora. Does nothing where nothing is missing. Otherwise it
-# needs root, or sudo.
+# Installs the missing system packages on Debian, Ubuntu and Fedora. The Swift toolchain must be there already. Needs root or sudo if a
+# package is missing, and otherwise does nothing.
 #
-#     Scripts/install-system-packages.sh             # what building, testing and all checks of CI need
-#     Scripts/install-system-packages.sh --build     # what building and testing need
+#     Scripts/install-system-packages.sh             # for building, testing and all checks of CI
+#     Scripts/install-system-packages.sh --build     # for building and testing
 set -euo pipefail
 
-# A file that tells that a package is there, and the package's name on Debian and on Fedora ("-": it is not there).
+# A file of the package, and the name of the package on Debian and on Fedora ("-": there is none).
 build=(
     "/usr/bin/curl-config libcurl4-openssl-dev libcurl-devel"
     "/usr/include/sqlite3.h libsqlite3-dev sqlite-devel"
@@ -39,7 +39,7 @@ for need in "${needs[@]}"; do
     read -r file on_debian on_fedora <<<"$need"
     [ -e "$file" ] || { debian+=("$on_debian"); [ "$on_fedora" = - ] || fedora+=("$on_fedora"); }
 done
-# Fetches the examples of CommonMark.
+# pip fetches the examples of CommonMark.
 if [ $# -eq 0 ] && ! python3 -m pip --version >/dev/null 2>&1; then
     debian+=(python3-pip)
     fedora+=(python3-pip)
@@ -57,7 +57,7 @@ fi
 if command -v apt-get >/dev/null; then
     echo "installing ${debian[*]}"
     "${as_root[@]}" apt-get update -q
-    # nginx would start a server of its own on port 80; the tests start theirs on a free one.
+    # RUNLEVEL=1, because the nginx package would start a server on port 80. The tests start nginx on a free port.
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
         apt-get install -y -q --no-install-recommends "${debian[@]}"
 elif command -v dnf >/dev/null; then

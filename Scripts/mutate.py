@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""Puts bugs into SluiceConcurrency, SluiceFiles and NativeMark, one after the other, and sees whether their tests find each.
+"""Inserts bugs into SluiceConcurrency, SluiceFiles and NativeMark, one at a time, and checks whether the tests find each.
 
     Scripts/mutate.py                           # all of Tests/Mutations: half a minute to two minutes for each
-    Scripts/mutate.py --sample 60               # that many of them, others each day (--seed: those of another day)
-    Scripts/mutate.py --filter Limiter          # those whose file or description has it
+    Scripts/mutate.py --sample 60               # 60 of them, different ones each day (--seed: those of another day)
+    Scripts/mutate.py --filter Limiter          # the bugs with this text in their file or description
     Scripts/mutate.py --filter Sources/NativeMark
     Scripts/mutate.py --list
 
-A bug is an entry of Tests/Mutations/*.toml: a file, a text that occurs in it exactly once, what to put there instead, and which
-tests to run. It is caught if a test fails, the process dies, or the tests do not end within --seconds. The sources are copied
-to a folder of their own first; nothing in yours is touched.
+A bug is an entry of Tests/Mutations/*.toml: a file, a text that occurs in it exactly once, its replacement, and the tests to run. The bug
+is found if a test fails, the process dies, or the tests don't end within --seconds. The script works on a copy of the sources.
 
-Ends with 2 if --filter leaves none, with 1 if a bug is not found, if its text is gone from the file, or if the copy's tests fail without any bug.
+Exits with 2 if --filter matches no bug, and with 1 if a bug isn't found, if its text is missing from the file, or if the tests of the copy
+fail without a bug.
 """
 import argparse, datetime, os, pathlib, random, shutil, subprocess, sys, time, tomllib
 
 ROOT = pathlib.Path(__file__).parents[1]
 COPY = ROOT / ".build-mutations/copy"
-# A process that dies says nothing more than that: two threads that trap at once may hang in the backtracer.
+# No backtraces: two threads that trap at the same time may hang in the backtracer.
 ENVIRONMENT = {**os.environ, "SWIFT_BACKTRACE": "enable=no"}
 
 
 def module(mutation: dict) -> str:
-    """The module of a bug, which is built alone, in a folder of its own."""
+    """Returns the module of a bug, which is built alone, in a separate directory."""
     return mutation["file"].split("/")[1]
 
 
@@ -31,7 +31,7 @@ def use(name: str) -> None:
 
 
 def copy_sources() -> None:
-    """Brings the copy up to date; files that are the same keep their dates, so that only what changed is compiled."""
+    """Updates the copy. Unchanged files keep their dates, so that only changed files are compiled."""
     names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
                            capture_output=True, text=True).stdout.split("\n")
     wanted = {name for name in names if name and (ROOT / name).is_file()}
@@ -40,8 +40,8 @@ def copy_sources() -> None:
         if not target.exists() or target.read_bytes() != source.read_bytes():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-    for folder in ("Sources", "Tests"):
-        for target in (COPY / folder).rglob("*"):
+    for directory in ("Sources", "Tests"):
+        for target in (COPY / directory).rglob("*"):
             if target.is_file() and str(target.relative_to(COPY)) not in wanted:
                 target.unlink()
 
@@ -51,7 +51,7 @@ def scratch() -> str:
 
 
 def build() -> str | None:
-    """What the compiler says against it, or None."""
+    """Returns the first error of the compiler, or None."""
     result = subprocess.run(["swift", "build", "--build-tests", "--scratch-path", scratch()], cwd=COPY, env=ENVIRONMENT, capture_output=True, text=True)
     if result.returncode == 0:
         return None
@@ -60,12 +60,12 @@ def build() -> str | None:
 
 
 def run_tests(tests: str, seconds: float) -> str | None:
-    """How the bug showed, or None if it did not."""
+    """Returns how the bug was found, or None."""
     command = [f"{scratch()}/debug/sluicePackageTests.xctest", "--testing-library", "swift-testing", "--filter", tests]
     try:
         result = subprocess.run(command, cwd=COPY, env=ENVIRONMENT, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
-        return f"did not end in {seconds:.0f} s"
+        return f"the tests did not end in {seconds:.0f} s"
     if result.returncode == 0:
         ran = [line for line in (result.stdout + result.stderr).splitlines() if "Test run with" in line]
         if not ran or "with 0 tests" in ran[-1]:
@@ -78,22 +78,22 @@ def run_tests(tests: str, seconds: float) -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--filter", default="", help="only bugs whose file or description has this")
-    parser.add_argument("--sample", type=int, metavar="N", help="only N bugs, chosen by the seed")
-    parser.add_argument("--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")), help="of the sample (default: the date)")
+    parser.add_argument("--filter", default="", help="only bugs with this text in their file or description")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N bugs, selected by the seed")
+    parser.add_argument("--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")), help="selects the sample (default: the date)")
     parser.add_argument("--seconds", type=float, default=120, help="how long the tests may take (default: 120)")
-    parser.add_argument("--list", action="store_true", help="only print what there is")
+    parser.add_argument("--list", action="store_true", help="only print the bugs")
     options = parser.parse_args()
 
     mutations = [mutation for path in sorted((ROOT / "Tests/Mutations").glob("*.toml"))
                  for mutation in tomllib.loads(path.read_text())["mutation"]]
     mutations = [m for m in mutations if options.filter.lower() in (m["file"] + m["what"]).lower()]
     if not mutations:
-        print(f"No bug's file or description has {options.filter}. See --list.")
+        print(f"No bug has {options.filter} in its file or description. Pass --list to see all.")
         return 2
     if options.sample is not None and options.sample < len(mutations):
         chosen = sorted(random.Random(options.seed).sample(range(len(mutations)), options.sample))
-        print(f"{options.sample} of {len(mutations)} bugs, chosen with --seed {options.seed}")
+        print(f"{options.sample} of {len(mutations)} bugs, selected with --seed {options.seed}")
         mutations = [mutations[index] for index in chosen]
     if options.list:
         for mutation in mutations:
@@ -106,7 +106,7 @@ def main() -> int:
         everything = "|".join(sorted({m["tests"] for m in mutations if module(m) == name}))
         problem = build() or run_tests(everything, options.seconds * 3)
         if problem:
-            print(f"{name}'s tests fail without any bug: {problem}")
+            print(f"{name}'s tests fail without a bug: {problem}")
             return 1
     missed = 0
     print("| in | the bug | found by | seconds |\n| --- | --- | --- | ---: |")

@@ -1,27 +1,27 @@
 #!/usr/bin/env bash
-# Builds and runs the benchmarks, and prints a table of ours beside named peers. Pass --help for what it takes.
+# Builds and runs the benchmarks, and prints a table that compares Sluice with named peers. Pass --help for the options.
 #
 #     Scripts/run-benchmarks.sh --filter limiter
-#     SLUICE_ONLY=SluiceConcurrency Scripts/run-benchmarks.sh      # that module's rows alone: a minute to build
+#     SLUICE_ONLY=SluiceConcurrency Scripts/run-benchmarks.sh      # only the rows of this module: a minute to build
 #     SLUICE_ONLY=SluiceFiles Scripts/run-benchmarks.sh
 #
-# The benchmarks are a package of their own, built into the root's directory, so that Sluice and its dependencies are built
-# once. The root goes first: the rows of `sluice get` run its program, which must not be an old one. SwiftPM would take the plan
-# of the package that was built last into that directory, which the option forbids.
+# The benchmarks are a separate package, built into the root's directory, so that Sluice and its dependencies are built once. The root
+# is built first, because the rows of `sluice get` run its program. Without the option, SwiftPM would reuse the build plan of the package
+# that was built last into that directory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=${SLUICE_SCRATCH:-.build}
 if [[ -n ${SLUICE_ONLY:-} ]]; then
     if [[ $SLUICE_ONLY != SluiceConcurrency && $SLUICE_ONLY != SluiceFiles ]]; then
-        echo "SLUICE_ONLY=$SLUICE_ONLY: only the rows of SluiceConcurrency or SluiceFiles can be built alone."
+        echo "SLUICE_ONLY=$SLUICE_ONLY: set it to SluiceConcurrency or SluiceFiles; other modules can't be built alone here."
         exit 1
     fi
-    # Another graph of packages: in a directory of its own, so that neither build undoes the other's.
+    # Another package graph needs a separate directory, or each build undoes the other.
     scratch=.build-only-benchmarks-$SLUICE_ONLY
 else
     swift build -c release --product sluice --scratch-path "$scratch" --disable-build-manifest-caching
 fi
 swift build -c release --package-path Benchmarks --scratch-path "$scratch" --disable-build-manifest-caching
-# With all rows asked for, a row that is gone from the catalogue is an error too.
+# With --require-all, a row that is missing from the catalog is an error too.
 [[ " $* " == *" --require-all "* ]] && set -- "$@" --expected Benchmarks/expected-rows.txt
 exec "$scratch/release/Benchmarks" "$@"

@@ -4,9 +4,9 @@
     swift build --product MarkdownWorker
     Scripts/checks/commonmark.py
 
-580 examples must give the HTML that the specification says. In the 72 others there is raw HTML, which is plain text to us:
-those must give what markdown-it-py 4.3.0 makes of them with `html: False`. Both come from one sdist, which is fetched once
-with its hash pinned. Exits with 1 if anything differs, or if not all examples ran.
+580 examples must give the HTML of the specification. The 72 others contain raw HTML, which NativeMark treats as plain text: they must
+give the output of markdown-it-py 4.3.0 with `html: False`. Examples and oracle come from one sdist, which is fetched once and has a pinned
+hash. Exits with 1 if an output differs, or if not all examples ran.
 """
 import argparse, hashlib, json, re, struct, subprocess, sys, tarfile
 
@@ -29,12 +29,12 @@ TABLES, STRIKETHROUGH, TASKS, AUTOLINKS, FOOTNOTES, SMART = (1 << bit for bit in
 RAW_HTML = {21, 31, 201, 308, 309, 344, 475, 476, 477, 491, 494, 524, 536, 642, 643}
 RAW_HTML_SECTIONS = {"HTML blocks", "Raw HTML"}
 
-# Where we follow cmark-gfm and not markdown-it: a line that begins a list is no header of a table.
+# Here NativeMark follows cmark-gfm and not markdown-it: a line that begins a list isn't a header of a table.
 DEVIATIONS = {"tables line 145": "<ul>\n<li>foo|foo\n---|---\nbar|bar</li>\n</ul>"}
 
 
 def fetch():
-    """Fetches the oracle and its data, and makes them importable."""
+    """Fetches the oracle with its data, and makes it importable."""
     CACHE.mkdir(exist_ok=True)
     for name, (arguments, digest) in FILES.items():
         path = CACHE / name
@@ -53,7 +53,7 @@ def fetch():
 
 
 class Worker:
-    """The process that renders with NativeMark."""
+    """A process that renders with NativeMark."""
 
     def __init__(self):
         self.process = subprocess.Popen([program("MarkdownWorker")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -64,7 +64,7 @@ class Worker:
         self.process.stdin.flush()
         header = self.process.stdout.read(4)
         if len(header) < 4:
-            sys.exit(f"the worker died of this document: {text!r}")
+            sys.exit(f"the worker died while it rendered this document: {text!r}")
         return self.process.stdout.read(struct.unpack("<I", header)[0]).decode()
 
     def close(self):
@@ -73,13 +73,13 @@ class Worker:
 
 
 def normalized(html):
-    """Empty elements as HTML or XHTML, an empty quote with or without a line feed, and code on a line of its own, are the same."""
+    """Returns the HTML without insignificant differences: HTML or XHTML for empty elements, a line feed in an empty quote or before code."""
     html = re.sub(r"\n?<pre>", "\n<pre>", html)
     return html.replace(" />", ">").replace("<blockquote>\n</blockquote>", "<blockquote></blockquote>").rstrip()
 
 
 def run(title, cases, worker, expected_count):
-    """Cases: (name, markdown, options, expected HTML). Gives the number of failures."""
+    """Runs cases of (name, markdown, options, expected HTML), and returns the number of failures."""
     failures = 0
     for name, markdown, options, expected in cases:
         found = worker.render(markdown, options)
@@ -105,7 +105,7 @@ def main():
     for example in json.loads((SDIST / "tests/test_cmark_spec/commonmark.json").read_text()):
         number, markdown = example["example"], example["markdown"]
         without_html = oracle.render(markdown)
-        # Some examples of the sections about it show what is no tag.
+        # Some examples in the sections about raw HTML contain no tag.
         differs = normalized(without_html) != normalized(example["html"])
         if number in RAW_HTML or example["section"] in RAW_HTML_SECTIONS and differs:
             with_raw_html.append((number, markdown, 0, without_html))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Builds the documentation of all libraries from the modules of a debug build (`swift build --build-tests`). Any warning is an error:
-a symbol that a link names and that does not exist, a parameter that is not there, an article that no page leads to.
+a link to a symbol that doesn't exist, documentation of an unknown parameter, an article that no page links to.
 
     Scripts/checks/documentation.py [MODULE ...]
 
-`SLUICE_SCRATCH` names the directory that was built into, `.build` by default. The archives are in its `documentation` directory:
-`docc preview` shows one. They are what swift-docc-plugin makes, which compiles all packages once more for that.
+`SLUICE_SCRATCH` names the build directory, `.build` by default. The archives are written to its `documentation` directory; `docc preview`
+shows one. swift-docc-plugin makes the same archives, but compiles all packages again.
 """
 import concurrent.futures, pathlib, platform, shutil, subprocess, sys, tempfile
 from builds import ROOT, SCRATCH, modules_of_build
@@ -20,9 +20,9 @@ def run(*words: object) -> None:
         raise RuntimeError(result.stdout + result.stderr)
 
 
-def build(catalogue: pathlib.Path) -> str:
-    """What is wrong with the documentation of a module, empty if nothing is."""
-    module = catalogue.stem
+def build(catalog: pathlib.Path) -> str:
+    """Returns the problems in the documentation of a module, or an empty string."""
+    module = catalog.stem
     archive = OUTPUT / f"{module}.doccarchive"
     shutil.rmtree(archive, ignore_errors=True)
     try:
@@ -31,7 +31,7 @@ def build(catalogue: pathlib.Path) -> str:
                 "-emit-extension-block-symbols", "-output-dir", graphs, *modules_of_build())
             if not list(pathlib.Path(graphs).glob("*.symbols.json")):
                 raise RuntimeError("no symbol was found")
-            run("docc", "convert", catalogue, "--additional-symbol-graph-dir", graphs, "--output-path", archive,
+            run("docc", "convert", catalog, "--additional-symbol-graph-dir", graphs, "--output-path", archive,
                 "--fallback-display-name", module, "--fallback-bundle-identifier", module, "--emit-lmdb-index",
                 "--warnings-as-errors")
     except RuntimeError as error:
@@ -40,11 +40,11 @@ def build(catalogue: pathlib.Path) -> str:
 
 
 def main() -> int:
-    catalogues = sorted((ROOT / "Sources").glob("*/*.docc"))
-    known = [catalogue.stem for catalogue in catalogues]
+    catalogs = sorted((ROOT / "Sources").glob("*/*.docc"))
+    known = [catalog.stem for catalog in catalogs]
     if unknown := [name for name in sys.argv[1:] if name not in known]:
         sys.exit(f"There is no documentation of {', '.join(unknown)}. The modules are {', '.join(known)}.")
-    wanted = [catalogue for catalogue in catalogues if catalogue.stem in (sys.argv[1:] or known)]
+    wanted = [catalog for catalog in catalogs if catalog.stem in (sys.argv[1:] or known)]
     OUTPUT.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor() as pool:
         problems = [problem for problem in pool.map(build, wanted) if problem]

@@ -1,7 +1,7 @@
-"""Finds the samples of code in articles and in the doc comments of Swift files. For the scripts beside it.
+"""Finds the code samples in articles and in the doc comments of Swift files, for the other checks.
 
-A sample in an article is fenced and names its language. A sample in a doc comment is fenced too, or indented by four spaces:
-that is Swift, always.
+A sample in an article is fenced and names its language. A sample in a doc comment is fenced too, or indented by four spaces; an indented
+sample is always Swift.
 """
 import dataclasses, pathlib, re
 
@@ -17,15 +17,15 @@ TYPES = ("struct", "class", "enum", "actor", "protocol", "extension")
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    path: str                   # from the root of the repository
-    line: int                   # that of the first line of the code
-    code: str                   # as indented as in the file, so that the compiler's columns are right
-    given: str = ""             # what the sample takes for granted, for a sample of an article
-    is_public: bool = True      # whether an application can use what a doc comment describes
+    path: str                   # relative to the root of the repository
+    line: int                   # the number of the first line of the code
+    code: str                   # with the indentation of the file, so that the compiler's columns are right
+    given: str = ""             # the declarations that a sample in an article needs
+    is_public: bool = True      # whether an application can use the documented declaration
 
 
 def located(code: str, path: str, line: int) -> str:
-    """The code, of which errors name the place in the repository."""
+    """Returns the code with a directive, so that errors name its place in the repository."""
     return f'#sourceLocation(file: "{path}", line: {line})\n{code}\n#sourceLocation()\n'
 
 
@@ -35,7 +35,7 @@ def function(sample: Sample, name: str) -> str:
 
 
 class Documented:
-    """All samples in Swift of a file, the number of its blocks in other languages, and what is wrong with its blocks."""
+    """All Swift samples of a file, the number of its blocks in other languages, and the problems in its blocks."""
 
     def __init__(self, path: pathlib.Path):
         self.path = str(path.relative_to(ROOT))
@@ -52,7 +52,7 @@ class Documented:
                            is_public=is_public(self.lines, first + count, path))
 
     def _comments(self):
-        """The first line and the number of lines of each doc comment."""
+        """Yields the first line and the number of lines of each doc comment."""
         first = None
         for number, line in enumerate([*self.lines, ""]):
             is_comment = line.lstrip().startswith("///")
@@ -63,7 +63,7 @@ class Documented:
                 first = None
 
     def _read(self, first: int, lines: list[str], margin: int = 0, indented: bool = True, is_public: bool = True):
-        """Collects the blocks of Markdown that begins at a line of the file, and each line of it behind a margin."""
+        """Collects the blocks of Markdown that begins at line `first` of the file; each of its lines begins after a margin."""
         number, blank, in_list, given = 0, True, False, ""
         while number < len(lines):
             text, start = lines[number][margin:], number
@@ -78,27 +78,31 @@ class Documented:
                 elif language:
                     self.others += 1
                 else:
-                    self._refuse(first + number, "name the language behind ```, such as swift, sh or text")
+                    self._refuse(first + number, "name the language after ```, such as swift, sh or text")
                 number, given = end + 1, ""
             elif text.startswith("<!-- given: "):
                 end = next(end for end in range(number, len(lines)) if "-->" in lines[end])
                 comment = "\n".join(lines[number:end + 1])
                 given = comment.removeprefix("<!-- given: ").rpartition("-->")[0]
                 number = end + 1
+            elif text.startswith("[given]: # '"):
+                end = next(end for end in range(number, len(lines)) if lines[end].rstrip().endswith("'"))
+                given = "\n".join(lines[number:end + 1]).removeprefix("[given]: # '").rstrip().removesuffix("'")
+                number = end + 1
             elif text.startswith("    ") and text.strip() and blank:
                 while number < len(lines) and (lines[number][margin:].startswith("    ") or not lines[number].strip()):
                     number += 1
                 if in_list:
-                    self._refuse(first + start, "an indented block in a list is no code: fence it, or indent it less")
+                    self._refuse(first + start, "an indented block in a list is not a sample: fence it, or indent it less")
                 elif not indented:
-                    self._refuse(first + start, "the code of an article is fenced, with its language behind ```")
+                    self._refuse(first + start, "fence the code of an article, with its language after ```")
                 else:
                     code = "\n".join(lines[start:number]).rstrip()
                     self.samples.append(Sample(self.path, first + start + 1, code, is_public=is_public))
             else:
                 in_list = bool(LIST_ITEM.match(text)) or in_list and not (blank and text[:1].strip())
                 if given and text.strip():
-                    self._refuse(first + number, "a sample belongs behind <!-- given: … -->")
+                    self._refuse(first + number, "a sample must follow <!-- given: … -->")
                     given = ""
                 number += 1
             blank = not text.strip() or number - start > 1
@@ -111,7 +115,7 @@ PUBLIC_TYPES: dict[pathlib.Path, dict[str, bool]] = {}
 
 
 def public_types(module: pathlib.Path) -> dict[str, bool]:
-    """Whether a type that a module declares is public, by its name."""
+    """Returns, by name, whether each type that a module declares is public."""
     if module not in PUBLIC_TYPES:
         types = PUBLIC_TYPES[module] = {}
         for path in module.rglob("*.swift"):
@@ -123,7 +127,7 @@ def public_types(module: pathlib.Path) -> dict[str, bool]:
 
 
 def is_public(lines: list[str], number: int, path: pathlib.Path) -> bool:
-    """Whether an application can use the declaration below a doc comment: it and what encloses it are public."""
+    """Returns whether an application can use the declaration below a doc comment: it and its enclosing type must be public."""
     module = ROOT / "Sources" / path.relative_to(ROOT / "Sources").parts[0]
     while number < len(lines) and re.match(r"\s*((@\S+ *)+$|//|#)", lines[number]):
         number += 1

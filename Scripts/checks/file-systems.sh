@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Runs the tests of SluiceFiles on file systems and kernels that differ: overlayfs, ext4, xfs, btrfs, vfat and tmpfs where they
-# can be mounted, small ones that fill up, and with system calls denied as the sandbox of a container denies them.
+# Runs the tests of SluiceFiles on different file systems: overlayfs, ext4, xfs, btrfs, vfat and tmpfs if they can be mounted, and small
+# ones that fill up. Also runs them with some system calls denied, as in the sandbox of a container.
 #
 #     swift build --build-tests
 #     Scripts/checks/file-systems.sh
 #     Scripts/checks/file-systems.sh --only denied            # one of: suite, whole, denied
-#     Scripts/checks/file-systems.sh --all-tests              # also what takes long and needs no certain file system
-#     Scripts/checks/file-systems.sh --require                # what cannot be run here is an error
-#     Scripts/checks/file-systems.sh --require --lacking vfat # but for file systems that this kernel does not have
+#     Scripts/checks/file-systems.sh --all-tests              # also long tests that need no particular file system
+#     Scripts/checks/file-systems.sh --require                # anything that is skipped is an error
+#     Scripts/checks/file-systems.sh --require --lacking vfat # except file systems that this kernel lacks
 #
-# Mounts are made in a mount namespace of their own (unshare -m, as root) and end with it. What cannot be mounted here is named as
-# skipped. Ends with 1 if a test fails, or with --require if anything was skipped.
+# The mounts are in a separate mount namespace (unshare -m, as root) and end with it. The script names each file system that it can't mount
+# and skips. Exits with 1 if a test fails, or with --require if anything was skipped.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 self=Scripts/checks/file-systems.sh build=${SLUICE_SCRATCH:-.build}/debug
@@ -31,7 +31,7 @@ case $only in
 esac
 failed=0
 
-# skip WHAT WHY: names what is not tested. With --require that is an error.
+# skip WHAT WHY: reports what is not tested. With --require that is an error.
 skip() {
     if [[ -n $required ]]; then
         echo "not tested, and --require was passed: $1: $2"
@@ -52,7 +52,7 @@ if [[ -z ${SLUICE_MOUNTS:-} ]]; then
     if [[ $(id -u) == 0 ]] && unshare -m true 2>/dev/null; then
         unshare -m --propagation private "$self" "${arguments[@]}"
     else
-        [[ $only == denied ]] || skip "all that is mounted" "that needs root and unshare(1), of the package util-linux"
+        [[ $only == denied ]] || skip "all mounted file systems" "mounting needs root and unshare(1) of the package util-linux"
         "$self" "${arguments[@]}" || failed=1
         exit $failed
     fi
@@ -77,12 +77,12 @@ try() {
     fi
 }
 
-# image NAME TYPE LIST PACKAGE SIZE mkfs-arguments...: makes a file system in a file and mounts that.
+# image NAME TYPE LIST PACKAGE SIZE mkfs-arguments...: creates a file system in a file and mounts it.
 image() {
     local name=$1 type=$2 list=$3 package=$4 size=$5
     shift 5
     if ! command -v "mkfs.$type" >/dev/null; then
-        skip "$name" "there is no mkfs.$type; install the package $package"
+        skip "$name" "mkfs.$type is missing; install the package $package"
         return
     fi
     truncate -s "$size" "$SLUICE_MOUNTS/$name.image"
@@ -91,7 +91,7 @@ image() {
 }
 
 if [[ $(id -u) == 0 && $only != denied ]]; then
-    # The layers of an overlay are on a file system of their own: one overlay cannot be another's upper layer.
+    # The layers need a separate file system, because an overlay can't be the upper layer of another overlay.
     mkdir -p "$SLUICE_MOUNTS/layers"
     mount -t tmpfs tmpfs "$SLUICE_MOUNTS/layers" 2>/dev/null
     mkdir -p "$SLUICE_MOUNTS"/layers/{lower,upper,work}
@@ -108,10 +108,10 @@ export SLUICE_FILE_SYSTEMS SLUICE_SMALL_FILE_SYSTEMS
 SLUICE_FILE_SYSTEMS=$(IFS=:; echo "${mounted[*]}")
 SLUICE_SMALL_FILE_SYSTEMS=$(IFS=:; echo "${small[*]}")
 
-# 'Faults of every call' works in memory, and very large trees are walked in any file system as in the first.
+# 'Faults of every call' works in memory, and the walk of a very large tree is the same on every file system.
 left_out=(--skip 'Faults of every call|twenty thousand directories deep|fifty thousand entries')
 [[ -n $all_tests ]] && left_out=()
-# So many tests at a time: more than that hold each other up, and hundreds of engines exist at the same time.
+# With more concurrent tests, hundreds of engines exist at the same time and slow each other down.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 
 # run NAME FILTER [program before the tests...]
@@ -137,7 +137,7 @@ fi
 
 if [[ -z $only || $only == whole ]]; then
     for entry in "${mounted[@]}"; do
-        # Where there are neither links nor modes, much of what is tested is not there either.
+        # vfat has neither links nor modes, which many tests need.
         [[ ${entry%%=*} == vfat ]] && continue
         TMPDIR=${entry#*=} run "all tests on ${entry%%=*}" SluiceFilesTests
     done

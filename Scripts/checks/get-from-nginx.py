@@ -4,8 +4,8 @@
     swift build -c release --product sluice
     Scripts/checks/get-from-nginx.py               # 2,000 files of 16 KiB and 4 of 64 MiB
 
-The server listens on 127.0.0.1, on a port that the system chooses, and ends with the script. Everything is on tmpfs where
-/dev/shm is one. Fails if a byte differs, a partial file is left, or sluice does not end with 0.
+The server listens on 127.0.0.1, on a port that the system chooses, and ends with the script. All files are on tmpfs if /dev/shm is one.
+Fails if a byte differs, a partial file remains, or sluice doesn't exit with 0.
 """
 import argparse, hashlib, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, time
 
@@ -16,7 +16,7 @@ SETS = {"2,000 files of 16 KiB": (2000, 16 << 10), "4 files of 64 MiB": (4, 64 *
 
 
 def blocks(index: int, size: int):
-    """The file's bytes, which belong to it alone, in blocks of at most a megabyte."""
+    """Yields the bytes of a file, different for each index, in blocks of at most a megabyte."""
     block = hashlib.shake_256(f"file {index}".encode()).digest(min(size, MIB))
     for start in range(0, size, len(block)):
         yield block[: size - start]
@@ -48,14 +48,14 @@ def start_nginx(root: pathlib.Path, work: pathlib.Path) -> tuple[subprocess.Pope
     sys.exit("nginx did not start within 10 seconds")
 
 
-def check(folder: pathlib.Path, count: int, size: int) -> None:
-    names = sorted(entry.name for entry in folder.glob("*"))
+def check(directory: pathlib.Path, count: int, size: int) -> None:
+    names = sorted(entry.name for entry in directory.glob("*"))
     if names != sorted(f"{index}.bin" for index in range(count)):
-        sys.exit(f"{folder}: the files are not those asked for; {len(names)} instead of {count}")
+        sys.exit(f"{directory}: the files differ from the requested ones; there are {len(names)} instead of {count}")
     for index in range(count):
-        with open(folder / f"{index}.bin", "rb") as file:
+        with open(directory / f"{index}.bin", "rb") as file:
             if any(file.read(len(block)) != block for block in blocks(index, size)) or file.read(1):
-                sys.exit(f"{folder}/{index}.bin is not what the server holds")
+                sys.exit(f"{directory}/{index}.bin differs from the file of the server")
 
 
 def main() -> None:
@@ -70,14 +70,14 @@ def main() -> None:
         work = pathlib.Path(temporary)
         root = work / "root"
         for number, (count, size) in enumerate(SETS.values()):
-            folder = root / str(number)
-            folder.mkdir(parents=True)
+            directory = root / str(number)
+            directory.mkdir(parents=True)
             for index in range(count):
-                with open(folder / f"{index}.bin", "wb") as file:
+                with open(directory / f"{index}.bin", "wb") as file:
                     file.writelines(blocks(index, size))
-        # Workers of nginx drop root's rights where the script has them.
-        for folder in [work, root]:
-            folder.chmod(0o755)
+        # If the script runs as root, the workers of nginx drop its rights.
+        for directory in [work, root]:
+            directory.chmod(0o755)
         server, port = start_nginx(root, work)
         try:
             for number, (name, (count, size)) in enumerate(SETS.items()):
@@ -97,7 +97,7 @@ def download(options, work: pathlib.Path, url: str, name: str, count: int, size:
     if status != 0:
         sys.exit(f"sluice get of {name} ended with {status}")
     check(target, count, size)
-    print(f"{name}: every byte is the server's")
+    print(f"{name}: every byte matches the server's")
     shutil.rmtree(target)
 
 

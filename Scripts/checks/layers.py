@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fails if a module imports what its layer must not, blocks where nothing may block, or if the manifest does not name what a target
-imports. See ARCHITECTURE.md."""
+"""Fails if a module imports a module of a higher layer, if code above SluiceFiles calls a blocking function, or if the manifest doesn't name
+an import of a target. See ARCHITECTURE.md."""
 import json, pathlib, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# What a module may import of ours: the layers below it. (SwiftPM lets a target import whatever happens to be built.)
+# The modules of ours that a module may import: the layers below it. (SwiftPM lets a target import any module that is built.)
 MAY_IMPORT = {
     "SluiceLock": set(),
     "SluiceConcurrency": {"SluiceLock"},
@@ -22,18 +22,18 @@ MAY_IMPORT = {
     "sluice": {"SluiceCommands"},
 }
 OURS = set(MAY_IMPORT) | {"CSluiceFiles", "CSluiceCurl", "CSluiceDigests"}
-# Calls that block a thread on a file, a process or another thread; SluiceFiles is there so that nobody else makes them.
+# Calls that block a thread on a file, a process or another thread. Only SluiceFiles may make them.
 BLOCKING = re.compile(
     r"\bFileManager\b|\bFileHandle\b|Data\(contentsOf:|String\(contentsOf|\.write\(to(File)?:|\bf?open\(|\bfopen\(|"
     r"\bfsync\(|\bstat\(|\brename\(|\bunlink\(|\bmkdir\(|\.wait\(\)|DispatchSemaphore|Thread\.sleep|\busleep\(|\breadLine\(")
-# The methods of FileIO and of streams that are spelled like system calls.
+# Methods of our types with the names of system calls.
 OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore)\.(open|rename|stat)\(|downloads\.open\(\)|func open\(|condition\.wait\(\)|ended\.wait\(\)")
 
-# `FileHandle` is in Foundation alone. One file extends it. Apple's platforms have no FoundationEssentials, and URLSession is theirs.
+# `FileHandle` is in Foundation only, and one file extends it. Apple's platforms have no FoundationEssentials, and use URLSession.
 NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Handles/FileHandle+Async.swift", "Sources/SluiceHTTP/Transport/URLSession/URLSessionEngine.swift",
                           *(str(path.relative_to(ROOT)) for path in (ROOT / "Sources/NativeMark/Apple").glob("*.swift"))}
 
-# Lock of SluiceLock instead, or Guarded in tests: a build for ThreadSanitizer replaces it, and would report everything that a Mutex protects.
+# Use Lock of SluiceLock, or Guarded in tests: ThreadSanitizer would report a race on everything that a Mutex protects.
 MUTEX = re.compile(r"\bMutex\s*[<(]")
 
 IMPORT = re.compile(r"^\s*(?:@[\w()]+ )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|var|let|typealias) )?(\w+)", re.M)
@@ -44,18 +44,18 @@ def code_of(line: str) -> str:
 
 
 def missing_from_manifest() -> list[str]:
-    """Imports of our modules that a target's dependencies do not name: SwiftPM then builds them in any order, and an incremental
-    build links objects that were compiled against an older layout."""
+    """Returns the imports of our modules that the dependencies of a target don't name. SwiftPM builds such modules in any order, and an
+    incremental build may link objects that were compiled against an older layout."""
     described = subprocess.run(["swift", "package", "dump-package"], cwd=ROOT, check=True, capture_output=True, text=True)
     targets = json.loads(described.stdout)["targets"]
     names = {target["name"] for target in targets}
     found = []
     for target in targets:
         named = {dependency.get("byName", dependency.get("target", [None]))[0] for dependency in target["dependencies"]}
-        folder = ROOT / (target.get("path") or ("Tests/" if target["type"] == "test" else "Sources/") + target["name"])
-        imported = {name for path in folder.rglob("*.swift") for name in IMPORT.findall(path.read_text())}
+        directory = ROOT / (target.get("path") or ("Tests/" if target["type"] == "test" else "Sources/") + target["name"])
+        imported = {name for path in directory.rglob("*.swift") for name in IMPORT.findall(path.read_text())}
         for name in sorted((imported & names) - named - {target["name"]}):
-            found.append(f"Package.swift: {target['name']} imports {name}, and does not name it")
+            found.append(f"Package.swift: {target['name']} imports {name}, but its dependencies don't name it")
     return found
 
 
@@ -70,13 +70,13 @@ for module, allowed in MAY_IMPORT.items():
             imported = re.match(r"\s*(?:@\w+ )*(?:\w+ )?import (?:\w+ )?(\w+)", line)
             if imported:
                 name = imported[1]
-                # A module that imports itself has a file that another target compiles too.
+                # A module may import itself: another target compiles one of its files too.
                 if name in OURS and name not in allowed and name != module:
                     problems.append(f"{place}: {module} must not import {name}")
                 if name == "Foundation" and not conditional and str(path.relative_to(ROOT)) not in NEED_ALL_OF_FOUNDATION:
-                    problems.append(f"{place}: import FoundationEssentials, and Foundation only where that is missing")
+                    problems.append(f"{place}: import FoundationEssentials, and Foundation only where FoundationEssentials is missing")
                 if name.startswith("Foundation") and module == "SluiceConcurrency":
-                    problems.append(f"{place}: SluiceConcurrency imports no Foundation")
+                    problems.append(f"{place}: SluiceConcurrency must not import Foundation")
             if module != "SluiceLock" and MUTEX.search(code_of(line)):
                 problems.append(f"{place}: use Lock of SluiceLock, which ThreadSanitizer understands: {line.strip()}")
             if module not in ("SluiceLock", "SluiceFiles", "SluiceConcurrency"):
@@ -88,5 +88,5 @@ for directory in (*(ROOT / "Tests").glob("*Tests"), ROOT / "Tests/Stress", ROOT 
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if MUTEX.search(code_of(line)):
                 problems.append(f"{path.relative_to(ROOT)}:{number}: use Guarded of TestSupport, which ThreadSanitizer understands")
-print("\n".join(problems) if problems else "every layer imports only what is below it, and none above SluiceFiles blocks")
+print("\n".join(problems) if problems else "Every layer imports only the layers below it, and no layer above SluiceFiles blocks.")
 sys.exit(1 if problems else 0)

@@ -4,45 +4,45 @@
     swift build --product MarkdownWorker
     Scripts/checks/markdown-fuzz.py [--seed N] [--count N]
 
-Documents are put together from fragments that are likely to interact: emphasis, links, lists, quotes, fences, tables, entities,
-tabs, Unicode punctuation. A document that gives different HTML is made as short as possible and printed. Exits with 1 if
-there is one. What differs on purpose is in EXPLAINED: 1 to 7 are taken out of the oracle by `oracle()`, and of the others a document is
-excused if both agree on it without them (WITHOUT).
+The documents consist of fragments that are likely to interact: emphasis, links, lists, quotes, fences, tables, entities, tabs, Unicode
+punctuation. If a document gives different HTML, the script shortens it as far as possible, prints it and exits with 1. EXPLAINED lists the
+intended differences. `oracle()` removes 1 to 7 from the oracle. For the others, a document is excused if both agree on it without the
+construct (WITHOUT).
 """
 import argparse, collections, importlib, random, re, sys
 
 import commonmark as common
 
 EXPLAINED = """
-1. Paragraphs, headings and cells lose spaces and tabs at their ends, as CommonMark says; markdown-it also takes no-break spaces
-   and the like away.
-2. The spaces that a line of a paragraph begins with are gone before code spans and titles are read, as in cmark, on which the
-   specification rests; markdown-it removes them only outside of these.
-3. Host names are not converted to punycode, and the text of an autolink is not percent-decoded: CommonMark shows what was written.
-4. A numeric reference to a control character or non-character gives it, and invalid ones U+FFFD also in titles (CommonMark 2.5).
-5. A document ends in a line feed: without one, markdown-it leaves out that of the last line of code.
-6. A line that begins a list, quote, fence or thematic break is no header of a table; markdown-it looks for tables first. GFM 4.10.
-   But `2.` begins no list where it goes on with a paragraph. (With a letter instead of such a number both must agree.)
-7. In the description of a picture in that of a picture, markdown-it forgets backslash escapes and entities.
-8. A line behind a link reference definition goes on with its paragraph, as in cmark, so that it may be lazy, and indented code,
-   `2)` or an empty item cannot begin there. To markdown-it the definition is a block of its own. (With a blank line in between
-   both must agree.)
-9. markdown-it miscounts the columns of a tab behind the marker of a quote (CommonMark 2.2). (With a space there both must agree.)
-10. A marker indented by four columns or more is text or code (CommonMark 4.4). markdown-it forgets that in a line that is not
-   as deep as the list or quote before. (With a letter instead of the marker both must agree.)
-11. Spaces at the end of a line are taken away; markdown-it leaves one behind a backslash. (With a letter for them both must agree.)
-12. A destination in a definition may end in a backslash; markdown-it takes the line feed or tab behind it for a part of it. (With a
-   letter for the backslash both must agree.)
-13. What follows the delimiters at the end of a link's text is a bracket, to markdown-it a space (CommonMark 6.2, rule of three).
+1. Paragraphs, headings and cells lose spaces and tabs at their ends, as CommonMark says; markdown-it also removes no-break spaces
+   and similar characters.
+2. The spaces at the beginning of a line of a paragraph are removed before code spans and titles are read, as in cmark, the reference
+   implementation; markdown-it removes them only outside of these.
+3. Host names are not converted to punycode, and the text of an autolink is not percent-decoded: CommonMark shows the source text.
+4. A numeric reference to a control character or non-character gives that character. Invalid ones give U+FFFD, also in titles
+   (CommonMark 2.5).
+5. A document ends in a line feed: without one, markdown-it omits the line feed of the last line of code.
+6. A line that begins a list, quote, fence or thematic break isn't a header of a table; markdown-it looks for tables first. GFM 4.10.
+   But `2.` begins no list where it continues a paragraph. (With a letter instead of such a number both must agree.)
+7. In the description of an image within the description of an image, markdown-it ignores backslash escapes and entities.
+8. A line after a link reference definition continues its paragraph, as in cmark. So it may be lazy, and indented code, `2)` or an
+   empty item can't begin there. In markdown-it the definition is a separate block. (With a blank line in between both must agree.)
+9. markdown-it miscounts the columns of a tab after the marker of a quote (CommonMark 2.2). (With a space there both must agree.)
+10. A marker indented by four columns or more is text or code (CommonMark 4.4). markdown-it ignores that in a line that is less deeply
+   nested than the list or quote before it. (With a letter instead of the marker both must agree.)
+11. Spaces at the end of a line are removed; markdown-it keeps one after a backslash. (With a letter instead both must agree.)
+12. A destination in a definition may end in a backslash; markdown-it makes the line feed or tab after it a part of the destination.
+   (With a letter instead of the backslash both must agree.)
+13. The delimiters at the end of a link's text are followed by a bracket; markdown-it sees a space (CommonMark 6.2, rule of three).
    (With a space there both must agree.)
-14. `[[]]` is no label (CommonMark 6.3), so that `[foo]` before it may be a link of its own; to markdown-it it is one.
+14. `[[]]` isn't a label (CommonMark 6.3), so `[foo]` before it may be a separate link; in markdown-it it is a label.
    (With a space in between both must agree.)
-15. Where `](` begins no link, markdown-it looks for the label of a reference behind what it has read, which may be anywhere.
+15. If `](` begins no link, markdown-it looks for the label of a reference after the text that it has read, which may be anywhere.
    (With a space between the two characters both must agree.)
-16. A line that goes on lazily is no header of a table; to markdown-it it is, and ends the item. (With a letter before the line of
+16. A lazy continuation line isn't a header of a table; in markdown-it it is, and ends the item. (With a letter before the line of
    dashes, which is in the item, both must agree.)
-17. An empty item is one of the list, however many blank lines are behind it; to markdown-it two end the list. (With one both must
-   agree.)
+17. An empty item belongs to the list, regardless of the number of blank lines after it; in markdown-it two blank lines end the list.
+   (With one both must agree.)
 """
 
 FRAGMENTS = [
@@ -76,7 +76,7 @@ def document(random):
 
 
 def oracle():
-    """markdown-it-py without what is explained."""
+    """Returns markdown-it-py without the explained differences."""
     module = lambda name: importlib.import_module("markdown_it." + name)
     utils, renderer, entity = module("common.utils"), module("renderer"), module("rules_inline.entity")
     heading, lheading, paragraph, table = (module("rules_block." + n) for n in ("heading", "lheading", "paragraph", "table"))
@@ -110,7 +110,7 @@ def oracle():
     def table_unless_other(state, start, end, silent):
         kept = state.parentType
         if not silent:
-            state.parentType = "root"  # A rule that failed may have left another one.
+            state.parentType = "root"  # A rule that failed may have changed it.
         is_other = any(rule(state, start, end, True) for rule in others)
         state.parentType = kept
         if is_other:
@@ -134,26 +134,26 @@ def oracle():
 
 INDENTED = r"(\n[> ]*(?: {4}| {0,3}\t)[ \t]*)[^\sa-z]+"
 
-# What cannot be taken out of the oracle: for the number above, how to write a document without it. There both must agree, so that
-# a document is excused for what it has in it, and not for what else may be wrong with it.
+# The differences that can't be removed from the oracle: for each number above, a function that writes a document without the construct.
+# Both must agree on the result, so that no other difference in the document is excused.
 WITHOUT = {
-    # A blank line behind what may be a definition.
+    # A blank line after a possible definition.
     8: lambda text: re.sub(r"(\]:[^\n]*\n)", r"\1\n", text),
     # A space for each tab in a line with the marker of a quote.
     9: lambda text: re.sub(r">[^\n]*\t[^\n]*", lambda line: line[0].replace("\t", " "), text),
-    # A letter for the marker behind so much indentation: for the first one of a line, and for those in quotes.
+    # A letter for a marker after that much indentation: for the first one of a line, and for those in quotes.
     10: lambda text: re.sub(INDENTED.replace("]*", "]*?", 1), r"\1x", re.sub(INDENTED, r"\1x", text)),
-    # A letter for the spaces behind a backslash at the end of a line.
+    # A letter for the spaces after a backslash at the end of a line.
     11: lambda text: re.sub(r"\\ +(?=\n)", r"\\x", text),
-    # A letter for a backslash in front of a tab, or at the end of the line of a destination.
+    # A letter for a backslash before a tab, or at the end of the line of a destination.
     12: lambda text: re.sub(r"(\]:\s*[^ \t\n]*)\\(?=\n)", r"\1x", re.sub(r"\\(?=\t)", "x", text)),
     # A space between a run of delimiters and a bracket.
     13: lambda text: re.sub(r"([*_~])\]", r"\1 ]", text),
-    # A space in front of what is no label because of a bracket in it.
+    # A space before brackets that are no label because of a bracket in them.
     14: lambda text: re.sub(r"\](?=\[[^\]]*\[)", "] ", text),
     # A space between `]` and `(`.
     15: lambda text: text.replace("](", "] ("),
-    # A letter before an indented line of dashes below one that is not.
+    # A letter before an indented line of dashes below a line that is not indented.
     16: lambda text: re.sub(r"(\n[^\s>][^\n]*\n)( {2,}|\t|> ?)(?=[-|: ]*[|:][-|: ]*\n)", r"\1\2x", text),
     # One blank line for several.
     17: lambda text: re.sub(r"\n[ \t]*(?:\n[ \t]*)+\n", "\n\n", text),
@@ -163,7 +163,7 @@ WITHOUT = {
 
 
 def others(text):
-    """The document without one, two or three of these."""
+    """Returns the documents without one, two or three of these constructs."""
     found, known = {text: ()}, {text}
     for _ in range(3):
         for before, numbers in list(found.items()):
@@ -179,7 +179,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--stop-after", type=int, default=10, help="differences to print")
+    parser.add_argument("--stop-after", type=int, default=10, help="the number of differences to print")
     arguments = parser.parse_args()
     common.fetch()
     md = oracle()

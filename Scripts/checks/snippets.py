@@ -1,32 +1,32 @@
 #!/usr/bin/env python3
-"""Compiles the code that belongs to no target, against the modules of a debug build (`swift build --build-tests`):
+"""Compiles the code outside of all targets, against the modules of a debug build (`swift build --build-tests`):
 
-1. The samples of all articles: Markdown in Sources, and any other Markdown with Swift in it, such as README.md.
+1. The samples of all articles: Markdown files in Sources, and other Markdown files with Swift code, such as README.md.
 2. The samples of all doc comments in Sources.
-3. Tests/Refusals: what must not compile, each beside a twin that does.
+3. Tests/Refusals: code that must not compile, each file beside a twin that must.
 
     Scripts/checks/snippets.py [--scratch DIRECTORY] [NAME ...]
     SLUICE_ONLY=SluiceFiles Scripts/checks/snippets.py --scratch .build-files use-after-close
 
-`--scratch` or `SLUICE_SCRATCH` names the directory that was built into (`--scratch-path`), `.build` by default. `SLUICE_ONLY`
-checks one module, against a build that was made with it. Names choose the files whose path contains one of them.
+`--scratch` or `SLUICE_SCRATCH` names the build directory (`--scratch-path`), `.build` by default. `SLUICE_ONLY` checks one module, against
+a build that was made with it. A NAME selects the files with this text in their path.
 
-Samples. Each becomes the body of an asynchronous function that throws. `…` stands for code that is left out: the compiler
-sees a space. A warning is an error, unless it says that nothing uses a value. What a sample takes for granted
+Samples. Each becomes the body of an asynchronous throwing function. `…` stands for omitted code: the compiler sees a space. A warning is
+an error, except a warning about an unused value. The declarations that a sample needs are
 
-- is in a comment before the sample, in an article: `<!-- given: struct Song { … } -->`
-- is in Tests/Snippets/<Module>, for a doc comment: Common.swift, and <Directory>.swift for the samples of files in
-  Sources/<Module>/<Directory>. The samples have the module and the imports of these files.
+- in an article: in a comment before the sample, `<!-- given: struct Song { … } -->`, or in a link reference definition,
+  `[given]: # 'struct Song { … }'`, which NativeMark doesn't show either
+- for a doc comment: in Tests/Snippets/<Module>/Common.swift, and in <Directory>.swift for the files in Sources/<Module>/<Directory>. The
+  samples have the module and the imports of these files.
 
-A doc comment of a declaration that is public is compiled as in an application. That of any other declaration is compiled
-with what is internal, and with Internal.swift besides. Samples with `Apple` in their path need the stubs of Apple's
-frameworks: the check of Apple's code compiles these.
+A doc comment of a public declaration is compiled as in an application. That of another declaration is compiled with a testable import,
+and with Internal.swift too. Samples with `Apple` in their path need the stubs of Apple's frameworks: Scripts/checks/apple.py compiles them.
 
 Refusals. Each file in Tests/Refusals/<Module> is compiled twice:
 
-1. As it is, it must be refused, and every error must match the regular expression of its first line, `// error: …`.
-2. Its twin must compile: the same without the lines that end in `// refused`, and with the code behind `// instead:`. A
-   snippet with a typing error or a missing import is thus not taken for a promise that is kept.
+1. As it is, the compiler must refuse it, and every error must match the regular expression of its first line, `// error: …`.
+2. Its twin must compile: the same code without the lines that end in `// refused`, and with the code after `// instead:`. So a typing
+   error or a missing import in the file isn't mistaken for a refusal.
 """
 import argparse, collections, concurrent.futures, os, pathlib, re, subprocess, sys, tempfile
 from builds import modules_of_build
@@ -34,26 +34,26 @@ from documented import ROOT, Documented, Sample, function, located
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--scratch", default=os.environ.get("SLUICE_SCRATCH", ".build"), metavar="DIRECTORY",
-                    help="the directory that was built into")
-parser.add_argument("names", nargs="*", metavar="NAME", help="part of the path of what to check, all by default")
+                    help="the build directory")
+parser.add_argument("names", nargs="*", metavar="NAME", help="part of a path; selects the files to check, all by default")
 arguments = parser.parse_args()
 SCRATCH = ROOT / arguments.scratch
 PRODUCTS = SCRATCH / "debug"
-# The one module that was built, or none if all were.
+# The only module in the build, or None for all modules.
 ONLY = os.environ.get("SLUICE_ONLY")
-# The modules with something public.
+# The modules with public declarations.
 LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources").rglob("*.swift")
                     if re.search(r"^ *(@\S+ )*public (?!import)", path.read_text(), re.MULTILINE)})
 
-# As far as SIL: ownership ("used after consume") is checked after the types are. In one process for all files.
+# Up to SIL, because ownership ("used after consume") is checked after the types. One process for all files.
 COMPILER = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-parse-as-library", "-diagnostic-style=llvm",
             "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", *modules_of_build(SCRATCH)]
-# What a sample may do: give a name to what nothing uses, be like another file in its name.
+# Warnings that a sample may cause: an unused value, and the same file name as another file.
 HARMLESS = re.compile(r".* warning: .*(never used|never read|never mutated|is unused|#fileID)")
 
 
 def compiled(code: str, *files: pathlib.Path) -> tuple[bool, str]:
-    """Whether the compiler takes the code together with the files, and what it says."""
+    """Returns whether the code compiles together with the files, and the output of the compiler."""
     with tempfile.TemporaryDirectory() as directory:
         source = pathlib.Path(directory) / "snippet.swift"
         source.write_text(code)
@@ -62,14 +62,14 @@ def compiled(code: str, *files: pathlib.Path) -> tuple[bool, str]:
 
 
 def complaint(code: str, *files: pathlib.Path) -> str:
-    """What is wrong with samples, empty if nothing is."""
+    """Returns the problems in samples, or an empty string."""
     accepted, output = compiled(code, *files)
     diagnostics = re.split(r"^(?=\S+:\d+:\d+: (?:error|warning): )", output, flags=re.MULTILINE)
     wrong = "".join(text for text in diagnostics if not HARMLESS.match(text)).rstrip()
-    return wrong if accepted else wrong or output or "the compiler failed and said nothing"
+    return wrong if accepted else wrong or output or "The compiler failed without a message."
 
 
-# Each function below makes the jobs of one kind: what to call, and what it returns are problems.
+# Each function below makes the jobs of one kind. A job is a function that returns problems.
 
 def of_article(document: Documented) -> list:
     modules = [module for module in ["HTTPTypes", *LIBRARIES] if not ONLY or (PRODUCTS / f"Modules/{module}.swiftmodule").exists()]
@@ -84,7 +84,7 @@ def of_article(document: Documented) -> list:
 
 
 def preludes(module: str, directory: str, is_public: bool) -> list[pathlib.Path]:
-    """What the doc comments of a directory take for granted."""
+    """Returns the files with declarations for the doc comments of a directory."""
     names = ["Common", directory] if is_public else ["Common", directory, "Internal"]
     return [path for name in names if (path := ROOT / f"Tests/Snippets/{module}/{name}.swift").exists()]
 
@@ -106,14 +106,14 @@ def of_doc_comments(documents: list[Documented]) -> list:
         group = complaint(header + "".join(function(sample, f"sample{n}") for n, sample in enumerate(samples)), *files)
         if not group or re.search(r"^\S*Tests/Snippets/\S+: error:", group, re.MULTILINE):
             return [group] if group else []
-        # One by one: the errors of a sample hide those that the compiler finds later in others.
+        # One by one: errors in a sample hide errors in others that the compiler finds in a later phase.
         single = [(sample, complaint(header + function(sample, "sample"), *files)) for sample in samples]
         return [f"{sample.path}:{sample.line}: this sample does not compile\n{output}" for sample, output in single if output] or [group]
 
     used = {path for key in groups for path in preludes(*key)}
     unused = [] if arguments.names else [path for path in chosen((ROOT / "Tests/Snippets").rglob("*.swift"))
                                             if path not in used and path.stem != "Apple"]
-    return [lambda: [f"{path.relative_to(ROOT)}: no sample takes this for granted" for path in unused],
+    return [lambda: [f"{path.relative_to(ROOT)}: no sample uses this file" for path in unused],
             *(lambda key=key, samples=samples: check(*key, samples) for key, samples in groups.items())]
 
 
@@ -129,9 +129,9 @@ def of_refusal(path: pathlib.Path) -> list:
         accepted, output = compiled(imports + located(code, name, 2))
         errors = re.findall(r"^\S+?:\d+:\d+: error: (.*)$", output, re.MULTILINE)
         if accepted:
-            return [f"{name}: compiles, and should be refused: {wanted}"]
+            return [f"{name}: compiles, but the compiler should refuse it: {wanted}"]
         if not errors or not all(re.search(wanted, error) for error in errors):
-            return [f"{name}: refused, but not because of: {wanted}\n{output}"]
+            return [f"{name}: refused, but with other errors than: {wanted}\n{output}"]
         return []
 
     def twin() -> list[str]:
@@ -140,20 +140,20 @@ def of_refusal(path: pathlib.Path) -> list:
         if lines == code.splitlines():
             return [f"{name}: has no twin: neither a line that ends in `// refused` nor one with `// instead:`"]
         accepted, output = compiled(imports + located("\n".join(lines), name, 2))
-        return [] if accepted else [f"{name}: its twin should compile\n{output}"]
+        return [] if accepted else [f"{name}: its twin does not compile\n{output}"]
 
     return [refused, twin]
 
 
 def chosen(paths) -> list[pathlib.Path]:
-    """The paths that the arguments leave, in order."""
+    """Returns the paths that the arguments select, in order."""
     names = {path: path.relative_to(ROOT) for path in paths}
     return sorted(path for path, name in names.items() if (not ONLY or ONLY in name.parts)
                   and (not arguments.names or any(part in str(name) for part in arguments.names)))
 
 
 def articles():
-    """All Markdown in Sources, and what else has Swift in it, outside of hidden directories."""
+    """Returns all Markdown files in Sources, and others with Swift code outside of hidden directories."""
     for directory, directories, files in os.walk(ROOT):
         directories[:] = [name for name in directories if not name.startswith(".")]
         for path in (pathlib.Path(directory, name) for name in files if name.endswith(".md")):
@@ -167,7 +167,7 @@ documents = {"articles": [Documented(path) for path in chosen(articles())],
              "doc comments": [Documented(path) for path in chosen((ROOT / "Sources").rglob("*.swift"))]}
 refusals = chosen((ROOT / "Tests/Refusals").rglob("*.swift"))
 
-# The number of samples by module (or article elsewhere) and by column of the table.
+# The number of samples by module, or by article outside of Sources, and by column of the table.
 COLUMNS = ["articles", "doc comments", "internal", "refusals", "Apple"]
 counts: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
 others, problems = 0, []
@@ -190,12 +190,12 @@ with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
 print(f"{'':18}" + "".join(f"{column:>14}" for column in COLUMNS))
 for place, count in sorted(counts.items()):
     print(f"{place:18}" + "".join(f"{count[column] or '-':>14}" for column in COLUMNS))
-print(f"Blocks in other languages, which are not compiled: {others}. Samples of Apple's frameworks: see the check of Apple's code.")
+print(f"{others} blocks in other languages are not compiled. Scripts/checks/apple.py checks the samples with Apple's frameworks.")
 if not counts:
     problems.append("There is nothing to check.")
 elif not arguments.names:
     problems += [f"{module}: there are no samples in {kind}" for module in ([ONLY] if ONLY else LIBRARIES)
                  for kind in ("articles", "doc comments") if not counts[module][kind]]
     problems += [] if ONLY or refusals else ["Tests/Refusals: there are no refusals"]
-print("\n".join(problems) if problems else "All samples compile, what must be refused is refused, and its twins compile.")
+print("\n".join(problems) if problems else "All samples compile, all refusals are refused, and their twins compile.")
 sys.exit(1 if problems else 0)

@@ -3,16 +3,16 @@
 #     most_minutes=40
 #     step "tests" 10 swift test      # a name, a limit in minutes, and a command or a function
 #
-# A step that fails or takes longer than its limit ends the script, or is noted if `keep_going` is set. All steps together may take
-# `most_minutes`. The table of the minutes is printed however the script ends.
+# A step that fails or exceeds its limit ends the script; with `keep_going` it is only recorded. All steps together may take
+# `most_minutes`. A table of the minutes is printed in every case.
 set -euo pipefail
 
-# One variable for all builds: another one would compile our modules a second time.
+# The same in all builds: a change of it would compile our modules again.
 export SLUICE_WARNINGS_AS_ERRORS=1
-# The directory that all builds share; they hold debug/ and release/. A step that needs another graph has its own.
+# All builds share this directory, with debug/ and release/ in it. A step with another package graph uses a separate one.
 export SLUICE_SCRATCH=${SLUICE_SCRATCH:-.build}
 
-# For a command whose package isn't the one that was built last into the same directory: SwiftPM would take the plan of that one.
+# For a command on another package than the one built last into this directory: SwiftPM would reuse that package's build plan.
 export other_package=--disable-build-manifest-caching
 
 steps_began=$SECONDS
@@ -26,11 +26,11 @@ step() {
     left=$((most_minutes * 60 - (SECONDS - steps_began)))
     printf '\n=== %s: %s\n' "$name" "$*"
     if ((left <= 0)); then
-        steps_table+=$(printf '   -  min  %s: NOT RUN, the %d minutes were over' "$name" "$most_minutes")$'\n'
+        steps_table+=$(printf '   -  min  %s: NOT RUN, the limit of %d minutes is reached' "$name" "$most_minutes")$'\n'
         steps_failed+=("$name")
         exit 1
     fi
-    # Functions are commands for `timeout` too.
+    # `timeout` runs commands only, so a function is exported to a new bash.
     if declare -F "$1" >/dev/null; then
         export -f $(declare -F | cut -d' ' -f3)
         set -- bash -euo pipefail -c '"$@"' "$1" "$@"
@@ -66,12 +66,18 @@ print_steps() {
 trap print_steps EXIT
 trap '[[ -z $step_running ]] || kill -TERM "$step_running"; exit 130' INT TERM HUP
 
-# What more than one of the scripts runs.
+# Steps that more than one of the scripts runs.
 
 format() { git ls-files -z '*.swift' | xargs -0 swift format lint --strict; }
+
+prose() {
+    Scripts/checks/prose.py --self-check
+    Scripts/checks/prose.py
+}
 
 generated() {
     Scripts/generate/entities.py --check
     Scripts/generate/width-table.py --check
     Scripts/generate/terminal-images.py --check
+    Scripts/generate/benchmark-images.py --check
 }

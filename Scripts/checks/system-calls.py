@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Watches SluiceFiles with strace and fails if its system calls are not those that it promises.
+"""Traces SluiceFiles with strace and fails if its system calls differ from the documented ones.
 
     swift build --product FileWorker
     Scripts/checks/system-calls.py
-    Scripts/checks/system-calls.py --require     # fail where there is no strace, or it may not trace
+    Scripts/checks/system-calls.py --require     # fail if strace is missing or may not trace
 
-Atomic replacement: for each durability, with a unique temporary name and a chosen one, the bytes are written, then synced (fdatasync or
-fsync by level), then the name is given by one rename, then the directory is synced (at `fullAndDirectory`). Nothing is ever linked
-or unlinked. In a tour through all kinds of operations, every descriptor is opened so that child processes do not inherit it.
+Atomic replacement: for each durability, with a unique temporary name and a chosen one, the worker writes the bytes, syncs them (fdatasync
+or fsync, depending on the durability), renames the file once, and syncs the directory (at `fullAndDirectory`). It never links or unlinks.
+In a tour through all kinds of operations, it opens every descriptor so that child processes don't inherit it.
 
-Lanes: with each setting of SLUICE_FILES_LANES, eight blocks of a file that is in memory are read, and a pipe that is empty at first.
-The lane's counter must have moved, those of the others not, and strace must have seen the lane's system calls and no other's:
+Lanes: with each setting of SLUICE_FILES_LANES, the worker reads eight blocks of a cached file, and a pipe that is empty at first. Only the
+counter of the expected lane may change, and strace must see the system calls of this lane and of no other:
 
     inline       preadv2 with RWF_NOWAIT, on the calling thread
     pool         read or pread64, on another thread
     readiness    epoll_wait (or poll), and no read of the pipe that could block
 
-Where the file system or the kernel has no RWF_NOWAIT, or there is no strace, it says what it skips; with --require that is an error.
+If the file system or the kernel lacks RWF_NOWAIT, or strace is missing, the script names the skipped parts; with --require it fails.
 """
 import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile
 from typing import NoReturn
@@ -24,14 +24,14 @@ from typing import NoReturn
 from builds import program
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--require", action="store_true", help="fail where there is no strace, or it may not trace")
+parser.add_argument("--require", action="store_true", help="fail if strace is missing or may not trace")
 IS_REQUIRED = parser.parse_args().require
 
 # MARK: strace
 
 
 def skip(reason: str) -> NoReturn:
-    """Ends the script, as it cannot check anything here."""
+    """Ends the script, because it can't check anything on this system."""
     if IS_REQUIRED:
         sys.exit(f"not checked, and --require was passed: {reason}")
     print(f"skipped: {reason}")
@@ -39,7 +39,7 @@ def skip(reason: str) -> NoReturn:
 
 
 def traced(command: list[str], calls: str, environment: dict[str, str] = {}) -> tuple[list[str], str]:
-    """The calls of a program and its threads, in order of their beginning: `fsync(4</tmp/x>) = 0`. And what it printed."""
+    """Returns the calls of a program and its threads in the order of their start, such as `fsync(4</tmp/x>) = 0`, and its output."""
     with tempfile.NamedTemporaryFile(suffix=".strace") as log:
         result = subprocess.run(["strace", "-f", "-y", "-s", "256", "-e", f"trace={calls}", "-o", log.name, *command],
                                 capture_output=True, text=True, env={**os.environ, **environment})
@@ -52,7 +52,7 @@ def traced(command: list[str], calls: str, environment: dict[str, str] = {}) -> 
 
 
 def joined(lines: list[str]) -> list[str]:
-    """Puts `unfinished` and `resumed` halves together, at the place of the first."""
+    """Joins `unfinished` and `resumed` halves, at the place of the first half."""
     calls: list[str] = []
     begun: dict[tuple[str, str], int] = {}
     for line in lines:
@@ -79,28 +79,28 @@ OPENS += "inotify_init,inotify_init1,timerfd_create,signalfd4,memfd_create,dup,d
 CHANGES = "write,pwrite64,writev,pwritev,pwritev2,fsync,fdatasync,sync_file_range,rename,renameat,renameat2,link,linkat,unlink,"
 CHANGES += "unlinkat,fchmod,ftruncate,close"
 
-# What the C library, Dispatch and the Swift runtime open for themselves.
+# Files that the C library, Dispatch and the Swift runtime open.
 THEIRS = re.compile(r'"/proc/(self|\d+)/(maps|stat|status|task)\b')
 
 
-def steps(calls: list[str], folder: str) -> list[tuple[str, str]]:
-    """The calls that succeeded on something in the folder, or on the folder: ("rename", "temporary"), ("fsync", "folder")."""
+def steps(calls: list[str], directory: str) -> list[tuple[str, str]]:
+    """Returns the successful calls on files in the directory and on the directory: ("rename", "temporary"), ("fsync", "directory")."""
     found = []
     for call in calls:
         name = call.split("(", 1)[0]
-        # The descriptors that strace names, and the paths that are given.
+        # The paths that strace shows for descriptors, and the arguments that are paths.
         paths = [path for path in re.findall(r"\d+<([^>]*)>|\"([^\"]*)\"", call.split(" = ")[0]) for path in path if path]
-        inside = [path for path in paths if path == folder or path.startswith(folder + "/")]
+        inside = [path for path in paths if path == directory or path.startswith(directory + "/")]
         if not inside or re.search(r" = -1 ", call):
             continue
         path = inside[0]
-        what = "folder" if path == folder else "file" if path == folder + "/file" else "temporary"
+        what = "directory" if path == directory else "file" if path == directory + "/file" else "temporary"
         found.append((name, what))
     return found
 
 
 def complaints(found: list[tuple[str, str]], level: str) -> list[str]:
-    """What is wrong with the order of a replacement at this level."""
+    """Returns the errors in the order of a replacement at this level."""
     wrong = []
     names = [name for name, _ in found]
     renames = [place for place, (name, _) in enumerate(found) if name.startswith("rename")]
@@ -123,17 +123,17 @@ def complaints(found: list[tuple[str, str]], level: str) -> list[str]:
         elif syncs[0] > renames[0]:
             wrong.append("syncs after the rename")
     elif any("sync" in name for name in names):
-        wrong.append("syncs, and was not asked to")
-    folders = [place for place, step in enumerate(found) if step == ("fsync", "folder")]
-    if (level == "fullAndDirectory") != bool(folders):
-        wrong.append("does not sync the folder" if not folders else "syncs the folder, and was not asked to")
-    elif folders and folders[0] < renames[0]:
-        wrong.append("syncs the folder before the rename")
+        wrong.append("syncs, although the durability is none")
+    directories = [place for place, step in enumerate(found) if step == ("fsync", "directory")]
+    if (level == "fullAndDirectory") != bool(directories):
+        wrong.append("does not sync the directory" if not directories else "syncs the directory, although the durability does not ask for it")
+    elif directories and directories[0] < renames[0]:
+        wrong.append("syncs the directory before the rename")
     return wrong
 
 
 def inherited(calls: list[str]) -> list[str]:
-    """The calls whose descriptors a child process would inherit."""
+    """Returns the calls that open a descriptor which a child process would inherit."""
     wrong = []
     for call in calls:
         name = call.split("(", 1)[0]
@@ -148,17 +148,17 @@ def inherited(calls: list[str]) -> list[str]:
 
 
 def test_this_script() -> None:
-    """A check that finds nothing wrong with a wrong order checks nothing."""
+    """Proves that the check finds wrong orders."""
     right = [("openat", "temporary"), ("write", "temporary"), ("fsync", "temporary"), ("close", "temporary"),
-             ("rename", "temporary"), ("openat", "folder"), ("fsync", "folder"), ("close", "folder")]
+             ("rename", "temporary"), ("openat", "directory"), ("fsync", "directory"), ("close", "directory")]
     assert complaints(right, "fullAndDirectory") == []
     assert complaints(right[:5], "full") == []
     wrong = [
         [right[0], right[2], right[1], *right[3:]],                      # sync, then write
         [*right[:2], *right[3:]],                                        # no sync
         [*right[:2], right[4], right[2], *right[5:]],                    # rename, then sync
-        [*right[:4], right[6], right[4]],                                # the folder, then the rename
-        right[:5],                                                       # no folder
+        [*right[:4], right[6], right[4]],                                # sync of the directory, then rename
+        right[:5],                                                       # no sync of the directory
         [*right[:4], ("unlink", "file"), *right[4:]],                    # unlinked first
         [*right[:4], ("unlink", "file"), ("link", "temporary"), *right[5:]],
         [right[0], ("write", "file"), *right[2:]],                       # written in place
@@ -180,24 +180,24 @@ def check_order(worker: pathlib.Path) -> bool:
         parent = os.path.realpath(parent)
         for level in LEVELS:
             for name in ("-", "file.part"):
-                folder = f"{parent}/{level}{name}"
-                os.mkdir(folder)
-                pathlib.Path(f"{folder}/file").write_text("old")
-                calls, _ = traced([str(worker), "replace", f"{folder}/file", level, name], f"{OPENS},{CHANGES}")
-                found = steps(calls, folder)
+                directory = f"{parent}/{level}{name}"
+                os.mkdir(directory)
+                pathlib.Path(f"{directory}/file").write_text("old")
+                calls, _ = traced([str(worker), "replace", f"{directory}/file", level, name], f"{OPENS},{CHANGES}")
+                found = steps(calls, directory)
                 wrong = complaints(found, level) + [f"is inherited: {call}" for call in inherited(calls)]
-                if pathlib.Path(f"{folder}/file").read_text() != "n" * 5000:
+                if pathlib.Path(f"{directory}/file").read_text() != "n" * 5000:
                     wrong.append("did not replace the file")
                 shown = " ".join(f"{step} {what}" if what != "temporary" else step for step, what in found)
                 print(f"{'WRONG' if wrong else 'right'}: {level}, {'unique name' if name == '-' else name}: {shown}")
                 for complaint in wrong:
                     print(f"       {complaint}")
                 failed = failed or bool(wrong)
-        folder = f"{parent}/tour"
-        os.mkdir(folder)
-        calls, _ = traced([str(worker), "tour", folder], OPENS)
+        directory = f"{parent}/tour"
+        os.mkdir(directory)
+        calls, _ = traced([str(worker), "tour", directory], OPENS)
         wrong = inherited(calls)
-        opened = sum(1 for call in calls if re.match(r"open", call) and folder in call)
+        opened = sum(1 for call in calls if re.match(r"open", call) and directory in call)
         print(f"{'WRONG' if wrong else 'right'}: tour: {opened} opens, {len(calls)} calls, {len(wrong)} inherited")
         for call in wrong:
             print(f"       {call}")
@@ -218,7 +218,7 @@ def numbers(output: str, what: str) -> dict[str, int]:
 
 
 def seen(calls: list[str]) -> dict[str, int]:
-    """How often each lane's own call did its work."""
+    """Returns the number of successful calls of each lane."""
     blocks = [call for call in calls if re.search(r"^p?read\w*\(\d+<[^>]*/blocks>", call)]
     pipes = [call for call in calls if "<pipe:" in call]
     return {
@@ -233,15 +233,15 @@ def seen(calls: list[str]) -> dict[str, int]:
 def check_lanes(worker: pathlib.Path) -> bool:
     failed = False
     for setting in ("", "pool", "inline", "readiness,pool"):
-        with tempfile.TemporaryDirectory(prefix="sluice-lanes-") as folder:
-            folder = os.path.realpath(folder)
-            calls, output = traced([str(worker), "lanes", folder], READS, {"SLUICE_FILES_LANES": setting})
+        with tempfile.TemporaryDirectory(prefix="sluice-lanes-") as directory:
+            directory = os.path.realpath(directory)
+            calls, output = traced([str(worker), "lanes", directory], READS, {"SLUICE_FILES_LANES": setting})
         found = seen(calls)
         blocks, pipe = numbers(output, "blocks"), numbers(output, "pipe")
         isInline = setting in ("", "inline")
         wrong = []
         if isInline and found["refused"]:
-            reason = f"{folder} has no reads that do not wait (set TMPDIR to a directory on a disk)"
+            reason = f"{directory} lacks RWF_NOWAIT (set TMPDIR to a directory on a disk)"
             if IS_REQUIRED:
                 wrong.append(f"inline was not checked, and --require was passed: {reason}")
             else:
@@ -264,9 +264,9 @@ def check_lanes(worker: pathlib.Path) -> bool:
 
 
 if not shutil.which("strace"):
-    skip("there is no strace here; install the package strace")
+    skip("strace is missing; install the package strace")
 test_this_script()
 worker = program("FileWorker")
-# Both run, also if the first fails.
+# Both run, even if the first fails.
 results = [check_order(worker), check_lanes(worker)]
 sys.exit(0 if all(results) else 1)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes Sources/NativeMark/Parser/EntityTable.swift: the named character references of HTML that end in a semicolon.
 
-One string, because a dictionary literal of this size takes the compiler ten seconds. Python's html.entities holds the
-list of the HTML standard, which is closed.
+The table is one string, because the compiler takes ten seconds for a dictionary literal of this size. Python's html.entities contains the
+list of the HTML standard, which is final.
 
     Scripts/generate/entities.py            # rewrites the Swift file
-    Scripts/generate/entities.py --check    # exits 1 if the file is not what this script would write
+    Scripts/generate/entities.py --check    # exits with 1 if the file differs from the output of this script
 """
 import sys
 from html.entities import html5
@@ -34,8 +34,8 @@ enum EntityTable {{
 TARGET = Path(__file__).resolve().parents[2] / "Sources/NativeMark/Parser/EntityTable.swift"
 if sys.argv[1:] == ["--check"]:
     if TARGET.read_text() != text:
-        sys.exit(f"{TARGET.name} is not what this script writes: run it without --check")
-    print(f"{TARGET.name} is what this script writes")
+        sys.exit(f"{TARGET.name} differs from the output of this script: run it without --check")
+    print(f"{TARGET.name} is up to date")
 elif sys.argv[1:]:
     sys.exit(__doc__)
 else:

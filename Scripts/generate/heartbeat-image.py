@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Measures how a 1 ms heartbeat task fares while 64 tasks read files, and draws it for the documentation.
+"""Measures the lateness of a 1 ms heartbeat task while 64 tasks read files, and draws it for the documentation.
 
     Scripts/generate/heartbeat-image.py    # draws Sources/SluiceFiles/SluiceFiles.docc/Resources/heartbeat.svg
 
-It builds a package of its own in .build-heartbeat, or in the directory that SLUICE_SCRATCH names.
+It builds a separate package in .build-heartbeat, or in the directory that SLUICE_SCRATCH names.
 
-Three runs of one program on an otherwise idle process: nothing is read; 64 tasks read by Foundation; the same 64 read by
-`Data(asyncContentsOf:)`. Half of the tasks read a file of 4 MiB that is not in memory, half a FIFO whose writer takes 20 ms,
-which stands for a slow server: the same on every machine. The heartbeat sleeps for 1 ms again and again and notes how late
-each beat is.
+The program runs three times in an otherwise idle process: without reads, with 64 tasks that read with Foundation, and with 64 tasks that
+read with `Data(asyncContentsOf:)`. Half of the tasks read a file of 4 MiB that isn't cached. The other half read a FIFO with a writer that
+takes 20 ms, which is as slow on every machine as a slow server. The heartbeat sleeps for 1 ms in a loop and records the lateness of each
+beat.
 """
 import argparse, json, math, os, pathlib, subprocess, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PICTURE = ROOT / "Sources/SluiceFiles/SluiceFiles.docc/Resources/heartbeat.svg"
+IMAGE = ROOT / "Sources/SluiceFiles/SluiceFiles.docc/Resources/heartbeat.svg"
 
 MANIFEST = """// swift-tools-version: 6.2
 import PackageDescription
@@ -30,13 +30,13 @@ PROGRAM = r"""
 import Foundation
 import SluiceFiles
 
-let folder = URL(filePath: CommandLine.arguments[1])
+let directory = URL(filePath: CommandLine.arguments[1])
 let kind = CommandLine.arguments[2]
 let clock = ContinuousClock()
 
 func milliseconds(_ duration: Duration) -> Double { duration / .milliseconds(1) }
 
-func files(_ name: String) -> [URL] { (0..<32).map { folder.appending(path: "\(name)\($0)") } }
+func files(_ name: String) -> [URL] { (0..<32).map { directory.appending(path: "\(name)\($0)") } }
 
 for file in files("file") {
     let descriptor = open(file.path, O_RDWR | O_CREAT, 0o600)
@@ -110,13 +110,13 @@ print("{\"began\": \(milliseconds(began - start)), \"took\": \(milliseconds(took
 
 
 def measure(scratch: pathlib.Path) -> dict:
-    with tempfile.TemporaryDirectory(dir=ROOT, prefix=".build-heartbeat-") as folder:
-        package = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory(dir=ROOT, prefix=".build-heartbeat-") as directory:
+        package = pathlib.Path(directory)
         (package / "Sources/heartbeat").mkdir(parents=True)
         (package / "Package.swift").write_text(MANIFEST % ROOT)
         (package / "Sources/heartbeat/main.swift").write_text(PROGRAM)
         (package / "files").mkdir()
-        build = ["swift", "build", "-c", "release", "--package-path", folder, "--scratch-path", str(scratch)]
+        build = ["swift", "build", "-c", "release", "--package-path", directory, "--scratch-path", str(scratch)]
         built = subprocess.run(build, capture_output=True, text=True)
         if built.returncode != 0:
             raise SystemExit(built.stdout + built.stderr)
@@ -134,7 +134,7 @@ def summary(run: dict) -> str:
 
 
 def draw(runs: dict) -> str:
-    """Three rows over one scale of time; lateness on a logarithmic scale from 0.01 ms to 10 s."""
+    """Draws three rows over one time scale, with the lateness on a logarithmic scale from 0.01 ms to 10 s."""
     titles = {"idle": "Nothing is read", "foundation": "64 tasks read with Data(contentsOf:) and FileHandle.readToEnd()",
               "sluice": "64 tasks read with Data(asyncContentsOf:)"}
     width, row, left, top = 720, 130, 60, 30
@@ -169,7 +169,7 @@ def draw(runs: dict) -> str:
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     runs = measure(ROOT / os.environ.get("SLUICE_SCRATCH", ".build-heartbeat"))
-    PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_text(draw(runs))
+    IMAGE.parent.mkdir(exist_ok=True)
+    IMAGE.write_text(draw(runs))
     for kind, run in runs.items():
         print(f"{kind}: {summary(run)}")

@@ -15,7 +15,7 @@ int csluice_curl_prepare(void) {
     return prepared;
 }
 
-// MARK: What newer versions have
+// MARK: Options of newer versions
 
 static CURLcode set_newer_options(CURL *easy) {
     CURLcode code = CURLE_OK;
@@ -25,7 +25,7 @@ static CURLcode set_newer_options(CURL *easy) {
     code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700  // 7.87.0
-    // Removing a handle during a lookup would wait until the name server answers or is given up: for seconds.
+    // Without it, removing a handle during a name lookup waits for seconds, until the name server answers or the lookup times out.
     if (!code) code = curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
     return code;
@@ -38,7 +38,7 @@ static CURLcode set_options(CURL *easy, const struct csluice_curl_settings *sett
 #define SET(option, value) if (!code) code = curl_easy_setopt(easy, option, value)
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_NOPROGRESS, 1L);
-    // A paused stream of a multiplexed connection lets libcurl buffer 32 MiB.
+    // If a stream of a multiplexed connection is paused, libcurl buffers up to 32 MiB.
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_PATH_AS_IS, 1L);
@@ -52,7 +52,7 @@ static CURLcode set_options(CURL *easy, const struct csluice_curl_settings *sett
     SET(CURLOPT_HEADERFUNCTION, settings->line);
     SET(CURLOPT_WRITEFUNCTION, settings->body);
     SET(CURLOPT_READFUNCTION, settings->upload);
-    // The head of a proxy's answer to CONNECT is none of the server's.
+    // The head of a proxy's response to CONNECT isn't a head of the server's response.
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     return code;
 }

@@ -4,7 +4,7 @@
 
 #include <openssl/evp.h>
 
-// The type has no members of its own: it is libcrypto's context.
+// csluice_sha256 is an incomplete type: a pointer to it is a pointer to libcrypto's context.
 static EVP_MD_CTX *context(csluice_sha256 *digest) { return (EVP_MD_CTX *)digest; }
 
 csluice_sha256 *csluice_sha256_begin(void) {

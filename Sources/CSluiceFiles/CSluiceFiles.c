@@ -55,7 +55,7 @@ int csluice_sync_data(int descriptor) {
 int csluice_sync_full(int descriptor) {
 #ifdef __APPLE__
     if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
-    // Some file systems (SMB among them) have no F_FULLFSYNC.
+    // Some file systems, such as SMB, have no F_FULLFSYNC.
     if (errno != ENOTSUP && errno != EINVAL && errno != ENOTTY) return -errno;
 #endif
     RESULT(fsync(descriptor));
@@ -69,7 +69,7 @@ int csluice_rename_noreplace(const char *source, const char *destination) {
 #if defined(__APPLE__)
     RESULT(renamex_np(source, destination, RENAME_EXCL));
 #elif defined(SYS_renameat2)
-    // By number: the function came to glibc in 2.28 and to musl later, the system call with Linux 3.15.
+    // By number: glibc has the function since 2.28, musl since later; Linux has the call since 3.15.
     RESULT((int)syscall(SYS_renameat2, AT_FDCWD, source, AT_FDCWD, destination, RENAME_NOREPLACE));
 #else
     (void)source;
@@ -124,7 +124,7 @@ struct start {
 static void *run(void *argument) {
     struct start start = *(struct start *)argument;
     free(argument);
-    // What debuggers, perf and /proc show.
+    // The name that debuggers, perf and /proc show.
 #ifdef __APPLE__
     pthread_setname_np("sluice-files");
 #else
@@ -140,7 +140,7 @@ int csluice_thread_start(void (*body)(void *context), void *context, size_t stac
     start->body = body;
     start->context = context;
 
-    // The new thread inherits the mask of this one.
+    // The new thread inherits this thread's mask.
     sigset_t blocked, before;
     sigfillset(&blocked);
     int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
@@ -167,7 +167,7 @@ int csluice_thread_start(void (*body)(void *context), void *context, size_t stac
 
 #if defined(__GLIBC__)
 void csluice_error_text(int number, char *into, size_t capacity) {
-    // With _GNU_SOURCE this is the variant that returns the text.
+    // With _GNU_SOURCE, this is the variant that returns the text.
     char buffer[256];
     snprintf(into, capacity, "%s", strerror_r(number, buffer, sizeof buffer));
 }

@@ -3,7 +3,7 @@
 #ifdef __linux__
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-// Of <linux/fs.h>, which is not installed everywhere.
+// From <linux/fs.h>, which isn't installed everywhere.
 #ifndef FICLONE
 #define FICLONE _IOW(0x94, 9, int)
 #endif
@@ -13,7 +13,7 @@ int csluice_clone(int source, int destination) {
 #ifdef __linux__
     RESULT(ioctl(destination, FICLONE, source));
 #else
-    // Apple platforms clone names (clonefile), not descriptors.
+    // Apple platforms clone paths (clonefile), not descriptors.
     (void)source;
     (void)destination;
     return -ENOSYS;
@@ -22,7 +22,7 @@ int csluice_clone(int source, int destination) {
 
 ssize_t csluice_copy_range(int source, int destination, size_t count) {
 #if defined(__linux__) && defined(SYS_copy_file_range)
-    // By number: the function came to glibc in 2.27 and to musl in 1.1.24, the system call with Linux 4.5.
+    // By number: glibc has the function since 2.27, musl since 1.1.24; Linux has the call since 4.5.
     RESULT((ssize_t)syscall(SYS_copy_file_range, source, NULL, destination, NULL, count, 0));
 #else
     (void)source;

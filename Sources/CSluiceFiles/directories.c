@@ -21,8 +21,7 @@
 
 #ifdef __linux__
 
-// The kernel's own record: glibc's readdir keeps a buffer beside the descriptor, and with it a place that is not the
-// descriptor's.
+// Uses the kernel's records directly: readdir of glibc reads ahead into a buffer, so its position isn't the descriptor's.
 struct record {
     uint64_t inode;
     int64_t offset;
@@ -34,7 +33,7 @@ struct record {
 int csluice_read_entries(int directory, csluice_entry_function each, void *context) {
     _Alignas(struct record) char buffer[32 << 10];
     int count = 0;
-    // More than once only when all that came were "." and "..".
+    // Repeats only if all entries were "." and "..".
     while (count == 0) {
         long filled = syscall(SYS_getdents64, directory, buffer, sizeof buffer);
         if (filled < 0) return -errno;
@@ -52,7 +51,7 @@ int csluice_read_entries(int directory, csluice_entry_function each, void *conte
 
 #elif defined(__APPLE__)
 
-// readdir would keep a buffer, and with it a place that is not the descriptor's. See getattrlistbulk(2).
+// Not with readdir, which reads ahead into a buffer, so its position isn't the descriptor's. See getattrlistbulk(2).
 int csluice_read_entries(int directory, csluice_entry_function each, void *context) {
     struct attrlist wanted = {
         .bitmapcount = ATTR_BIT_MAP_COUNT,
@@ -136,7 +135,7 @@ ssize_t csluice_readlinkat(int directory, const char *name, char *into, size_t c
 
 int csluice_mkfifoat(int directory, const char *name, mode_t mode) {
 #ifdef __APPLE__
-    // mkfifoat(2) came with macOS 13.
+    // macOS has mkfifoat(2) since 13.
     (void)directory, (void)name, (void)mode;
     return -ENOSYS;
 #else

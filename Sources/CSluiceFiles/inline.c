@@ -13,7 +13,7 @@
 #define RWF_NOWAIT 0x00000008
 #endif
 
-// struct open_how of <linux/openat2.h>, which older development files lack.
+// struct open_how of <linux/openat2.h>, which older header packages lack.
 struct csluice_open_how {
     uint64_t flags;
     uint64_t mode;

@@ -25,7 +25,7 @@ static void copy_status(const struct stat *from, struct csluice_status *into) {
         .user = (uint32_t)from->st_uid,
         .group = (uint32_t)from->st_gid,
         .size = (int64_t)from->st_size,
-        // In units of 512 bytes whatever st_blksize says.
+        // st_blocks counts 512 bytes each, independent of st_blksize.
         .allocated = (int64_t)from->st_blocks * 512,
         .accessed = TIME_OF(from, a),
         .modified = TIME_OF(from, m),
@@ -58,17 +58,17 @@ static void copy_statx(const struct statx *from, struct csluice_status *into) {
     };
 }
 
-/// Whether statx was refused: kernels before 4.11 have none, and old container runtimes deny it with EPERM, which none of
-/// the stat calls says of a file.
+/// Whether statx isn't available. Kernels before 4.11 lack it, and old container runtimes deny it with EPERM, which stat calls never
+/// return for a file.
 static atomic_bool has_no_statx;
 #endif
 
-/// `flags` as of fstatat; an empty name with AT_EMPTY_PATH is the descriptor itself.
+/// Takes the flags of fstatat. An empty name with AT_EMPTY_PATH means the descriptor itself.
 static int status(int directory, const char *name, int flags, struct csluice_status *into) {
 #ifdef STATX_BTIME
     if (!atomic_load_explicit(&has_no_statx, memory_order_relaxed)) {
         struct statx found;
-        // Like stat(2), it does not mount what is mounted on demand.
+        // AT_NO_AUTOMOUNT: like stat(2), this doesn't mount file systems on demand.
         if (statx(directory, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &found) == 0) {
             copy_statx(&found, into);
             return 0;
@@ -80,7 +80,7 @@ static int status(int directory, const char *name, int flags, struct csluice_sta
     int result = name[0] ? fstatat(directory, name, &found, flags) : fstat(directory, &found);
     if (result < 0) return -errno;
 #ifdef STATX_BTIME
-    // It was not the file that was refused.
+    // fstatat worked for the same file, so statx itself is missing or denied.
     atomic_store_explicit(&has_no_statx, true, memory_order_relaxed);
 #endif
     copy_status(&found, into);
@@ -94,7 +94,7 @@ static int status(int directory, const char *name, int flags, struct csluice_sta
 int csluice_fstat(int descriptor, struct csluice_status *into) { return status(descriptor, "", AT_EMPTY_PATH, into); }
 
 int csluice_status_at(int directory, const char *name, bool following_links, struct csluice_status *into) {
-    // An empty name would be the directory itself, by the way that csluice_fstat takes.
+    // As in csluice_fstat, an empty name would mean the directory itself.
     if (!name[0]) return -ENOENT;
     return status(directory, name, following_links ? 0 : AT_SYMLINK_NOFOLLOW, into);
 }
@@ -146,7 +146,7 @@ int csluice_link_as(const char *source, const char *destination, bool following_
 ssize_t csluice_readlink(const char *path, char *into, size_t capacity) { RESULT(readlink(path, into, capacity)); }
 
 ssize_t csluice_realpath(const char *path, char *into, size_t capacity) {
-    // With a buffer of the caller's, realpath would write past one that is shorter than PATH_MAX.
+    // Not with a buffer of the caller: realpath writes up to PATH_MAX bytes.
     char *found = realpath(path, NULL);
     if (!found) return -errno;
     size_t count = strlen(found);

@@ -40,7 +40,7 @@ int csluice_preallocate(int descriptor, int64_t offset, int64_t count, bool keep
 
 int csluice_punch_hole(int descriptor, int64_t offset, int64_t count) {
 #if defined(__linux__)
-    // FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE: the kernel wants both.
+    // The kernel requires FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE.
     RESULT(fallocate(descriptor, 2 | 1, (off_t)offset, (off_t)count));
 #elif defined(F_PUNCHHOLE)
     struct fpunchhole hole = {.fp_offset = offset, .fp_length = count};
@@ -70,7 +70,7 @@ int csluice_advise_file(int descriptor, int64_t offset, int64_t count, enum cslu
         [csluice_advice_random] = POSIX_FADV_RANDOM,       [csluice_advice_needed] = POSIX_FADV_WILLNEED,
         [csluice_advice_not_needed] = POSIX_FADV_DONTNEED,
     };
-    // It returns the error number and leaves errno alone.
+    // posix_fadvise returns the error number and doesn't set errno.
     return -posix_fadvise(descriptor, (off_t)offset, (off_t)count, numbers[advice]);
 #endif
 }
@@ -81,7 +81,7 @@ int csluice_map(int descriptor, size_t count, bool is_changeable, void **address
     int protection = is_changeable ? PROT_READ | PROT_WRITE : PROT_READ;
     int flags = MAP_PRIVATE;
 #ifdef MAP_NORESERVE
-    // Hardly anything is ever changed: no memory is put aside for that.
+    // Few pages are ever changed, so no memory is reserved for changes.
     flags |= MAP_NORESERVE;
 #endif
     void *mapped = mmap(NULL, count, protection, flags, descriptor, 0);
@@ -92,7 +92,7 @@ int csluice_map(int descriptor, size_t count, bool is_changeable, void **address
 
 int csluice_unmap(void *address, size_t count) { RESULT(munmap(address, count)); }
 
-/// madvise(2) wants a whole page to begin with, and completes the last one itself.
+/// Extends the range to the start of its first page, which madvise(2) requires. madvise completes the last page itself.
 static int advise_pages(void *address, size_t count, int advice) {
     size_t before = (uintptr_t)address % (size_t)sysconf(_SC_PAGESIZE);
     RESULT(madvise((char *)address - before, count + before, advice));
@@ -109,7 +109,7 @@ int csluice_advise_memory(void *address, size_t count, enum csluice_advice advic
 
 int csluice_populate(void *address, size_t count) {
 #ifdef __linux__
-    // MADV_POPULATE_READ, since Linux 5.14; older headers lack it. Older kernels say EINVAL.
+    // 22 is MADV_POPULATE_READ, since Linux 5.14. Older headers lack it, and older kernels return EINVAL.
     return advise_pages(address, count, 22);
 #else
     return -ENOSYS;
@@ -139,7 +139,7 @@ void *csluice_memory_reserve(size_t count) {
     if (before) munmap(memory, before);
     if (before < huge) munmap(memory + before + count, huge - before);
 #ifdef MADV_HUGEPAGE
-    // Kernels without huge pages refuse, and small ones are there all the same.
+    // Ignored if it fails: kernels without huge pages use small ones.
     madvise(memory + before, count, MADV_HUGEPAGE);
 #endif
     return memory + before;
@@ -148,7 +148,7 @@ void *csluice_memory_reserve(size_t count) {
 void csluice_memory_move(void *from, size_t count, void *into) {
 #ifdef MREMAP_FIXED
     if (mremap(from, count, count, MREMAP_MAYMOVE | MREMAP_FIXED, into) == into) return;
-    // It may have unmapped the destination before it failed.
+    // mremap may have unmapped the destination before it failed.
     if (mmap(into, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != into) abort();
 #endif
     memcpy(into, from, count);

@@ -1,6 +1,6 @@
 #include "internal.h"
 
-// Descriptors that are waited for.
+// Waiting for descriptors.
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #endif
 
-// MARK: Waiting for many
+// MARK: Waiting for many descriptors
 
 #ifdef __linux__
 int csluice_epoll_create(void) { RESULT(csluice_above_standard_streams(epoll_create1(EPOLL_CLOEXEC))); }
@@ -89,7 +89,7 @@ int csluice_poll_many(struct csluice_event *entries, int count, int milliseconds
     return result;
 }
 
-// MARK: Waking who waits
+// MARK: Waking a waiting thread
 
 int csluice_wakeup_open(int ends[2]) {
 #ifdef __linux__
@@ -110,7 +110,7 @@ int csluice_wakeup_open(int ends[2]) {
 int csluice_wakeup_signal(int writing) {
     uint64_t one = 1;
     ssize_t result = write(writing, &one, sizeof one);
-    // Full: it is awake already, or will be.
+    // EAGAIN means that a wake-up is already pending.
     return result < 0 && errno != EAGAIN ? -errno : 0;
 }
 
@@ -162,8 +162,8 @@ ssize_t csluice_write_now(int descriptor, const void *from, size_t count, int ma
 #ifdef MSG_NOSIGNAL
     if (manner == csluice_manner_socket) return write_once(descriptor, from, count, manner);
 #endif
-    // A write to a pipe that nobody reads sends SIGPIPE to the thread that writes, which may be one of the program's. It is
-    // held off, and taken away before it is let in again.
+    // A write to a pipe without a reader sends SIGPIPE to this thread, which may be one of the program's. The signal is blocked during
+    // the write and removed before it is unblocked.
     sigset_t broken, before;
     sigemptyset(&broken);
     sigaddset(&broken, SIGPIPE);
@@ -173,7 +173,7 @@ ssize_t csluice_write_now(int descriptor, const void *from, size_t count, int ma
         if (result == -EPIPE) {
             sigset_t pending;
             int taken;
-            // Not pending where the program ignores the signal.
+            // It isn't pending if the program ignores the signal.
             if (sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1) sigwait(&broken, &taken);
         }
         pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -183,7 +183,7 @@ ssize_t csluice_write_now(int descriptor, const void *from, size_t count, int ma
 
 int csluice_kind(int descriptor) {
 #if defined(__linux__) && defined(SYS_statx) && defined(AT_STATX_DONT_SYNC)
-    // fstat(2) may ask a file server, and wait for it; the kind of an open file is known without.
+    // fstat(2) may wait for a file server. The kind of an open file is known without asking it.
     struct statx found;
     if (syscall(SYS_statx, descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &found) == 0)
         return found.stx_mode & S_IFMT;
@@ -203,7 +203,7 @@ int csluice_readiness_now(int descriptor) {
 int csluice_can_be_waited_for(int descriptor) {
     if (isatty(descriptor)) return 1;
 #ifdef __linux__
-    // /dev/null and its like have no poll operation: EPERM.
+    // /dev/null and similar devices have no poll operation, and fail with EPERM.
     int queue = epoll_create1(EPOLL_CLOEXEC);
     if (queue < 0) return 0;
     struct epoll_event event = {.events = EPOLLONESHOT};
@@ -223,7 +223,7 @@ int csluice_reopen(int descriptor, int flags) {
     struct stat status;
     if (fstat(descriptor, &status) < 0) return -errno;
     if (S_ISCHR(status.st_mode)) {
-        // The controlling side of a pseudo-terminal (/dev/ptmx, or /dev/pts/ptmx) would be opened as a new one.
+        // Opening the controlling side of a pseudo-terminal (/dev/ptmx, or /dev/pts/ptmx) would create a new terminal.
         if (!isatty(descriptor)) return -ENOTSUP;
         unsigned int number;
         if (ioctl(descriptor, TIOCGPTN, &number) == 0) return -ENOTSUP;
@@ -234,7 +234,7 @@ int csluice_reopen(int descriptor, int flags) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     RESULT(csluice_above_standard_streams(open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)));
 #else
-    // /dev/fd opens no file anew there: the flags stay shared.
+    // Opening /dev/fd doesn't open the file again there: both descriptors share the flags.
     (void)descriptor, (void)flags;
     return -ENOTSUP;
 #endif

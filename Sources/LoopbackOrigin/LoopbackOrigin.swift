@@ -1,34 +1,26 @@
 import SluiceConcurrency
 import SluiceLock
 
-/// An HTTP server on 127.0.0.1, on a port that the system chooses, which answers as a closure says.
+/// An HTTP server on 127.0.0.1 whose responses a closure provides.
 ///
 ///     try await LoopbackOrigin.serve { request in OriginResponse(body: Array(request.target.utf8)) } during: { origin in
 ///         try await fetch(origin.url("/hello"))
 ///     }
 ///
-/// `sluice demo` and the tests download from it. It counts what it saw: a client's own count of its requests proves
-/// nothing. A request counts as being answered until the last byte of its body is about to be sent: once the client has
-/// that, its next request may come before anything else happens here.
+/// `sluice demo` and the tests download from it. It counts the requests that it receives, because a client's own count proves less. A
+/// request counts as running until the last byte of its body is about to be sent: once the client has that byte, its next request may
+/// arrive before the server does anything else.
 package final class LoopbackOrigin: Sendable {
-    /// Decides the answer to a request.
     package typealias Handler = @Sendable (OriginRequest) async -> OriginResponse
 
-    /// What the origin has seen so far.
     package struct Metrics: Sendable {
-        /// Requests answered or being answered.
+        /// Requests, both running and answered.
         package var requests = 0
-        /// Connections accepted.
         package var connections = 0
-        /// Connections that are open.
         package var openConnections = 0
-        /// Requests being answered now.
         package var running = 0
-        /// The most requests that were being answered at once.
         package var peak = 0
-        /// Requests by target.
         package var requestsByTarget: [String: Int] = [:]
-        /// Requests being answered now, and the most at once, by what the origin was told to group by.
         package var runningByGroup: [String: Int] = [:]
         package var peakByGroup: [String: Int] = [:]
     }
@@ -45,26 +37,19 @@ package final class LoopbackOrigin: Sendable {
         self.handler = handler
     }
 
-    /// The URL of a target such as `/songs/1.wav`.
     package func url(_ target: String) -> String {
         "http://127.0.0.1:\(port)\(target)"
     }
 
-    /// What it has seen so far.
     package var metrics: Metrics { state.state }
 
-    /// Waits until what it has seen is as `isReached` asks, and returns that.
-    ///
-    ///     _ = try await origin.metrics { $0.running == 0 }    // no request is being answered
-    ///
-    /// - Throws: `CancellationError`.
+    /// Waits until the counts satisfy `isReached` or the task is cancelled, and returns them.
     package func metrics(where isReached: @escaping @Sendable (Metrics) -> Bool) async throws -> Metrics {
         try await state.waitUnlessCancelled(claiming: { isReached($0) ? $0 : nil })
     }
 
-    /// Serves while `body` runs, then closes the port and every connection, whatever they are doing.
-    ///
-    /// - Parameter groups: What else to count requests by, such as the user that they are for and the host that they name.
+    /// Serves while `body` runs, then cancels the running handlers and closes the port and all connections. `groups` returns the groups in
+    /// which to count a request, such as its user and its host.
     package static func serve<Result: Sendable>(
         groupedBy groups: @escaping @Sendable (OriginRequest) -> [String] = { _ in [] },
         _ handler: @escaping Handler, during body: @Sendable (LoopbackOrigin) async throws -> Result
@@ -80,7 +65,7 @@ package final class LoopbackOrigin: Sendable {
 
     private func accept(from socket: OriginSocket) async {
         await withDiscardingTaskGroup { group in
-            // Accepting ends when the task is cancelled. The client sees any other error.
+            // Accepting ends when the task is cancelled, and after any other error, which the client notices.
             while let connection = try? await socket.accepted(onClose: {
                 self.state.withState { $0.openConnections -= 1 }
             }) {
@@ -91,7 +76,6 @@ package final class LoopbackOrigin: Sendable {
         }
     }
 
-    /// Answers one request after the other until the client or an answer ends the connection.
     private func serve(_ socket: OriginSocket) async throws {
         let connection = OriginConnection(socket)
         while let incoming = try await connection.nextRequest() {
@@ -114,7 +98,6 @@ package final class LoopbackOrigin: Sendable {
             attempt: attempt)
     }
 
-    /// A request while it is being answered.
     private final class Counted: Sendable {
         private let origin: LoopbackOrigin
         private let groups: [String]

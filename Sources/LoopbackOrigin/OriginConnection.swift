@@ -5,9 +5,7 @@ import Foundation
 #endif
 import HTTPTypes
 
-/// One connection of the origin: requests come off it, responses go onto it (RFC 9112).
 final class OriginConnection {
-    /// A request and what its framing says.
     struct Incoming {
         var method: String
         var target: String
@@ -24,7 +22,7 @@ final class OriginConnection {
 
     // MARK: Requests
 
-    /// The next request; nil when the client closes, or sends what is no request.
+    /// Returns the next request, or `nil` if the client closes the connection or sends an invalid request.
     func nextRequest() async throws -> Incoming? {
         var searched = 0
         while true {
@@ -33,7 +31,7 @@ final class OriginConnection {
                 rest.removeFirst(end + 4)
                 return try await request(head)
             }
-            // No method begins like this: TLS does, from a client that was given an https URL.
+            // A method begins with a letter. Other bytes come from a client that starts TLS because it has an https URL.
             if let first = rest.first, !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) { return nil }
             guard rest.count < 1 << 20 else { return nil }
             searched = max(0, rest.count - 3)
@@ -75,9 +73,8 @@ final class OriginConnection {
 
     // MARK: Responses
 
-    /// Sends the response; false if the connection is of no further use.
-    ///
-    /// - Parameter isOver: Called before the last byte is sent: once the client has that, its next request may come.
+    /// Sends the response. Returns false if the connection must be closed. `isOver` is called before the last byte is sent: once the client
+    /// has that byte, its next request may arrive.
     func send(_ response: OriginResponse, to request: Incoming, isOver: () -> Void) async throws -> Bool {
         if response.delay > .zero { try await Task.sleep(for: response.delay) }
         if let bytes = response.verbatim {
@@ -99,7 +96,7 @@ final class OriginConnection {
             return Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + [13, 10]
         }
 
-        // Written with what comes next. A status may be none, such as 000.
+        // The head is written together with the first bytes of the body. The status may be invalid, such as 000.
         let code = String(repeating: "0", count: max(0, 3 - "\(response.status)".count)) + "\(response.status)"
         let reason =
             (100...999).contains(response.status) ? HTTPResponse.Status(code: response.status).reasonPhrase : ""

@@ -1,23 +1,23 @@
 import HTTPTypes
 
 extension OriginResponse {
-    /// How a server that knows ranges gets them wrong.
+    /// A way in which a server handles ranges wrongly.
     package enum RangeFault: Sendable, Hashable, CaseIterable {
-        /// Ignores them: 200 and all of the file.
+        /// Ignores ranges: sends 200 and the whole file.
         case ignoresRange
-        /// Sends bytes from another place than asked, and says so.
+        /// Sends bytes from an earlier position than requested, with a matching Content-Range.
         case wrongStart
-        /// Names another length of the whole file.
+        /// States a wrong length of the whole file.
         case wrongTotal
-        /// Does not say which bytes it sends.
+        /// Sends no Content-Range.
         case noContentRange
-        /// Says nonsense instead.
+        /// Sends an invalid Content-Range.
         case malformedContentRange
-        /// Does not look at If-Range: the rest of the new file, with its new entity tag.
+        /// Ignores If-Range: sends the rest of the new file, with its new entity tag.
         case ignoresIfRange
         /// Answers 416 to every range, with a wrong length.
         case unsatisfiedWithWrongTotal
-        /// Answers one range as if several had been asked for.
+        /// Answers one range as if several had been requested.
         case multipart
         /// Marks the entity tag as weak.
         case weakTag
@@ -25,23 +25,20 @@ extension OriginResponse {
         case longerThanRange
         /// Sends fewer bytes than Content-Range names, without announcing a length.
         case shorterThanRange
-        /// Announces another length than that of the range.
+        /// Sends fewer bytes than Content-Range names, and announces their number.
         case contradictingLength
-        /// Names a content coding for the range.
+        /// Adds a Content-Encoding to the range.
         case encoded
-        /// Answers 206 whatever is asked.
+        /// Answers 206 to every request.
         case alwaysPartial
-        /// Never sends more than the given bytes of a range; what RFC 9110 allows (section 14.2).
+        /// Sends at most 1000 bytes of a range, which RFC 9110 allows (section 14.2).
         case atMost1000Bytes
     }
 
-    /// A file as a good server sends it: whole, or the range that is asked for if `If-Range` names this very file (RFC 9110,
-    /// sections 13.1.5 and 14); or in one respect as a bad one does.
+    /// Returns the response to a request for a file or a range of it (RFC 9110, sections 13.1.5 and 14), correct except for `fault`.
     ///
-    ///     try await LoopbackOrigin.serve { OriginResponse.file(song, etag: "\"v1\"", request: $0) } during: { origin in … }
-    ///
-    /// Knows single ranges, `bytes=first-last` and `bytes=first-`; others it ignores, as it may. `sending` is how many bytes
-    /// of the body are sent (nil: all) before the server does `then` instead of sending the rest.
+    /// It supports the single ranges `bytes=first-last` and `bytes=first-`, and ignores others, as RFC 9110 allows. With a `limit`, only
+    /// that many bytes of the body are sent, and then `step` happens.
     package static func file(
         _ content: [UInt8], etag: String? = nil, lastModified: String? = nil,
         date: String? = "Sat, 21 Nov 2026 12:00:00 GMT", request: OriginRequest, fault: RangeFault? = nil,
@@ -83,7 +80,7 @@ extension OriginResponse {
         return sent(body, status: 206, fields, isChunked: isChunked, limit: limit, step, delay: delay)
     }
 
-    /// The bytes that are asked for, if a range is and holds.
+    /// Returns the requested range, or `nil` if none is requested or its If-Range condition is false.
     private static func range(
         of request: OriginRequest, in content: [UInt8], etag: String?, lastModified: String?, _ fault: RangeFault?
     ) -> Range<Int>? {
@@ -95,7 +92,7 @@ extension OriginResponse {
         guard bounds.count == 2, let first = Int(bounds[0]) else { return nil }
         let end = bounds[1].isEmpty ? max(first + 1, content.count) : (Int(bounds[1]) ?? first) + 1
         if let condition = request.headerFields[.ifRange], fault != .ignoresIfRange {
-            // Strong comparison: a weak tag never holds.
+            // Strong comparison: a weak tag never matches.
             guard condition == (fault == .weakTag ? nil : etag) ?? lastModified else { return nil }
         }
         return first < end ? first..<end : nil

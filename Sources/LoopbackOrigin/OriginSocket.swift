@@ -15,9 +15,9 @@ import Glibc
 import Musl
 #endif
 
-/// A socket of the origin, closed with the last reference. SluiceFiles waits for it: no thread does (socket(7)).
+/// A non-blocking socket of the origin (socket(7)), closed when the last reference is dropped. Waiting for it blocks no thread.
 final class OriginSocket: Sendable {
-    /// Of the origin alone: tests look at what FileIO.shared does.
+    /// An engine for the origin only, because tests check the statistics of `FileIO.shared`.
     static let files = FileIO(configuration: .init(concurrency: 2))
 
     let descriptor: CInt
@@ -38,7 +38,7 @@ final class OriginSocket: Sendable {
         FileError(operation: call, path: "socket of the origin", systemError: errno)
     }
 
-    /// Listens on a port of 127.0.0.1 that the system chooses, and returns that port too.
+    /// Returns a socket that listens on a port of 127.0.0.1 that the system chooses, and the port.
     static func listening() throws -> (socket: OriginSocket, port: Int) {
         #if os(Linux)
         let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
@@ -46,7 +46,7 @@ final class OriginSocket: Sendable {
         let type = SOCK_STREAM
         #endif
         let descriptor = socket(AF_INET, type, 0)
-        guard descriptor >= 0 else { throw failed("make") }
+        guard descriptor >= 0 else { throw failed("create") }
         let made = OriginSocket(descriptor)
         made.prepare()
         var address = sockaddr_in()
@@ -62,28 +62,28 @@ final class OriginSocket: Sendable {
         return (made, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// The next connection. `onClose` is called when it is closed.
+    /// Waits for the next connection. `onClose` is called when that connection is closed.
     func accepted(onClose: @escaping @Sendable () -> Void) async throws -> OriginSocket {
         while true {
             let descriptor = csluice_accept(self.descriptor)
             if descriptor >= 0 {
                 let connection = OriginSocket(descriptor, onClose: onClose)
                 connection.prepare()
-                // What is written goes out immediately: a test counts on it (tcp(7)).
+                // Written bytes are sent immediately (tcp(7)). Tests rely on it.
                 connection.set(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
                 return connection
             }
             switch -descriptor {
             case EINTR, ECONNABORTED: continue
             case EAGAIN: try await Self.files.waitUntilReady(self.descriptor, .reading, "port of the origin")
-            // The limit of open files: until a connection is closed. Nothing tells of that.
+            // The limit of open files is reached until a connection is closed. There is no event for that, so try again soon.
             case EMFILE, ENFILE: try await Task.sleep(for: .milliseconds(20))
             default: throw FileError(operation: "accept from", path: "socket of the origin", systemError: -descriptor)
             }
         }
     }
 
-    /// What every socket needs and Linux takes with the call that makes it.
+    /// Sets the options of a new socket that aren't arguments of the call that creates it.
     private func prepare() {
         #if !os(Linux)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -97,12 +97,12 @@ final class OriginSocket: Sendable {
         withUnsafeBytes(of: value) { _ = setsockopt(descriptor, level, option, $0.baseAddress, socklen_t($0.count)) }
     }
 
-    /// Closing will send RST instead of FIN (socket(7)).
+    /// Makes closing send RST instead of FIN (socket(7)).
     func resetWhenClosed() {
         set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
     }
 
-    /// What has arrived, waiting for some; empty at the end.
+    /// Returns the bytes that have arrived, and waits if there are none. Returns an empty `Data` at the end.
     func read() async throws -> Data {
         try await Self.files.read(upToCount: 64 << 10, descriptor: descriptor, name: "connection of the origin")
     }

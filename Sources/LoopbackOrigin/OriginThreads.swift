@@ -1,9 +1,7 @@
 import SluiceFiles
 
-/// The threads on which all origins and their handlers run.
-///
-/// A server is another process in life, with threads of its own. On the cooperative pool each step of an answer would wait for whatever
-/// a test computes there, and clients would take the origin for a server that is silent.
+/// An executor with the threads on which all origins and their handlers run. On the cooperative pool, each step of a response would wait
+/// for the tests' own work, and clients would time out. A real server is another process with its own threads.
 final class OriginThreads: TaskExecutor {
     static let shared = OriginThreads(count: 2)
 
@@ -15,7 +13,7 @@ final class OriginThreads: TaskExecutor {
                 while true { next().runSynchronously(on: asUnownedTaskExecutor()) }
             }
             precondition(
-                result == 0, "The origin needs \(count) threads: \(DetachedThread.missing(for: "origin", -result)).")
+                result == 0, "The origin needs \(count) threads: \(DetachedThread.missing(for: "origin", -result))")
         }
     }
 

@@ -8,22 +8,21 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// An SQLite database that is opened, read and written off the cooperative pool.
+/// An SQLite database whose operations don't block threads of the cooperative pool.
 ///
 ///     let database = try await SluiceDatabase.open(at: url, schema: queueSchema)
 ///     let waiting = try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM job") }
 ///     try await database.write { try $0.execute(sql: "DELETE FROM job") }
 ///
-/// One connection, in WAL mode: the transactions of this process take turns, those of other processes wait for each other
-/// up to ten seconds. What a `write` did is all there after it returns, or nothing of it.
+/// It has one connection, in WAL mode. The transactions of this process run one after another. A transaction waits up to ten seconds
+/// for a lock of another process. A transaction is applied completely or not at all.
 ///
-/// **Durability.** With ``Synchronous/full`` a transaction is on the disk when `write` returns, with
-/// ``Synchronous/normal`` it survives a killed process, and a loss of power may take the last ones back, whole.
+/// **Durability.** With ``Synchronous/full``, a transaction is on the disk when `write` returns. With ``Synchronous/normal``, it survives
+/// a killed process, but a loss of power may undo the last transactions, each of them completely.
 ///
-/// **Cancellation.** Transactions are short and run to their end also when the calling task is cancelled: what has to be
-/// written when work is stopped is written.
+/// **Cancellation.** A transaction runs to its end even if the task is cancelled, so that state can be written while work stops.
 package struct SluiceDatabase: Sendable {
-    /// What is promised after a loss of power. See `PRAGMA synchronous`.
+    /// The durability of transactions after a loss of power. See `PRAGMA synchronous`.
     package enum Synchronous: String, Sendable {
         case full = "FULL"
         case normal = "NORMAL"
@@ -33,24 +32,24 @@ package struct SluiceDatabase: Sendable {
     /// The file's path, with symbolic links followed.
     package let path: String
 
-    /// Opens the database at `url`, which is made if it is missing, readable by its owner only.
+    /// Opens the database at `url`, and creates it if it is missing, readable and writable only by its owner.
     ///
-    /// - Throws: ``DatabaseFailure``: a file that is no database or somebody else's, a schema that is newer than this
-    ///   program's, a folder that is missing or not writable.
+    /// - Throws: ``DatabaseFailure`` if the file isn't a database or belongs to another application, if its schema is newer than
+    ///   this program's, or if the directory is missing or not writable.
     package static func open(
         at url: URL, schema: DatabaseSchema, synchronous: Synchronous = .full, using files: FileIO = .shared
     ) async throws -> SluiceDatabase {
         let path = url.path(percentEncoded: false)
         do {
-            // SQLite would make it readable by everybody whom the umask allows.
+            // SQLite would create a file that is readable by all users that the umask allows.
             let options = FileWriteOptions(
                 durability: .none, existing: .fail, permissions: FilePermissions(rawValue: 0o600))
             try await Data().asyncWrite(to: url, options: options, using: files)
         } catch let error as FileError where error.code == .exists {
-            // Then it is opened as it is. Where a link leads nowhere, SQLite would make a file that everybody can read.
+            // An existing file is opened. At a link without a target, SQLite would create a file that all users can read.
             if (try? await files.exists(url)) == false {
                 throw DatabaseFailure(
-                    .cannotOpen, path: path, cause: "it is a symbolic link that leads nowhere",
+                    .cannotOpen, path: path, cause: "it is a symbolic link to a missing file",
                     remedy: "Remove the link, or choose another file.")
             }
         } catch let error as FileError {
@@ -59,7 +58,7 @@ package struct SluiceDatabase: Sendable {
         return try await offPool {
             try DatabaseFailure.mapping(path) {
                 let queue = try connect(path, schema, synchronous)
-                // By the name that SQLite uses, with links followed: all who open the same file have the same name for it.
+                // SQLite's name for the file, with links followed, is the same for all processes that open the file.
                 let list = "SELECT file FROM pragma_database_list WHERE name = 'main'"
                 let name = try queue.inDatabase { try String.fetchOne($0, sql: list) }
                 return SluiceDatabase(queue, path: name ?? path)
@@ -81,7 +80,7 @@ package struct SluiceDatabase: Sendable {
         configuration.label = "sluice.database"
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.inDatabase { database in
-            // After opening: turning WAL on sets it to NORMAL.
+            // This must come after opening, because GRDB sets it to NORMAL when it turns WAL on.
             try database.execute(sql: "PRAGMA synchronous = \(synchronous.rawValue)")
             try database.inTransaction(.immediate) {
                 try schema.apply(to: database, path: path)
@@ -91,22 +90,20 @@ package struct SluiceDatabase: Sendable {
         return queue
     }
 
-    /// Runs `body` in a transaction that may write, and returns what it returns.
-    ///
-    /// - Throws: ``DatabaseFailure``, or what `body` throws; then nothing is written.
+    /// Runs `body` in a transaction that may write, and returns its result. Throws ``DatabaseFailure`` or the error of `body`, and then
+    /// nothing is written.
     package func write<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
-        // Immediate: the lock for writing is taken at once, so that what is read stays true.
+        // An immediate transaction takes the write lock first, so that no other process changes what `body` has read.
         try await transaction(.immediate, body)
     }
 
-    /// Runs `body`, which does not write, on one consistent state of the database, and returns what it returns.
-    ///
-    /// - Throws: ``DatabaseFailure``, or what `body` throws.
+    /// Runs `body`, which must not write, on one consistent state of the database, and returns its result. Throws ``DatabaseFailure`` or
+    /// the error of `body`.
     package func read<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
         try await transaction(.deferred, body)
     }
 
-    /// Not GRDB's `asyncRead`: it stops the program when the connection is closed.
+    /// GRDB's `asyncRead` isn't used here, because it traps when the connection is closed.
     private func transaction<R: Sendable>(
         _ kind: Database.TransactionKind, _ body: @escaping @Sendable (Database) throws -> R
     ) async throws -> R {
@@ -127,12 +124,12 @@ package struct SluiceDatabase: Sendable {
         }
     }
 
-    /// Closes the connection, after the transactions that are under way. Later ones fail.
+    /// Closes the connection after the running transactions. Later transactions fail with ``DatabaseFailure/Code/closed``.
     package func close() async throws {
         try await Self.offPool { try DatabaseFailure.mapping(path) { try queue.close() } }
     }
 
-    /// Opening and closing read and write files.
+    /// Runs `body` on a Dispatch thread, because opening and closing read and write files.
     private static func offPool<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }

@@ -15,20 +15,20 @@ public import Synchronization
 ///     let count = Lock(0)
 ///     count.withLock { $0 += 1 }
 ///
-/// All modules use this lock, so that one switch can replace it. On Linux, ThreadSanitizer doesn't know the futex below
-/// `Synchronization.Mutex` and falsely reports races on everything that a `Mutex` protects. A sanitizer build therefore
+/// All modules use this lock, so that one switch can replace it. On Linux, ThreadSanitizer doesn't support the futex of
+/// `Synchronization.Mutex`, and falsely reports races on everything that a `Mutex` protects. A sanitizer build therefore
 /// defines `SLUICE_PTHREAD_LOCK`.
 ///
-/// As with `Mutex`, the value may be of any type, also one that isn't `Sendable` or can't be copied.
+/// As with `Mutex`, the value's type needn't be `Sendable` or `Copyable`.
 ///
-/// Locking it again on the thread that holds it traps, in either form.
+/// Locking again on the thread that holds the lock traps, with and without the switch.
 ///
 /// A closure that runs under the lock must not resume a continuation, cancel a task or destroy a user's value: the runtime
-/// calls cancellation handlers under a lock of its own, and `resume` takes that lock too.
+/// calls cancellation handlers under an internal lock, and `resume` takes that lock too.
 #if SLUICE_PTHREAD_LOCK
 @usableFromInline
 package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // `state` is only touched between locking and unlocking `mutex`; both pointers never change.
+    // `mutex` protects the memory of `state`. Both pointers never change.
     @usableFromInline package let state: UnsafeMutablePointer<State>
     @usableFromInline package let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -52,13 +52,13 @@ package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
         state.deallocate()
     }
 
-    /// Reads or changes the value; no other thread does so meanwhile.
+    /// Calls `body` with exclusive access to the value.
     @inlinable
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         let code = pthread_mutex_lock(mutex)
-        precondition(code == 0, "A closure that runs under a lock called back into the object that holds the lock.")
+        precondition(code == 0, "A closure that runs under a lock must not call the object that holds the lock.")
         defer { pthread_mutex_unlock(mutex) }
         return try body(&state.pointee)
     }
@@ -73,7 +73,7 @@ package struct Lock<State: ~Copyable>: ~Copyable, Sendable {
         mutex = Mutex(initial)
     }
 
-    /// Reads or changes the value; no other thread does so meanwhile.
+    /// Calls `body` with exclusive access to the value.
     @inlinable
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result

@@ -2,7 +2,7 @@ import SluiceCommands
 
 @main
 struct Sluice {
-    /// Synchronous: an asynchronous one would wait for a thread of Dispatch before it could look at a limit or a signal.
+    // Synchronous: an asynchronous `main` would need a thread of Dispatch before it could check limits or block signals.
     static func main() {
         SluiceProcess.run(Array(CommandLine.arguments.dropFirst()))
     }

@@ -1,4 +1,4 @@
-// Name lookups that a test holds up. The program's `getaddrinfo` comes before the C library's, for libcurl too (ld.so(8)).
+// Name lookups that a test delays. The program's `getaddrinfo` takes precedence over the C library's, for libcurl too (ld.so(8)).
 #define _GNU_SOURCE
 #include "CTestSupport.h"
 

@@ -1,7 +1,7 @@
-// How many tests run concurrently, unless the caller of `swift test` says so.
+// Sets the number of concurrent tests, unless the caller of `swift test` sets it.
 //
-// Swift Testing starts all tests together. With 1,500 of them on two processors each turn of a task came after hundreds of others:
-// an origin's answer took up to 35 s, and clients under test gave up on a server that did nothing wrong. Eight keep both processors
+// Swift Testing starts all tests together. With 1,500 tests on two processors, each turn of a task came after hundreds of others:
+// an answer of the origin took up to 35 s, and the clients gave up on a correct server. Eight tests keep both processors
 // busy, and overlap as much as two tests can. Swift Testing reads the variable after the constructors of the program.
 #include <stdlib.h>
 

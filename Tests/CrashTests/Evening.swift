@@ -5,30 +5,30 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-/// A list of files on a slow server, downloaded by processes that are killed one after the other.
+/// A list of files on a slow server. Processes download it, and are killed one after the other.
 final class Evening: Sendable {
     /// A file on the server.
     struct Item: Sendable {
         var name: String
-        /// Whether the server names its state, so that it can be resumed.
+        /// Whether the server sends a validator, so that the download can be resumed.
         var isResumable: Bool
         var content: [UInt8]
     }
 
-    let folder: URL
+    let directory: URL
     let items: [Item]
     private let byName: [String: Item]
-    /// Who is to be killed when so many more bytes are served.
+    /// The process to kill after this many more served bytes.
     private let bomb = Guarded<(pid: pid_t, bytes: Int)?>(nil)
     private let ranges = Guarded(0)
     /// The server's count when a job was first seen to be done.
     private let doneAt = Guarded<[String: Int]>([:])
 
-    var database: URL { folder.appending(path: "queue.db") }
-    var files: URL { folder.appending(path: "files", directoryHint: .isDirectory) }
+    var database: URL { directory.appending(path: "queue.db") }
+    var files: URL { directory.appending(path: "files", directoryHint: .isDirectory) }
 
-    init(in folder: URL, count: Int, seed: UInt64) throws {
-        self.folder = folder
+    init(in directory: URL, count: Int, seed: UInt64) throws {
+        self.directory = directory
         var random = SeededRandom(seed: seed)
         items = (0..<count).map { number in
             let isSmall = number % 4 == 0
@@ -47,7 +47,7 @@ final class Evening: Sendable {
     /// Requests for the rest of a file so far.
     var resumed: Int { ranges.withLock { $0 } }
 
-    /// Answers slowly, and sets the bomb off at its byte.
+    /// Answers slowly, and kills the process at the chosen byte.
     func answer(_ request: OriginRequest) -> OriginResponse {
         guard let item = byName[String(request.target.dropFirst())] else { return OriginResponse(status: 404) }
         if request.headerFields[.range] != nil { ranges.withLock { $0 += 1 } }
@@ -70,23 +70,23 @@ final class Evening: Sendable {
         if let victim { kill(victim, SIGKILL) }
     }
 
-    /// Kills the process when the server has sent so many more bytes.
+    /// Kills the process when the server has sent this many more bytes.
     func setBomb(for pid: pid_t, at bytes: Int) { bomb.withLock { $0 = (pid, bytes) } }
 
     func removeBomb() { bomb.withLock { $0 = nil } }
 
     func writeList(_ origin: LoopbackOrigin) throws -> (worker: URL, get: URL) {
-        let worker = folder.appending(path: "worker.txt")
-        let get = folder.appending(path: "get.txt")
+        let worker = directory.appending(path: "worker.txt")
+        let get = directory.appending(path: "get.txt")
         try items.map { "\($0.name) \(origin.url("/\($0.name)"))\n" }.joined().write(
             to: worker, atomically: false, encoding: .utf8)
         try items.map { "\(origin.url("/\($0.name)"))\n" }.joined().write(to: get, atomically: false, encoding: .utf8)
         return (worker, get)
     }
 
-    // MARK: Looking, when nobody works
+    // MARK: Checks while no process works
 
-    /// How many jobs are under way by the queue's own account: of a process that was killed, its work in flight.
+    /// The number of running jobs in the queue: after a kill, the interrupted work of that process.
     func jobsInFlight() async throws -> Int {
         let store = try await SQLiteQueueStore.open(at: database)
         let snapshot = try await store.snapshot(listing: 10_000)
@@ -94,7 +94,7 @@ final class Evening: Sendable {
         return snapshot.count(.running)
     }
 
-    /// Names of jobs that are done, which nobody may ask the server for again; returns what is wrong.
+    /// Returns an error for each done job that a process has requested from the server again.
     func checkDone(_ origin: LoopbackOrigin) async throws -> [String] {
         let store = try await SQLiteQueueStore.open(at: database)
         let done = try await store.snapshot(listing: 10_000).ended.filter { $0.state == .done }
@@ -110,7 +110,7 @@ final class Evening: Sendable {
         }
     }
 
-    /// Every file that has its final name is whole; returns what is wrong.
+    /// Returns an error for each file with its final name that is incomplete.
     func checkFiles(isLast: Bool) throws -> [String] {
         let found = try FileManager.default.contentsOfDirectory(atPath: files.path)
         var wrong: [String] = []

@@ -6,23 +6,23 @@ import Testing
 
 @testable import SluiceDownloads
 
-/// Processes that are killed as `kill -9` does it, at every step of a job and in the middle of its bytes, one after the
-/// other on the same queue; then one more that is left to finish.
+/// Processes that are killed like with `kill -9`, at every step of a job and in the middle of its bytes, one after the
+/// other on the same queue; then one more that finishes.
 @Suite(.serialized) struct `Killing downloads` {
-    /// Where a process dies.
+    /// The moment at which a process dies.
     enum Kill: Sendable {
         /// When a job reaches a step for the n-th time.
         case step(String, count: Int)
-        /// When the server has sent so many bytes.
+        /// When the server has sent this many bytes.
         case bytes(Int)
     }
 
     static let steps = ["claimed"] + TransferPhase.allCases.map { "\($0)" } + ["recorded"]
 
-    /// What the kills of all evenings came to.
+    /// The totals of all evenings.
     private struct Tally {
         var kills = 0
-        /// Kills of a process that had work in flight, by the queue's own account.
+        /// Kills of a process with running jobs in the queue.
         var hits = 0
         var hitsByStep: [String: Int] = [:]
         /// Requests for the rest of a file.
@@ -54,8 +54,8 @@ import Testing
         kills += (0..<5).map { _ in .bytes(.random(in: 1...1_200_000, using: &random)) }
         kills.shuffle(using: &random)
         let counted = tally
-        tally = try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-crash") { [kills] folder in
-            let evening = try Evening(in: folder, count: 64, seed: seed)
+        tally = try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-crash") { [kills] directory in
+            let evening = try Evening(in: directory, count: 64, seed: seed)
             return try await LoopbackOrigin.serve {
                 evening.answer($0)
             } during: { origin in
@@ -76,13 +76,13 @@ import Testing
                     #expect(try await evening.checkDone(origin) == [], "after \(kill) of evening \(seed)")
                     #expect(try evening.checkFiles(isLast: false) == [], "after \(kill) of evening \(seed)")
                 }
-                // One more, which is left in peace.
+                // One more, which isn't killed.
                 let last = try await Self.get(evening, lists.get).end()
                 #expect(!last.wasKilled && last.status == 0, "evening \(seed): \(last.errors)")
                 let wrong = try evening.checkFiles(isLast: true)
                 #expect(wrong == [], "at the end of evening \(seed): \(wrong.joined(separator: ", "))")
                 #expect(try await evening.checkDone(origin) == [], "at the end of evening \(seed)")
-                let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+                let left = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter {
                     $0.contains("-worker-")
                 }
                 #expect(left == [], "locks of workers that are gone")
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    /// Runs a process until it is killed, or has nothing left to do.
+    /// Runs a process until it is killed or all jobs have ended.
     private static func run(
         _ evening: Evening, _ kill: Kill, _ lists: (worker: URL, get: URL), seed: UInt64
     ) async throws -> Victim.End {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// The program as its user runs it.
+    /// Runs the command-line program.
     private static func get(
         _ evening: Evening, _ list: URL, begun: (pid_t) -> Void = { _ in }
     ) throws -> Victim {

@@ -1,13 +1,13 @@
 import Foundation
 import SluiceConcurrency
 
-/// A process to be killed, one of those that were built with the tests.
+/// A process that a test kills, of a program that was built with the tests.
 struct Victim {
     private let process = Process()
     private let ended: Condition
     private let errors = Pipe()
 
-    /// Starts the program; `begun` is told its process id, so that others may kill it.
+    /// Starts the program and passes its process id to `begun`, so that other code may kill it.
     init(_ program: URL, _ arguments: [String], begun: (pid_t) -> Void = { _ in }) throws {
         let (ended, end) = Condition.makeCondition()
         self.ended = ended

@@ -4,20 +4,20 @@ import SluiceFiles
 import SluiceHTTP
 import Synchronization
 
-/// Downloads a list through a queue in a file, and kills itself, as `kill -9` does, when a job reaches a given step for the
+/// Downloads a list through a queue in a file, and kills itself like `kill -9` when a job reaches a given step for the
 /// n-th time.
 ///
-///     CrashWorker DATABASE FOLDER LIST durability step n
+///     CrashWorker DATABASE DIRECTORY LIST durability step n
 ///
-/// LIST has a name and a URL on each line. Exits with 0 if everything was done before that, with 1 if something failed.
+/// LIST has a name and a URL on each line. Exits with 0 if all jobs were done before that, and with 1 after a failure.
 @main
 struct CrashWorker {
     static func main() async throws {
         let arguments = CommandLine.arguments
-        let folder = URL(filePath: arguments[2], directoryHint: .isDirectory)
+        let directory = URL(filePath: arguments[2], directoryHint: .isDirectory)
         let requests = try String(contentsOfFile: arguments[3], encoding: .utf8).split(separator: "\n").map { line in
             let parts = line.split(separator: " ")
-            return DownloadRequest(try URL(fetchable: String(parts[1])), to: folder, name: String(parts[0]))
+            return DownloadRequest(try URL(fetchable: String(parts[1])), to: directory, name: String(parts[0]))
         }
         let step = arguments[5]
         let left = Mutex(Int(arguments[6]) ?? 1)
@@ -43,7 +43,7 @@ struct CrashWorker {
         exit(summary.isComplete ? 0 : 1)
     }
 
-    /// The step's name: that of the case.
+    /// The name of the step is the name of the case.
     static func name(of phase: JobPhase) -> String {
         switch phase {
         case .claimed: "claimed"

@@ -4,23 +4,23 @@ import Foundation
 import SluiceFiles
 import Synchronization
 
-/// A process for what cannot be tried in the process of the tests: limits that hold for a whole process, and its death.
+/// A child process for tests that can't run in the process of the tests: limits of a whole process, and its death.
 ///
-///     FileWorker limited 256 FOLDER        10,000 reads at once of the files in FOLDER, with so many descriptors
+///     FileWorker limited 256 DIRECTORY     10,000 concurrent reads of the files in DIRECTORY, with 256 descriptors
 ///     FileWorker replace PATH full - 3     replaces PATH by 5,000 bytes `n`, and dies of SIGKILL before the fourth call
-///     FileWorker tour FOLDER               a bit of everything, to be looked at with strace
-///     FileWorker lanes FOLDER              reads blocks of a file and a pipe, and prints which lanes counted them
+///     FileWorker tour DIRECTORY            an operation of every kind, for strace
+///     FileWorker lanes DIRECTORY           reads blocks of a file and a pipe, and prints the lanes that counted them
 ///     FileWorker fault swift|c             uses memory that it has freed, for Scripts/checks/sanitizers.sh
 ///     FileWorker threads                   reads and waits with no thread, one and two beside its own, as a user without rights
-///     FileWorker closed FOLDER             reads and writes a file while a standard stream may be closed
+///     FileWorker closed DIRECTORY          reads and writes a file while a standard stream may be closed
 ///
-/// Exits with 0 if all went well, with 1 after an error, which it writes to standard error.
+/// Exits with 0 on success, and with 1 after an error, which it writes to standard error.
 @main
 struct FileWorker {
     static func main() {
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.first == "threads" {
-            // On this thread alone: Dispatch waits until the system has a thread for the cooperative pool.
+            // Only on this thread: Dispatch would wait until the system has a thread for the cooperative pool.
             let thread = OneThread()
             Task(executorPreference: thread) { await run(arguments) }
             thread.run()
@@ -63,7 +63,7 @@ struct FileWorker {
     static let threads = RLIMIT_NPROC
     #endif
 
-    /// Leaves `few` of a resource, of which some are in use already.
+    /// Limits a resource to `few` more than are in use already.
     static func limit(_ resource: Resource, _ few: Int, most: Int) throws {
         var limits = rlimit(rlim_cur: rlim_t(few), rlim_max: rlim_t(most))
         guard setrlimit(resource, &limits) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EPERM) }
@@ -89,14 +89,14 @@ struct FileWorker {
 
     // MARK: Few threads
 
-    /// Reads and waits with as many threads as the limit of the system leaves: none, then one, then two.
+    /// Reads and waits with the threads that the limit of the system allows: none, then one, then two.
     static func fewThreads() async throws {
-        // Any user may read it.
+        // Every user may read it.
         let file = URL(filePath: "/etc/passwd")
         let wanted = try Data(contentsOf: file)
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0, write(ends[1], "bytes", 5) == 5 else { throw POSIXError(.EMFILE) }
-        // The limit counts all threads of a user, and root has none: so it takes a user that has no other process.
+        // The limit counts all threads of a user, and root has no limit. So this needs a user without other processes.
         guard setgid(65_534) == 0, setuid(60_000 + uid_t(getpid() % 4000)) == 0 else { throw POSIXError(.EPERM) }
 
         let io = FileIO(configuration: .init(concurrency: 4, lanes: [.pool]))
@@ -140,7 +140,7 @@ struct FileWorker {
 
     // MARK: Standard streams
 
-    /// Writes a file and reads it, and prints in between. Exits with 0 only if the file has what was written, and no file of the
+    /// Writes a file and reads it, and prints in between. Exits with 0 only if the file has the written bytes, and no file of the
     /// engine has the number of a standard stream.
     static func closedStreams(_ directory: URL) async throws {
         let lowest = Atomic(CInt.max)
@@ -154,7 +154,7 @@ struct FileWorker {
         let wanted = Data(repeating: 6, count: 5000)
         let stream = try await file.openForWriting(using: io)
         try await stream.write(wanted)
-        // As any library may. The descriptors may be closed, and no file of ours has their numbers.
+        // As any library may. The descriptors may be closed; our files must not have their numbers.
         for standard in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] { _ = write(standard, "message\n", 8) }
         try await stream.write(wanted)
         try await stream.close()
@@ -186,7 +186,7 @@ struct FileWorker {
         await io.shutdown()
     }
 
-    // MARK: Everything
+    // MARK: All operations
 
     static func tour(_ directory: URL) async throws {
         let io = FileIO(configuration: .init(concurrency: 2))
@@ -214,7 +214,7 @@ struct FileWorker {
 
     // MARK: Memory
 
-    /// Uses freed memory, to prove that AddressSanitizer would say so: in Swift, or in a function of CSluiceFiles.
+    /// Uses freed memory, in Swift or in a function of CSluiceFiles, to prove that AddressSanitizer reports it.
     @inline(never)
     static func useAfterFree(inC: Bool) throws {
         let memory = UnsafeMutablePointer<csluice_status>.allocate(capacity: 1)
@@ -229,8 +229,8 @@ struct FileWorker {
 
     // MARK: Lanes
 
-    /// Eight blocks of a file that is in memory, and one read of a pipe that is empty at first. With the lanes that
-    /// `SLUICE_FILES_LANES` leaves.
+    /// Reads eight blocks of a cached file, and once from a pipe that is empty at first, with the lanes that
+    /// `SLUICE_FILES_LANES` enables.
     static func lanes(_ directory: URL) async throws {
         let io = FileIO()
         let file = directory.appending(path: "blocks")
@@ -260,7 +260,7 @@ struct FileWorker {
     }
 }
 
-/// Runs the tasks that prefer it on the thread that calls `run()`, and starts no other.
+/// An executor that runs tasks on the thread that calls `run()`, and starts no thread.
 final class OneThread: TaskExecutor, @unchecked Sendable {
     // `condition` protects `jobs`.
     private let condition = NSCondition()

@@ -2,14 +2,14 @@ import Foundation
 import NativeMark
 
 /// Renders many documents in one process: as HTML for the scripts that compare with another implementation, or as a terminal
-/// shows them for the script that draws pictures.
+/// shows them for the script that draws images.
 ///
 /// Reads from standard input, and answers each document before it reads the next one: a byte with the options (1 tables,
 /// 2 strikethrough, 4 task items, 8 autolinks, 16 footnotes, 32 smart punctuation), the length as 4 bytes, lowest first, and
 /// the text. The answer is the length of the HTML, and the HTML.
 ///
 /// With 64 in the first byte, three parts of the text end in NUL before the document begins: the columns, `light` or `dark`,
-/// and a style sheet in JSON. The answer is then what goes to a terminal with all colours, and with hyperlinks if there is 128.
+/// and a style sheet in JSON. The answer is then the output for a terminal with all colors, and with hyperlinks for 128.
 @main
 struct MarkdownWorker {
     static func main() throws {

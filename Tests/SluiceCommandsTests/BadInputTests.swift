@@ -20,13 +20,14 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(arguments: ["frobnicate"], status: .usage, mentions: ["frobnicate", "--help"]),
         .init(arguments: ["get"], status: .usage, mentions: ["URLs", "-i", "--help"]),
         .init(arguments: ["get", "--frob", "{origin}/a"], status: .usage, mentions: ["--frob", "get --help"]),
-        .init(arguments: ["get", "-j", "0", "{origin}/a"], status: .usage, mentions: ["-j 0", "between 1 and"]),
+        .init(arguments: ["get", "-j", "0", "{origin}/a"], status: .usage, mentions: ["-j 0", "from 1 to"]),
         .init(arguments: ["get", "-j", "many", "{origin}/a"], status: .usage, mentions: ["many", "-j"]),
         .init(
-            arguments: ["get", "--retries=-1", "{origin}/a"], status: .usage, mentions: ["--retries -1", "between"]),
+            arguments: ["get", "--retries=-1", "{origin}/a"], status: .usage,
+            mentions: ["--retries -1", "from 0 to 1000"]),
         .init(
             arguments: ["get", "--timeout", "0", "{origin}/a"], status: .usage,
-            mentions: ["--timeout 0", "more than 0"]),
+            mentions: ["--timeout 0", "greater than 0"]),
         .init(arguments: ["get", "--timeout", "nan", "{origin}/a"], status: .usage, mentions: ["--timeout nan"]),
         .init(
             arguments: ["get", "--overwrite", "--no-clobber", "{origin}/a"], status: .usage,
@@ -35,38 +36,38 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(arguments: ["demo", "-j", "0"], status: .usage, mentions: ["-j 0", "demo --help"]),
         .init(
             arguments: ["get", "--per-host", "0", "{origin}/a"], status: .usage,
-            mentions: ["--per-host 0", "between 1 and"]),
+            mentions: ["--per-host 0", "from 1 to"]),
         .init(
             arguments: ["get", "--per-user", "2000", "{origin}/a"], status: .usage,
-            mentions: ["--per-user 2000", "between 1 and"]),
+            mentions: ["--per-user 2000", "from 1 to"]),
         // Proxies and certificates.
         .init(
             arguments: ["get", "--proxy", "ftp://ann:secret@a.example:1", "{origin}/a"], status: .usage,
             mentions: ["--proxy ftp://…", "socks5h"]),
         .init(
             arguments: ["get", "--proxy", "http://:8080", "{origin}/a"], status: .usage,
-            mentions: ["--proxy", "a host and a port"]),
+            mentions: ["--proxy", "The host isn't valid"]),
         .init(
             arguments: [
-                "get", "-d", "{folder}", "--retries", "0", "--proxy", "http://no-such-proxy.invalid:1", "{origin}/a",
+                "get", "-d", "{dir}", "--retries", "0", "--proxy", "http://no-such-proxy.invalid:1", "{origin}/a",
             ],
             status: .network, mentions: ["{origin}/a", "The proxy could not be used", "--proxy"]),
         .init(
-            arguments: ["get", "--ca-file", "{folder}/none.pem", "-d", "{folder}", "{origin}/a"], status: .localFile,
+            arguments: ["get", "--ca-file", "{dir}/none.pem", "-d", "{dir}", "{origin}/a"], status: .localFile,
             mentions: ["--ca-file", "none.pem", "No such file"]),
         .init(
-            arguments: ["get", "--key", "{folder}/key.pem", "-d", "{folder}", "{origin}/a"], status: .usage,
+            arguments: ["get", "--key", "{dir}/key.pem", "-d", "{dir}", "{origin}/a"], status: .usage,
             mentions: ["--key", "--cert"]),
         // The queue's file.
-        .init(arguments: ["get", "--db", "", "{origin}/a"], status: .usage, mentions: ["--db", "name a file"]),
+        .init(arguments: ["get", "--db", "", "{origin}/a"], status: .usage, mentions: ["--db", "Name a file"]),
         .init(
-            arguments: ["get", "--db", "{folder}", "-d", "{folder}", "{origin}/a"], status: .store,
-            mentions: ["{folder}", "database", "Choose"]),
+            arguments: ["get", "--db", "{dir}", "-d", "{dir}", "{origin}/a"], status: .store,
+            mentions: ["--db: ", "{dir}", "database", "Choose"]),
         .init(
-            arguments: ["get", "--db", "{folder}/none/queue.db", "-d", "{folder}", "{origin}/a"], status: .store,
+            arguments: ["get", "--db", "{dir}/none/queue.db", "-d", "{dir}", "{origin}/a"], status: .store,
             mentions: ["/none/queue.db", "directory"]),
         .init(
-            arguments: ["get", "--db", "{folder}/notes.txt", "-d", "{folder}", "{origin}/a"], status: .store,
+            arguments: ["get", "--db", "{dir}/notes.txt", "-d", "{dir}", "{origin}/a"], status: .store,
             mentions: ["notes.txt", "Move the file away"],
             files: ["notes.txt": String(repeating: "no database ", count: 100)]),
         // URLs.
@@ -82,7 +83,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         .init(arguments: ["get", "-o", "../x", "{origin}/a"], status: .usage, mentions: ["-o ../x", "-d"]),
         .init(arguments: ["get", "-o", "a/b", "{origin}/a"], status: .usage, mentions: ["-o a/b", "-d"]),
         .init(
-            arguments: ["get", "-o", "-", "{origin}/a"], status: .usage, mentions: ["-o -", "give the file a name"]),
+            arguments: ["get", "-o", "-", "{origin}/a"], status: .usage, mentions: ["-o -", "Give the file a name"]),
         .init(arguments: ["get", "-o", "", "{origin}/a"], status: .usage, mentions: ["-o", "file name"]),
         .init(
             arguments: ["get", "-o", "x", "{origin}/a", "{origin}/b"], status: .usage, mentions: ["-o x", "2 URLs"]),
@@ -92,63 +93,64 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             mentions: ["/x.sluice.part", "both be written", "out="]),
         // Lists.
         .init(
-            arguments: ["get", "-i", "{folder}/none"], status: .localFile, mentions: ["-i", "/none", "o such file"]),
-        .init(arguments: ["get", "-i", "{folder}"], status: .localFile, mentions: ["-i", "irectory"]),
+            arguments: ["get", "-i", "{dir}/none"], status: .localFile, mentions: ["-i", "/none", "o such file"]),
+        .init(arguments: ["get", "-i", "{dir}"], status: .localFile, mentions: ["-i", "irectory"]),
         .init(
-            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list", "no URL"],
+            arguments: ["get", "-i", "{dir}/list"], status: .usage, mentions: ["list", "no URL"],
             files: ["list": "\n# nothing\n"]),
         .init(
-            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list:1: out=../x", "dir="],
+            arguments: ["get", "-i", "{dir}/list"], status: .usage, mentions: ["list:1: out=../x", "dir="],
             files: ["list": "http://a.example/x\n  out=../x\n"]),
         .init(
-            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list:3", "list:1", "out="],
+            arguments: ["get", "-i", "{dir}/list"], status: .usage, mentions: ["list:3", "list:1", "out="],
             files: ["list": "http://a.example/x\n\nhttp://b.example/x\n"]),
         .init(
-            arguments: ["get", "-i", "{folder}/list"], status: .usage, mentions: ["list:1", "list:3", "color"],
+            arguments: ["get", "-i", "{dir}/list"], status: .usage, mentions: ["list:1", "list:3", "color"],
             files: ["list": "  out=x\nhttp://a.example/x\n  color=red\n"], lines: 2),
-        // Folders and files.
-        .init(arguments: ["get", "-d", "/proc/none", "{origin}/a"], status: .localFile, mentions: ["/proc/none"]),
+        // Directories and files.
         .init(
-            arguments: ["get", "-d", "{folder}/file/sub", "{origin}/a"], status: .localFile, mentions: ["/file"],
+            arguments: ["get", "-d", "/proc/none", "{origin}/a"], status: .localFile, mentions: ["/proc/none", "-d"]),
+        .init(
+            arguments: ["get", "-d", "{dir}/file/sub", "{origin}/a"], status: .localFile, mentions: ["/file"],
             files: ["file": ""]),
         .init(arguments: ["get", "-d", "/proc", "{origin}/a"], status: .localFile, mentions: ["/proc"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "{origin}/a"], status: .localFile,
-            mentions: ["{origin}/a", "{folder}/a", "exists", "replac"], files: ["a": "old"]),
+            arguments: ["get", "-d", "{dir}", "{origin}/a"], status: .localFile,
+            mentions: ["{origin}/a", "{dir}/a", "exists", "Pass --overwrite to replace it"], files: ["a": "old"]),
         // Servers.
         .init(
-            arguments: ["get", "-d", "{folder}", "--retries", "0", "http://no-such-host.invalid/a"], status: .network,
-            mentions: ["no-such-host.invalid", "not found", "spelling"]),
+            arguments: ["get", "-d", "{dir}", "--retries", "0", "http://no-such-host.invalid/a"], status: .network,
+            mentions: ["no-such-host.invalid", "wasn't found", "spelling"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "--retries", "0", "http://127.0.0.1:1/a"], status: .network,
+            arguments: ["get", "-d", "{dir}", "--retries", "0", "http://127.0.0.1:1/a"], status: .network,
             mentions: ["http://127.0.0.1:1/a", "refused", "port 1"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "{origin}/404"], status: .http,
+            arguments: ["get", "-d", "{dir}", "{origin}/404"], status: .http,
             mentions: ["{origin}/404", "404", "Check the URL"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "{origin}/401"], status: .authentication,
+            arguments: ["get", "-d", "{dir}", "{origin}/401"], status: .authentication,
             mentions: ["{origin}/401", "credentials"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "--retries", "0", "{origin}/503"], status: .http,
+            arguments: ["get", "-d", "{dir}", "--retries", "0", "{origin}/503"], status: .http,
             mentions: ["{origin}/503", "later"]),
-        .init(arguments: ["get", "-d", "{folder}", "{origin}/204"], status: .http, mentions: ["{origin}/204", "204"]),
+        .init(arguments: ["get", "-d", "{dir}", "{origin}/204"], status: .http, mentions: ["{origin}/204", "204"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "--retries", "0", "{origin}/short"], status: .network,
+            arguments: ["get", "-d", "{dir}", "--retries", "0", "{origin}/short"], status: .network,
             mentions: ["{origin}/short", "before the response was complete", "Try again"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "--retries", "0", "--timeout", "0.2", "{origin}/stall"],
-            status: .network, mentions: ["{origin}/stall", "0.2 s", "longer stall"]),
+            arguments: ["get", "-d", "{dir}", "--retries", "0", "--timeout", "0.2", "{origin}/stall"],
+            status: .network, mentions: ["{origin}/stall", "0.2 s", "pass --timeout to wait longer"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "--retries", "0", "--timeout", "0.2", "{origin}/silent"],
+            arguments: ["get", "-d", "{dir}", "--retries", "0", "--timeout", "0.2", "{origin}/silent"],
             status: .network, mentions: ["{origin}/silent", "0.2 s"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "{origin}/loop"], status: .network,
+            arguments: ["get", "-d", "{dir}", "{origin}/loop"], status: .network,
             mentions: ["{origin}/loop", "too many redirects"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "--retries", "0", "{tls}/x"], status: .tls,
+            arguments: ["get", "-d", "{dir}", "--retries", "0", "{tls}/x"], status: .tls,
             mentions: ["{tls}/x", "certificate", "--ca-file"]),
         .init(
-            arguments: ["get", "-d", "{folder}", "{origin}/404", "{origin}/401", "{origin}/fine"],
+            arguments: ["get", "-d", "{dir}", "{origin}/404", "{origin}/401", "{origin}/fine"],
             status: .authentication, mentions: ["/404", "/401"], lines: 2),
     ]
 }
@@ -160,13 +162,13 @@ struct BadInput: Sendable, CustomTestStringConvertible {
         let isQuiet = input.arguments.first == "get"
         let arguments = input.arguments + (isQuiet && !input.arguments.contains("--progress") ? ["-q"] : [])
         // When
-        let run = try await Scenario.run(arguments) { folder in
+        let run = try await Scenario.run(arguments) { directory in
             for (name, content) in input.files {
-                try Data(content.utf8).write(to: folder.appending(path: name))
+                try Data(content.utf8).write(to: directory.appending(path: name))
             }
-        } inspect: { folder throws in
+        } inspect: { directory throws in
             for (name, content) in input.files {
-                #expect(try Data(contentsOf: folder.appending(path: name)) == Data(content.utf8))
+                #expect(try Data(contentsOf: directory.appending(path: name)) == Data(content.utf8))
             }
         }
         // Then
@@ -182,7 +184,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `a name that would move the cursor is shown harmless`() async throws {
-        let run = try await Scenario.run(["get", "-q", "-d", "{folder}", "{origin}/404%1B%5B2J", "\u{1B}[2Jx"])
+        let run = try await Scenario.run(["get", "-q", "-d", "{dir}", "{origin}/404%1B%5B2J", "\u{1B}[2Jx"])
         #expect(run.status == .usage)
         #expect(!run.console.error.contains("\u{1B}"))
     }

@@ -10,15 +10,15 @@ import Testing
         #expect(list.problems == [])
         #expect(
             list.entries == [
-                .init(url: "https://a.example/1", name: "one.mp3", folder: "music", place: "list.txt:2"),
-                .init(url: "https://a.example/2?x=1#y", name: nil, folder: nil, place: "list.txt:6"),
+                .init(url: "https://a.example/1", name: "one.mp3", directory: "music", place: "list.txt:2"),
+                .init(url: "https://a.example/2?x=1#y", name: nil, directory: nil, place: "list.txt:6"),
             ])
     }
 
     @Test(arguments: [
-        ("  out=x\n", "list:1: an indented option has no URL"),
-        ("http://a\n  nonsense\n", "list:2: \"nonsense\" is no option"),
-        ("http://a\n  color=red\n", "list:2: unknown option \"color\""),
+        ("  out=x\n", "list:1: The indented option has no URL"),
+        ("http://a\n  nonsense\n", "list:2: 'nonsense' isn't an option"),
+        ("http://a\n  color=red\n", "list:2: The option 'color' is unknown"),
     ])
     func `what is wrong is named with its line`(text: String, problem: String) {
         let problems = GetList(text, name: "list").problems

@@ -3,12 +3,12 @@ import SluiceCommands
 import Testing
 
 @Suite struct `sluice get` {
-    @Test func `fetches URLs into a folder that it makes`() async throws {
+    @Test func `fetches URLs into a directory that it makes`() async throws {
         let run = try await Scenario.run([
-            "get", "-d", "{folder}/new/deep", "{origin}/a", "{origin}/b%20c", "{origin}/large",
+            "get", "-d", "{dir}/new/deep", "{origin}/a", "{origin}/b%20c", "{origin}/large",
         ]) { _ in
-        } inspect: { folder throws in
-            let deep = folder.appending(path: "new/deep")
+        } inspect: { directory throws in
+            let deep = directory.appending(path: "new/deep")
             #expect(try Data(contentsOf: deep.appending(path: "a")) == Data(Scenario.body))
             #expect(try Data(contentsOf: deep.appending(path: "b c")) == Data(Scenario.body))
             #expect(try Data(contentsOf: deep.appending(path: "large")).count == 1_000_000)
@@ -21,44 +21,44 @@ import Testing
     }
 
     @Test func `names a single file as told`() async throws {
-        let run = try await Scenario.run(["get", "-q", "-d", "{folder}", "-o", "mine.txt", "{origin}/a"])
+        let run = try await Scenario.run(["get", "-q", "-d", "{dir}", "-o", "mine.txt", "{origin}/a"])
         #expect(run.status == .success && run.names == ["mine.txt"])
     }
 
     @Test func `reads a list with options, comments and CR LF`() async throws {
-        let list = "# songs\r\n\r\n{origin}/a\r\n  out=one.txt\r\n\tdir={folder}/deep\r\n{origin}/b\r\n"
+        let list = "# songs\r\n\r\n{origin}/a\r\n  out=one.txt\r\n\tdir={dir}/deep\r\n{origin}/b\r\n"
         let run = try await Scenario.run(
-            ["get", "-q", "-d", "{folder}/out", "-i", "{folder}/list", "{origin}/z"], files: ["list": list]
+            ["get", "-q", "-d", "{dir}/out", "-i", "{dir}/list", "{origin}/z"], files: ["list": list]
         ) { _ in
-        } inspect: { folder throws in
+        } inspect: { directory throws in
             #expect(
-                try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
+                try FileManager.default.subpathsOfDirectory(atPath: directory.path).sorted()
                     == ["deep", "deep/one.txt", "list", "out", "out/b", "out/z"])
-            #expect(try Data(contentsOf: folder.appending(path: "deep/one.txt")) == Data(Scenario.body))
+            #expect(try Data(contentsOf: directory.appending(path: "deep/one.txt")) == Data(Scenario.body))
         }
         #expect(run.status == .success)
     }
 
     @Test func `tries again what fails for a passing reason`() async throws {
-        let run = try await Scenario.run(["get", "--progress", "lines", "-d", "{folder}", "{origin}/once"])
+        let run = try await Scenario.run(["get", "--progress", "lines", "-d", "{dir}", "{origin}/once"])
         #expect(run.status == .success && run.names == ["once"])
-        #expect(run.console.error.contains("trying again in"))
+        #expect(run.console.error.contains("Retrying in"))
         #expect(run.console.error.contains("1 retry."))
     }
 
     @Test func `replaces or skips what exists, as asked`() async throws {
         for (option, content) in [("--overwrite", Scenario.body), ("--no-clobber", Array("old".utf8))] {
-            let run = try await Scenario.run(["get", option, "-d", "{folder}", "{origin}/a"]) { folder in
-                try Data("old".utf8).write(to: folder.appending(path: "a"))
-            } inspect: { folder throws in
-                #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(content))
+            let run = try await Scenario.run(["get", option, "-d", "{dir}", "{origin}/a"]) { directory in
+                try Data("old".utf8).write(to: directory.appending(path: "a"))
+            } inspect: { directory throws in
+                #expect(try Data(contentsOf: directory.appending(path: "a")) == Data(content))
             }
             #expect(run.status == .success && run.names == ["a"])
         }
     }
 
     @Test func `reports JSON lines on standard output`() async throws {
-        let run = try await Scenario.run(["get", "--progress", "json", "-d", "{folder}", "{origin}/a", "{origin}/404"])
+        let run = try await Scenario.run(["get", "--progress", "json", "-d", "{dir}", "{origin}/a", "{origin}/404"])
         #expect(run.status == .http)
         #expect(run.console.error.isEmpty)
         struct Line: Decodable {
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `draws bars on a terminal and leaves it in order`() async throws {
-        let run = try await Scenario.run(["get", "-d", "{folder}", "{origin}/a", "{origin}/404"], isTerminal: true)
+        let run = try await Scenario.run(["get", "-d", "{dir}", "{origin}/a", "{origin}/404"], isTerminal: true)
         #expect(run.status == .http)
         #expect(run.console.error.hasPrefix("\u{1B}[?25l"))
         #expect(run.console.error.hasSuffix("\u{1B}[?25h"))
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `is quiet when asked`() async throws {
-        let run = try await Scenario.run(["get", "-q", "-d", "{folder}", "{origin}/a"])
+        let run = try await Scenario.run(["get", "-q", "-d", "{dir}", "{origin}/a"])
         #expect(run.status == .success && run.console.error.isEmpty && run.console.output.isEmpty)
     }
 
@@ -117,6 +117,6 @@ import Testing
         let arguments = ["demo", "-j", "32", "--progress", "none", "--corrupt", "41"]
         #expect(await SluiceProgram.run(arguments, console: console.console) == .content)
         #expect(console.output.contains("299 compared equal"))
-        #expect(console.error.contains("song-042.wav is not what the server holds"))
+        #expect(console.error.contains("song-042.wav differs from the server's file"))
     }
 }

@@ -15,7 +15,7 @@ import Testing
         let reached = Gate()
         let stalls = Guarded(true)
         let ranges = Recorder<String>()
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { request in
                 ranges.note("\(request.target) \(request.headerFields[.range] ?? "whole")")
                 guard request.target != "/first", stalls.withLock({ $0 }) else {
@@ -25,10 +25,10 @@ import Testing
                 response.steps.insert(.perform { Task { await reached.pass() } }, at: 1)
                 return response
             } during: { origin in
-                let files = folder.appending(path: "files")
+                let files = directory.appending(path: "files")
                 try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
                 var arguments = ["get", "-q", "-j", "1", "-d", files.path]
-                if hasDatabase { arguments += ["--db", folder.appending(path: "queue.db").path] }
+                if hasDatabase { arguments += ["--db", directory.appending(path: "queue.db").path] }
                 arguments += ["/first", "/second", "/third"].map(origin.url)
 
                 let changes = try await FileIO.shared.changes(of: files, kinds: .modified)
@@ -77,7 +77,7 @@ import Testing
     @Test(arguments: [SIGINT, SIGTERM])
     func `a process that is interrupted says so, exits with 7 and leaves whole files only`(signal: Int32) async throws {
         let stalled = Gate()
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { request in
                 guard request.target != "/whole" else { return OriginResponse(body: [1, 2, 3]) }
                 Task { await stalled.pass() }
@@ -86,7 +86,7 @@ import Testing
             } during: { origin in
                 let process = Process()
                 process.executableURL = try builtProgram("sluice")
-                process.arguments = ["get", "-j", "1", "-d", folder.path] + ["/whole", "/a", "/b"].map(origin.url)
+                process.arguments = ["get", "-j", "1", "-d", directory.path] + ["/whole", "/a", "/b"].map(origin.url)
                 let errors = Pipe()
                 process.standardError = errors
                 let (ended, end) = Condition.makeCondition()
@@ -99,7 +99,7 @@ import Testing
                 #expect(process.terminationReason == .exit)
                 #expect(process.terminationStatus == 7, "\(text)")
                 #expect(text.contains("1 of 3 files are complete") && text.contains("--no-clobber"))
-                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["whole"])
+                #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["whole"])
             }
         }
         await stalled.open()

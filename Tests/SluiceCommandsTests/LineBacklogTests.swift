@@ -69,7 +69,7 @@ import Testing
     @Test func `of messages say how many were left out`() {
         #expect(
             PlainLines(names: []).line(forDropped: 2)
-                == "sluice: 2 lines about repeated attempts left out, since the reader was too slow\n")
+                == "sluice: Left out 2 lines about retries because the reader is too slow.\n")
         #expect(ErrorLines().line(forDropped: 2) == nil)
     }
 }
@@ -77,13 +77,13 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct `A pipe that nothing reads` {
     private static let count = 1_500
 
-    /// Runs a download of many files whose output isn't read before all were asked for and `watching` has returned.
+    /// Runs a download of many files. Its output isn't read before all files were requested and `watching` has returned.
     private func run(
         watching: @escaping @Sendable (Process) async -> Void = { _ in }
     ) async throws -> (ended: ChildProgram.Ended, names: [String]) {
         let (asked, allAsked) = (Monitor(0), Condition.makeCondition())
         let (watched, endOfWatch) = Condition.makeCondition()
-        return try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        return try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { _ in
                 let number = asked.withState { asked in
                     asked += 1
@@ -92,10 +92,10 @@ import Testing
                 if number == Self.count { allAsked.signal.signal() }
                 return OriginResponse(body: [1, 2, 3])
             } during: { origin in
-                let list = folder.appending(path: "list")
+                let list = directory.appending(path: "list")
                 let urls = (1...Self.count).map { origin.url("/\($0)") }.joined(separator: "\n")
                 try await Data(urls.utf8).asyncWrite(to: list)
-                let files = folder.appending(path: "files")
+                let files = directory.appending(path: "files")
                 let ended = try await ChildProgram.run(
                     #"exec "$@""#,
                     ["get", "--progress", "json", "--durability", "none", "-d", files.path, "-i", list.path]
@@ -133,7 +133,7 @@ import Testing
         #expect(dropped > 0 && news + dropped == 2 * Self.count)
     }
 
-    @Test func `holds up no second signal`() async throws {
+    @Test func `delays no second signal`() async throws {
         let (ended, _) = try await run { process in
             // Two kinds: a signal that is pending already isn't sent twice (signal(7)).
             kill(process.processIdentifier, SIGTERM)

@@ -19,13 +19,13 @@ import Testing
 
     /// Downloads a file under a limit.
     private func get(_ line: String) async throws -> ChildProgram.Ended {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { _ in
                 OriginResponse(body: [1, 2, 3])
             } during: { origin in
-                let arguments = ["get", "-d", folder.path, "--db", folder.appending(path: "queue.db").path]
+                let arguments = ["get", "-d", directory.path, "--db", directory.appending(path: "queue.db").path]
                 let ended = try await ChildProgram.run(line, arguments + ["/a", "/b"].map(origin.url))
-                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
                 #expect(names.contains("a") == (ended.status == 0), "\(ended)")
                 return ended
             }
@@ -39,7 +39,7 @@ import Testing
             let ended = try await get("ulimit -v \(megabytes << 10) && exec \"$@\"")
             statuses.insert(ended.status)
             #expect(!ended.wasSignalled && [0, 1].contains(ended.status), "\(megabytes) MiB: \(ended)")
-            let message = "MiB of address space more than its limit leaves; raise the limit with ulimit -v"
+            let message = "MiB of address space, but its limit leaves less. Raise the limit with ulimit -v"
             #expect(ended.error.contains(message) == (ended.status == 1), "\(megabytes) MiB: \(ended)")
         }
         #expect(statuses == [0, 1])
@@ -52,7 +52,7 @@ import Testing
     @Test(.enabled(if: canChangeUser, "skipped: only root with setpriv(1) can run a process as another user"))
     func `on threads let a download succeed, or refuse it at the start`() async throws {
         let needed = ProcessLimits.needed().threads
-        // A user of whom no other process counts, and who may enter every directory.
+        // A user without other processes that count, and with access to every directory.
         let user = 61_000 + getpid() % 4_000
         let line = """
             exec setpriv --reuid \(user) --clear-groups --inh-caps +dac_override,+dac_read_search \
@@ -61,7 +61,7 @@ import Testing
         for threads in [1, 2, 4, needed - 1, needed] {
             let ended = try await get("\(line)\(threads) \"$@\"")
             #expect(ended.status == 1 && !ended.wasSignalled, "\(threads): \(ended)")
-            let message = "sluice: this process needs \(needed) threads, of which its limit leaves \(threads - 1); "
+            let message = "sluice: This process needs \(needed) threads, but its limit leaves \(threads - 1). "
             #expect(ended.error.hasPrefix(message) && ended.error.contains("ulimit -u"), "\(threads): \(ended)")
         }
         let ended = try await get("\(line)\(needed + 1) \"$@\"")

@@ -12,14 +12,14 @@ import Testing
         _ markdown: String = markdown, _ arguments: [String] = [], files: [String: String] = [:],
         _ prepare: (inout Console) -> Void = { _ in }
     ) async throws -> (status: ExitStatus, output: String, error: String) {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let file = folder.appending(path: "notes.md")
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let file = directory.appending(path: "notes.md")
             try await Data(markdown.utf8).asyncWrite(to: file)
-            for (name, text) in files { try await Data(text.utf8).asyncWrite(to: folder.appending(path: name)) }
+            for (name, text) in files { try await Data(text.utf8).asyncWrite(to: directory.appending(path: name)) }
             let recorded = RecordedConsole()
             var console = recorded.console
             prepare(&console)
-            let arguments = arguments.map { $0.replacing("{folder}", with: folder.path) }
+            let arguments = arguments.map { $0.replacing("{dir}", with: directory.path) }
             let status = await SluiceProgram.run(["show", file.path] + arguments, console: console)
             return (status, recorded.output, recorded.error)
         }
@@ -32,7 +32,7 @@ import Testing
         #expect(shown.output.contains("<em>One</em>, <strong>two</strong>"))
     }
 
-    @Test func `writes text without any escape, and no colours where there is no terminal`() async throws {
+    @Test func `writes text without any escape, and no colors where there is no terminal`() async throws {
         for arguments in [["--to", "text"], []] {
             let shown = try await show(Self.markdown, arguments)
             #expect(shown.status == .success)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `colours and hyperlinks follow the terminal`() async throws {
+    @Test func `colors and hyperlinks follow the terminal`() async throws {
         let few = try await show { $0.outputColor = .ansi16 }
         #expect(few.output.contains("\u{1B}[") && !few.output.contains("\u{1B}]8;"))
         let all = try await show { $0.outputColor = .full }
@@ -63,19 +63,19 @@ import Testing
     @Test func `a style sheet is used`() async throws {
         let sheet = #"{ "inlines": { "emphasis": { "bold": true, "italic": false } } }"#
         let plain = try await show("*One*", []) { $0.outputColor = .ansi16 }
-        let styled = try await show("*One*", ["--style", "{folder}/s.json"], files: ["s.json": sheet]) {
+        let styled = try await show("*One*", ["--style", "{dir}/s.json"], files: ["s.json": sheet]) {
             $0.outputColor = .ansi16
         }
         #expect(styled.status == .success && styled.output != plain.output)
     }
 
     @Test(arguments: [
-        (["--width", "0"], "", ExitStatus.usage, ["--width 0", "between 1 and"]),
+        (["--width", "0"], "", ExitStatus.usage, ["--width 0", "from 1 to"]),
         (["--to", "pdf"], "", .usage, ["pdf", "--to"]),
-        (["--style", "{folder}/none.json"], "", .localFile, ["none.json", "ENOENT"]),
-        (["--style", "{folder}/s.json"], "{", .usage, ["s.json", "is not valid JSON", ". Look for"]),
-        (["--style", "{folder}/s.json"], #"{ "blocks": { "heading9": {} } }"#, .usage, ["s.json", "heading9"]),
-        (["--style", "{folder}/s.json", "--to", "html"], "{}", .usage, ["--style", "--to terminal"]),
+        (["--style", "{dir}/none.json"], "", .localFile, ["--style: ", "none.json", "ENOENT"]),
+        (["--style", "{dir}/s.json"], "{", .usage, ["s.json", "isn't valid JSON", ". Look for"]),
+        (["--style", "{dir}/s.json"], #"{ "blocks": { "heading9": {} } }"#, .usage, ["s.json", "heading9"]),
+        (["--style", "{dir}/s.json", "--to", "html"], "{}", .usage, ["--style", "--to terminal"]),
     ])
     func `mistakes are told in one line`(arguments: [String], sheet: String, status: ExitStatus, mentions: [String])
         async throws
@@ -87,7 +87,7 @@ import Testing
         for text in mentions { #expect(shown.error.contains(text), "\(shown.error)") }
     }
 
-    @Test func `a missing file and a folder are errors of their own`() async throws {
+    @Test func `a missing file and a directory are different errors`() async throws {
         let recorded = RecordedConsole()
         #expect(await SluiceProgram.run(["show", "/no/such.md"], console: recorded.console) == .localFile)
         #expect(recorded.error.contains("/no/such.md"))
@@ -98,8 +98,8 @@ import Testing
 
     /// What a pager got that writes to a file.
     private func page(_ text: String, by command: String) async throws -> (wasShown: Bool, read: String?) {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let file = folder.appending(path: "read")
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let file = directory.appending(path: "read")
             let environment = ["PAGER": "\(command) > '\(file.path)'", "PATH": "/usr/bin:/bin"]
             let wasShown = await Pager(environment: environment)!.show(text)
             return (wasShown, (try? await Data(asyncContentsOf: file)).map { String(decoding: $0, as: UTF8.self) })

@@ -10,11 +10,11 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct `Signals to the program` {
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `before the downloads begin end it like those after`(signal: Int32) async throws {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            // Given a list that never comes to its end
-            let list = folder.appending(path: "list")
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            // Given a list that never ends
+            let list = directory.appending(path: "list")
             #expect(mkfifo(list.path, 0o600) == 0)
-            let arguments = ["get", "-d", folder.appending(path: "files").path, "-i", list.path]
+            let arguments = ["get", "-d", directory.appending(path: "files").path, "-i", list.path]
             let ended = try await ChildProgram.run(#"exec "$@""#, arguments) { process in
                 // When the program has opened it
                 let writer = await offPool { open(list.path, O_WRONLY) }
@@ -25,8 +25,8 @@ import Testing
             }
             // Then
             #expect(ended.status == 7 && !ended.wasSignalled, "\(ended)")
-            #expect(ended.error == "sluice: interrupted\n" && ended.output == "")
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["list"])
+            #expect(ended.error == "sluice: Interrupted.\n" && ended.output == "")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["list"])
         }
     }
 
@@ -34,8 +34,8 @@ import Testing
     func `stop the downloads, show the cursor and keep what arrived`(signal: Int32) async throws {
         let ended = try await signalled(signal, whileDrawing: "status 7\n")
         #expect(ended.names.sorted() == ["a.sluice.json", "a.sluice.part"])
-        #expect(ended.output.contains("stopping; Ctrl-C again stops immediately"))
-        #expect(ended.output.contains("interrupted: 0 of 1 files are complete"))
+        #expect(ended.output.contains("Stopping. Press Ctrl-C again to stop immediately."))
+        #expect(ended.output.contains("Interrupted: 0 of 1 files are complete"))
     }
 
     @Test func `that ask for a core dump show the cursor, and end it by the signal`() async throws {
@@ -45,11 +45,11 @@ import Testing
 
     @Test func `that suspend it show the cursor, and hide it when it continues`() async throws {
         let terminal = try PseudoTerminal(columns: 80, rows: 24, cell: (10, 20))
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { request in
                 .file([UInt8](repeating: 1, count: 1_000_000), etag: "\"v1\"", request: request, sending: 300_000)
             } during: { origin in
-                let arguments = ["get", "--timeout", "60", "--retries", "0", "-d", folder.path, origin.url("/a")]
+                let arguments = ["get", "--timeout", "60", "--retries", "0", "-d", directory.path, origin.url("/a")]
                 let ended = try await terminal.run(
                     URL(filePath: "/bin/sh"),
                     ["-c", #"exec "$@" 2>&1"#, "sh", try builtProgram("sluice").path] + arguments,
@@ -79,7 +79,7 @@ import Testing
         _ signal: Int32, whileDrawing status: String
     ) async throws -> (output: String, error: String, names: [String]) {
         let terminal = try PseudoTerminal(columns: 80, rows: 24, cell: (10, 20))
-        return try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        return try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { request in
                 .file([UInt8](repeating: 1, count: 1_000_000), etag: "\"v1\"", request: request, sending: 300_000)
             } during: { origin in
@@ -87,7 +87,7 @@ import Testing
                 let line = #"trap : INT TERM HUP QUIT; ulimit -c 0; "$@" 2>&1; echo "status $?" >&2"#
                 let ended = try await terminal.run(
                     URL(filePath: "/bin/sh"),
-                    ["-c", line, "sh", try builtProgram("sluice").path, "get", "-d", folder.path, origin.url("/a")],
+                    ["-c", line, "sh", try builtProgram("sluice").path, "get", "-d", directory.path, origin.url("/a")],
                     environment: ["TERM": "xterm", "PATH": "/usr/bin:/bin"]
                 ) { process in
                     // The bar shows what arrived.
@@ -100,7 +100,7 @@ import Testing
                 #expect(last?.hasPrefix("h") == true, "the cursor is hidden: \(terminal.output)")
                 return (
                     terminal.output, ended.error,
-                    try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+                    try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
                 )
             }
         }
@@ -116,25 +116,25 @@ import Testing
     }
 
     @Test(arguments: [
-        ["get", "-d", "{folder}", "{origin}/a"], ["get", "--db", "{folder}/q", "-d", "{folder}", "{origin}/a"],
+        ["get", "-d", "{dir}", "{origin}/a"], ["get", "--db", "{dir}/q", "-d", "{dir}", "{origin}/a"],
     ])
     func `before anything began leaves nothing behind`(arguments: [String]) async throws {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { _ in
                 OriginResponse(body: [1])
             } during: { origin in
                 let recorded = RecordedConsole()
                 let console = recorded.console
                 let filled = arguments.map {
-                    $0.replacing("{folder}", with: folder.path).replacing("{origin}", with: origin.url(""))
+                    $0.replacing("{dir}", with: directory.path).replacing("{origin}", with: origin.url(""))
                 }
                 // When
                 console.interruption.request()
                 let status = await SluiceProgram.run(filled, console: console)
                 // Then
                 #expect(status == .interrupted)
-                #expect(recorded.error == "sluice: interrupted before anything was downloaded\n")
-                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                #expect(recorded.error == "sluice: Interrupted before anything was downloaded.\n")
+                let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
                 #expect(names.allSatisfy { $0.hasPrefix("q") }, "\(names)")
             }
         }

@@ -33,7 +33,7 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
     func `that are closed give their numbers to no file and no socket`(closed: ClosedStreams) async throws {
         let body = Array("the content\n".utf8)
         let (process, found) = (Monitor<Int32?>(nil), Monitor<[String]>([]))
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { _ in
                 // What has these numbers while the process waits for an answer
                 let id = try? await process.waitUnlessCancelled { $0 }
@@ -41,8 +41,8 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
                 return OriginResponse(body: body)
             } during: { origin in
                 // When
-                let files = folder.appending(path: "files")
-                let arguments = ["get", "-d", files.path, "--db", folder.appending(path: "queue.db").path]
+                let files = directory.appending(path: "files")
+                let arguments = ["get", "-d", files.path, "--db", directory.appending(path: "queue.db").path]
                 let ended = try await ChildProgram.run(closed.line, arguments + ["/a", "/b"].map(origin.url)) { child in
                     process.withState { $0 = child.processIdentifier }
                 }
@@ -68,8 +68,8 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
 
     @Test(arguments: ClosedStreams.all)
     func `that are closed fail where they are asked for`(closed: ClosedStreams) async throws {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let document = folder.appending(path: "notes.md")
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let document = directory.appending(path: "notes.md")
             try await Data("text\n".utf8).asyncWrite(to: document)
             // The null device is what standard input is here.
             let read = try await ChildProgram.run(closed.line, ["show", "-"])
@@ -95,8 +95,8 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
         .enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "skipped: there is no /dev/full"),
         arguments: [["show", "{document}"], ["--help"], ["get", "--help"], ["--version"]])
     func `on a full device end with a message and status 3`(arguments: [String]) async throws {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let document = folder.appending(path: "notes.md")
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let document = directory.appending(path: "notes.md")
             try await Data("text\n".utf8).asyncWrite(to: document)
             let filled = arguments.map { $0.replacing("{document}", with: document.path) }
             let ended = try await ChildProgram.run(#"exec "$@" > /dev/full"#, filled)
@@ -115,14 +115,14 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
     func `on a full device lose progress, which is a failure, and no download`(style: String, line: String)
         async throws
     {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { request in
                 request.target == "/bad" ? OriginResponse(status: 404) : OriginResponse(body: [1, 2, 3])
             } during: { origin in
-                let arguments = ["get", "--progress", style, "-d", folder.path]
+                let arguments = ["get", "--progress", style, "-d", directory.path]
                 let ended = try await ChildProgram.run(line, arguments + ["/a", "/b"].map(origin.url))
                 #expect(ended.status == 3 && !ended.wasSignalled, "\(ended)")
-                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "b"])
+                #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["a", "b"])
                 let message = "sluice: Could not write 'standard output': "
                 #expect(ended.error.hasPrefix(message) == (style == "json"), "\(ended)")
                 // The failure of a download is worse than lost messages, but not than lost output.
@@ -133,8 +133,8 @@ struct ClosedStreams: OptionSet, Hashable, Sendable, CustomTestStringConvertible
     }
 
     @Test func `without a reader end a command in silence`() async throws {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let document = folder.appending(path: "notes.md")
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let document = directory.appending(path: "notes.md")
             try await Data(String(repeating: "word\n\n", count: 20_000).utf8).asyncWrite(to: document)
             let line = #"{ "$@"; echo "status $?" >&2; } | head -n 1"#
             let ended = try await ChildProgram.run(line, ["show", document.path])

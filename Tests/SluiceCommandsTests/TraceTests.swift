@@ -19,11 +19,11 @@ import Testing
     @Test func `writes requests, heads and times to a file, without secrets`() async throws {
         let written = Recorder<String>()
         let run = try await Scenario.run([
-            "get", "-q", "--trace", "{folder}/trace", "-d", "{folder}", "{origin}/a?token=hush",
+            "get", "-q", "--trace", "{dir}/trace", "-d", "{dir}", "{origin}/a?token=hush",
         ]) {
             try Data("what was there".utf8).write(to: $0.appending(path: "trace"))
-        } inspect: { folder throws in
-            written.note(try String(contentsOf: folder.appending(path: "trace"), encoding: .utf8))
+        } inspect: { directory throws in
+            written.note(try String(contentsOf: directory.appending(path: "trace"), encoding: .utf8))
         }
         #expect(run.status == .success && run.names == ["a", "trace"] && run.console.error.isEmpty)
         let text = try #require(written.values.first)
@@ -33,13 +33,13 @@ import Testing
         #expect(
             lines.contains { $0.hasPrefix("#1 < 200") } && lines.contains("#1 < Content-Length: \(Scenario.body.count)")
         )
-        #expect(lines.last?.hasPrefix("#1 = whole after ") == true && lines.last?.contains(", first byte ") == true)
+        #expect(lines.last?.hasPrefix("#1 = complete after ") == true && lines.last?.contains(", first byte ") == true)
         #expect(!text.contains("hush") && !text.contains("what was there"))
     }
 
     @Test func `tells of each attempt, and why one failed`() async throws {
         let run = try await Scenario.run(
-            ["get", "--retries", "1", "--trace", "-", "-d", "{folder}", "{origin}/once", "{origin}/short"])
+            ["get", "--retries", "1", "--trace", "-", "-d", "{dir}", "{origin}/once", "{origin}/short"])
         #expect(run.status == .network)
         let traced = run.console.errorLines.filter { $0.contains(" #") }
         #expect(traced.count { $0.contains(" > GET ") } == 4)
@@ -50,17 +50,17 @@ import Testing
     }
 
     @Test func `refuses a place that can't be written, before anything is downloaded`() async throws {
-        let missing = try await Scenario.run(["get", "--trace", "{folder}/none/trace", "-d", "{folder}", "{origin}/a"])
+        let missing = try await Scenario.run(["get", "--trace", "{dir}/none/trace", "-d", "{dir}", "{origin}/a"])
         #expect(missing.status == .localFile && missing.names.isEmpty)
         #expect(missing.console.error.contains("--trace: ") && missing.console.error.contains("/none/trace"))
         for arguments in [["--trace", ""], ["--trace", "-", "--progress", "bar"]] {
-            let run = try await Scenario.run(["get"] + arguments + ["-d", "{folder}", "{origin}/a"])
+            let run = try await Scenario.run(["get"] + arguments + ["-d", "{dir}", "{origin}/a"])
             #expect(run.status == .usage && run.names.isEmpty && run.console.error.contains("--trace"))
         }
     }
 
     @Test func `that a full disk cuts short is a failure, and the downloads are not`() async throws {
-        let run = try await Scenario.run(["get", "-q", "--trace", "/dev/full", "-d", "{folder}", "{origin}/a"])
+        let run = try await Scenario.run(["get", "-q", "--trace", "/dev/full", "-d", "{dir}", "{origin}/a"])
         #expect(run.status == .localFile && run.names == ["a"])
         #expect(run.console.error.contains("--trace: Could not write '/dev/full'"))
     }

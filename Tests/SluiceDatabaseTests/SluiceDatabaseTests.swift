@@ -18,8 +18,8 @@ import Testing
     }
 
     @Test func `what was written is there after closing and opening again`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let url = folder.appending(path: "words.db")
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let url = directory.appending(path: "words.db")
             let first = try await SluiceDatabase.open(at: url, schema: schema)
             try await first.write { try $0.execute(sql: "INSERT INTO word VALUES ('hello')") }
             try await first.close()
@@ -33,8 +33,8 @@ import Testing
     }
 
     @Test func `the file is for its owner only, in WAL mode, and synchronous as asked`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let url = folder.appending(path: "words.db")
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let url = directory.appending(path: "words.db")
             let database = try await SluiceDatabase.open(at: url, schema: schema)
             #expect(try await FileIO.shared.status(of: url)?.permissions.rawValue == 0o600)
             #expect(try await database.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
@@ -46,9 +46,9 @@ import Testing
     @Test func `a link is followed, and the file behind it has one name for all; one that leads nowhere is refused`()
         async throws
     {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let url = folder.appending(path: "words.db")
-            let link = folder.appending(path: "link.db")
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let url = directory.appending(path: "words.db")
+            let link = directory.appending(path: "link.db")
             try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
             #expect(await failure { _ = try await SluiceDatabase.open(at: link, schema: schema) }?.code == .cannotOpen)
             #expect(!FileManager.default.fileExists(atPath: url.path))
@@ -61,8 +61,8 @@ import Testing
     }
 
     @Test func `a transaction that throws leaves nothing`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let database = try await SluiceDatabase.open(at: folder.appending(path: "words.db"), schema: schema)
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let database = try await SluiceDatabase.open(at: directory.appending(path: "words.db"), schema: schema)
             await #expect(throws: CancellationError.self) {
                 try await database.write { database in
                     try database.execute(sql: "INSERT INTO word VALUES ('hello')")
@@ -75,8 +75,8 @@ import Testing
     }
 
     @Test func `a write of a cancelled task is done all the same`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let database = try await SluiceDatabase.open(at: folder.appending(path: "words.db"), schema: schema)
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let database = try await SluiceDatabase.open(at: directory.appending(path: "words.db"), schema: schema)
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 try await database.write { try $0.execute(sql: "INSERT INTO word VALUES ('hello')") }
@@ -88,23 +88,23 @@ import Testing
     }
 
     @Test func `a newer version is refused and left as it is`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let url = folder.appending(path: "words.db")
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let url = directory.appending(path: "words.db")
             var newer = schema
             newer.migrations.append { try $0.execute(sql: "ALTER TABLE word ADD COLUMN length INTEGER") }
             try await SluiceDatabase.open(at: url, schema: newer).close()
             let error = await failure { _ = try await SluiceDatabase.open(at: url, schema: schema) }
             #expect(error?.code == .newerVersion)
             #expect(
-                error?.description.contains("words.db: The database cannot be used: it has version 2 of its tables")
+                error?.description.contains("words.db: The database can't be used: its tables have version 2")
                     == true)
             try await SluiceDatabase.open(at: url, schema: newer).close()
         }
     }
 
     @Test func `an older version is brought to the newest`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let url = folder.appending(path: "words.db")
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let url = directory.appending(path: "words.db")
             let old = try await SluiceDatabase.open(at: url, schema: schema)
             try await old.write { try $0.execute(sql: "INSERT INTO word VALUES ('hello')") }
             try await old.close()
@@ -117,8 +117,8 @@ import Testing
     }
 
     @Test func `a migration that fails leaves the old version`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let url = folder.appending(path: "words.db")
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let url = directory.appending(path: "words.db")
             try await SluiceDatabase.open(at: url, schema: schema).close()
             var broken = schema
             broken.migrations.append { database in
@@ -132,22 +132,22 @@ import Testing
         }
     }
 
-    @Test func `files that are no database of ours are refused with their name`() async throws {
-        try await FileIO.shared.withTemporaryDirectory { folder in
-            let text = folder.appending(path: "notes.txt")
+    @Test func `files that are not our databases are refused with their name`() async throws {
+        try await FileIO.shared.withTemporaryDirectory { directory in
+            let text = directory.appending(path: "notes.txt")
             try await Data(repeating: 0x41, count: 5000).asyncWrite(to: text)
             #expect(await failure { _ = try await SluiceDatabase.open(at: text, schema: schema) }?.code == .corrupt)
-            let other = folder.appending(path: "other.db")
+            let other = directory.appending(path: "other.db")
             var foreign = schema
             foreign.application = 78
             try await SluiceDatabase.open(at: other, schema: foreign).close()
             #expect(await failure { _ = try await SluiceDatabase.open(at: other, schema: schema) }?.code == .foreign)
-            let missing = folder.appending(path: "no/such/folder.db")
+            let missing = directory.appending(path: "no/such/directory.db")
             let error = await failure { _ = try await SluiceDatabase.open(at: missing, schema: schema) }
             #expect(error?.code == .cannotOpen)
-            #expect(error?.description.contains("no/such/folder.db") == true)
+            #expect(error?.description.contains("no/such/directory.db") == true)
             #expect(
-                await failure { _ = try await SluiceDatabase.open(at: folder, schema: schema) }?.code == .cannotOpen)
+                await failure { _ = try await SluiceDatabase.open(at: directory, schema: schema) }?.code == .cannotOpen)
         }
     }
 }

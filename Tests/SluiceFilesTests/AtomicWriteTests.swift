@@ -48,7 +48,7 @@ import Testing
     ]
 
     @Test(arguments: failures)
-    func `whatever fails, the destination is untouched and nothing is left beside it`(
+    func `after any failure the destination is untouched and nothing is left beside it`(
         call: Call, number: CInt, code: FileError.Code
     ) async throws {
         try await withIO(calls: .failing(call, with: number)) { io, directory in
@@ -70,7 +70,7 @@ import Testing
             let options = FileWriteOptions(temporaryName: "file.part")
             await expectFileError(code) { try await pattern(2000).asyncWrite(to: url, options: options, using: io) }
             #expect(same(contents(of: url), pattern(50)))
-            // A temporary that could not be locked is somebody else's.
+            // A temporary that could not be locked belongs to another process.
             #expect(names(in: directory) == (call == .lock ? ["file", "file.part"] : ["file"]))
         }
     }

@@ -70,7 +70,7 @@ import Testing
         let size = Guarded(10)
         var calls = SystemCalls.system
         let grow: @Sendable (UnsafeMutableRawBufferPointer) -> Int = { buffer in
-            // 300 bytes more each time that somebody asks, up to 3,000.
+            // 300 bytes more for each request, up to 3,000.
             let now = size.withLock {
                 $0 = min($0 + 300, 3000); return $0
             }

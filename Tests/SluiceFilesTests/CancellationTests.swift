@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `a waiting job leaves the queue at once, while the thread is still blocked`() async throws {
+    @Test func `a waiting job leaves the queue immediately, while the thread is still blocked`() async throws {
         let gate = ThreadGate()
         try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
             let url = directory.appending(path: "file")

@@ -51,7 +51,7 @@ struct ReadAheadMachine {
                     failsNext = event == .fail
                 }
                 let step = machine.arrived(chunk, end: end)
-                expect((step.waiter != nil) == isWaiting, "who waits is answered: \(events)")
+                expect((step.waiter != nil) == isWaiting, "a waiting reader is answered: \(events)")
                 if isWaiting { check(step.answer) }
                 isWaiting = false
                 isReading = step.goesOn
@@ -64,7 +64,7 @@ struct ReadAheadMachine {
             }
             expect(machine.isReading == isReading, "the reader was told: \(events)")
             expect(machine.count <= depth, "no more than the depth lies ready: \(events)")
-            expect(!isWaiting || isReading, "who waits has a reader: \(events)")
+            expect(!isWaiting || isReading, "a waiting loop has a reader: \(events)")
             if !isOver && !isAbandoned && expected > 0 && machine.count < depth {
                 expect(isReading, "what is wanted is read: \(events)")
             }

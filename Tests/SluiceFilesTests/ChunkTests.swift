@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `each iteration of a path opens the file anew`() async throws {
+    @Test func `each iteration of a path opens the file again`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `an iterator goes on giving nothing after the end`() async throws {
+    @Test func `an iterator keeps returning nil after the end`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(3).write(to: url)
@@ -247,7 +247,7 @@ import Testing
             var iterator = url.chunks(of: 1500, readAhead: 3, using: io).makeAsyncIterator()
             var all = try await iterator.next()!
             try await io.waitForStatistics { $0.runningCount + $0.waitingCount == 0 }
-            #expect(io.statistics.finishedCount == 1, "no job waits for bytes that nobody asked for")
+            #expect(io.statistics.finishedCount == 1, "no job waits for bytes that no loop asked for")
             var sizes = [all.count]
             while let chunk = try await iterator.next() {
                 sizes.append(chunk.count)
@@ -347,7 +347,7 @@ import Testing
         }
     }
 
-    @Test func `a loop that is left takes its job out of the queue, also when nobody waits for it`() async throws {
+    @Test func `a loop that is left takes its job out of the queue, also when no task waits for it`() async throws {
         let gate = ThreadGate()
         var calls = SystemCalls.system
         calls.inline = .missing
@@ -383,7 +383,7 @@ import Testing
                 #expect((try? await iterator.next())?.count == 1000)
                 withUnsafeCurrentTask { $0?.cancel() }
                 await #expect(throws: CancellationError.self) { try await iterator.next() }
-                // A task of its own, as this one is cancelled.
+                // A new task, because this one is cancelled.
                 try await Task { try await io.waitForStatistics { $0.openCount == 0 } }.value
                 // The iterator still exists.
                 await #expect(throws: CancellationError.self) { try await iterator.next() }
@@ -508,7 +508,7 @@ import Testing
             _ = chunks.makeAsyncIterator()
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("iterated once"))
+        #expect(text.contains("iterated only once"))
     }
 
     @MainActor @Test func `a loop on the main actor stays there, and may use what is not Sendable`() async throws {

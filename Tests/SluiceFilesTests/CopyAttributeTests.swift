@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `What copies keep` {
     @Test(arguments: [nil, memoryDirectory])
-    func `the mode, whatever the umask and whatever was there`(place: URL?) async throws {
+    func `the mode, regardless of the umask and of an existing file`(place: URL?) async throws {
         try await withIO(in: place) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `nobody else reads a secret file's copy before its mode is set`() async throws {
+    @Test func `no other user reads a secret file's copy before its mode is set`() async throws {
         let modes = Guarded<[UInt32]>([])
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `all attributes of users, on files that nobody may write to as well`() async throws {
+    @Test func `all attributes of users, on read-only files as well`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `what is there is replaced, or left alone and named`() async throws {
+    @Test func `an existing destination is replaced, or left alone and named`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 5000, seed: 1)
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: ["fifo", "directory", "link"])
-    func `what took the original's place since it was looked at does not block, and is refused`(
+    func `a file that replaced the original after the check does not block, and is refused`(
         kind: String
     ) async throws {
         let path = Guarded("")

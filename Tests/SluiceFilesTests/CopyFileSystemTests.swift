@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Copies on every file system` {
     @Test(arguments: FileSystem.all)
-    func `hold what the original holds, within a file system and from another`(system: FileSystem) async throws {
+    func `have the contents of the original, within a file system and from another`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             try await io.withTemporaryDirectory(in: memoryDirectory) { other in
                 for size in [0, 1, 100_000, large] {
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: FileSystem.all)
-    func `keep what the file system has room for`(system: FileSystem) async throws {
+    func `keep everything that the file system supports`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100_000)

@@ -24,7 +24,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     static let sizes = [0, 1, 4096, 65_536, 65_537, 300_000, large]
 
     @Test(arguments: places, sizes)
-    func `a copy holds what the original holds, and leaves nothing else`(place: URL?, size: Int) async throws {
+    func `a copy has the contents of the original, and leaves nothing else`(place: URL?, size: Int) async throws {
         try await withIO(in: place) { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, size)
@@ -47,7 +47,7 @@ func sameFiles(_ a: URL, _ b: URL) -> Bool { same(contents(of: a), contents(of: 
     @Test(arguments: [
         EXDEV, EINVAL, EOPNOTSUPP, ENOSYS, EPERM, EBADF, ETXTBSY, ENOTTY, EISDIR, EIO, ENOSPC, EACCES, 0,
     ])
-    func `whatever is said against a way, the next is taken`(number: CInt) async throws {
+    func `after any error of one way, the next is taken`(number: CInt) async throws {
         for (calls, method) in [
             (Self.without(clone: number == 0 ? EXDEV : number, range: nil), FileCopyResult.Method.kernelCopy),
             (Self.without(clone: EOPNOTSUPP, range: number), .readAndWrite),

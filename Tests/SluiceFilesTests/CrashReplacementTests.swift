@@ -33,7 +33,7 @@ struct `Killed while replacing` {
                 let left = names(in: directory).filter { $0 != "file" }
                 #expect(left.count <= 1 && left.allSatisfy { $0 == name || $0.hasPrefix(".sluice-") }, "\(left)")
 
-                // Whoever comes next gets through, also under the name that the dead one had locked.
+                // The next process gets through, also under the name that the dead one had locked.
                 let options = FileWriteOptions(durability: .none, temporaryName: name == "-" ? nil : name)
                 try await old.asyncWrite(to: url, options: options, using: io)
                 #expect(same(contents(of: url), old))

@@ -27,7 +27,7 @@ private final class FewDescriptors: Sendable {
         for await _ in firstRefusals.stream { return }
     }
 
-    /// The system's calls, with EMFILE for whoever opens one too many.
+    /// The system's calls, with EMFILE for an open that is one too many.
     var calls: SystemCalls {
         SystemCalls.system.intercepted { call in
             guard call.opensDescriptor, call != .inlineOpen else { return call == .inlineOpen ? EAGAIN : nil }
@@ -59,7 +59,7 @@ private final class FewDescriptors: Sendable {
         var calls = kernel.calls
         let close = calls.close
         calls.close = { descriptor in
-            // Nobody lets go before somebody wants one more.
+            // No task closes its descriptor before another task wants one more.
             kernel.waitUntilRefused()
             return close(descriptor)
         }
@@ -128,7 +128,7 @@ private final class FewDescriptors: Sendable {
             let third = try await url.openForReading(using: io)
             let error = await expectFileError(.tooManyOpenFiles) { try await url.openForReading(using: io).close() }
             #expect(error?.subject == url.path)
-            #expect(error?.remedy?.hasPrefix("This FileIO has 2 files open") == true)
+            #expect(error?.remedy?.contains("the 2 files of this FileIO") == true)
             try await first.close()
             try await third.close()
         }
@@ -151,7 +151,7 @@ private final class FewDescriptors: Sendable {
         }
     }
 
-    @Test func `ten thousand whole files are read at once with 256 descriptors`() async throws {
+    @Test func `ten thousand whole files are read concurrently with 256 descriptors`() async throws {
         let worker = try #require(Child.program("FileWorker"))
         try await withIO(in: memoryDirectory) { _, directory in
             for index in 0..<20 {

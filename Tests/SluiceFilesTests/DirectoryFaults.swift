@@ -51,7 +51,7 @@ extension FaultedOperation {
         Self("temporary file") { io, directory in
             try await io.withTemporaryFile(in: directory) { _ in }
         }.checking { directory, outcome in
-            // Whoever hears that it is gone believes it.
+            // A caller that hears that it is gone believes it.
             if outcome.fault.error == ENOENT { return nil }
             return outcome.isSuccess && !names(in: directory).isEmpty ? "is still there" : nil
         }.believing(.open, EEXIST, ENOENT, ENOTDIR, ELOOP).ignoring(.close).believing(.unlink, ENOENT, EISDIR, EPERM)
@@ -93,7 +93,7 @@ extension FaultedOperation {
         }.ignoring(.close),
     ]
 
-    /// Deeper than the directories that are open at once, and a link below.
+    /// Deeper than the directories that are open concurrently, and a link below.
     private static let deepTree: @Sendable (URL) throws -> Void = { directory in
         var level = directory
         for _ in 0..<18 {

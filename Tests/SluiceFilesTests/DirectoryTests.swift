@@ -146,7 +146,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
         }
     }
 
-    @Test func `renaming refuses what is no name, and replaces only when told to`() async throws {
+    @Test func `renaming refuses invalid names, and replaces only on request`() async throws {
         try await withIO { io, directory in
             makeFile("a", in: directory, "a")
             makeFile("b", in: directory, "b")
@@ -166,7 +166,7 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
     }
 
     @Test(arguments: [EINVAL, ENOSYS])
-    func `without renameat2 a link and an unlink keep what is there`(number: CInt) async throws {
+    func `without renameat2 a link and an unlink keep an existing file`(number: CInt) async throws {
         try await withIO(calls: .failing(.renameAtWithoutReplacing, with: number)) { io, directory in
             makeFile("a", in: directory, "a")
             makeFile("b", in: directory, "b")
@@ -224,8 +224,8 @@ func makeFile(_ name: DirectoryEntry.Name, in directory: URL, _ text: String = "
             }
             #expect(seen.count == 50_000)
             #expect(try await io.entries(of: directory).count == 25_000)
-            await expectFileError(.limitExceeded) { try await io.entries(of: directory, limit: 24_999) }
-            #expect(try await io.entries(of: directory, limit: 25_000).count == 25_000)
+            await expectFileError(.limitExceeded) { try await io.entries(of: directory, maximumCount: 24_999) }
+            #expect(try await io.entries(of: directory, maximumCount: 25_000).count == 25_000)
         }
     }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Existing files` {
-    @Test func `a rename, a copy and a publish replace nothing unless they are told to`() async throws {
+    @Test func `a rename, a copy and a publish replace nothing by default`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try pattern(10).write(to: a)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a copy that skips leaves what is there and says so`() async throws {
+    @Test func `a copy that skips leaves an existing file and reports it`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try pattern(10).write(to: a)
@@ -47,6 +47,27 @@ import Testing
             #expect(result == FileCopyResult(bytes: 0, method: .skipped))
             #expect(reports.withLock { $0 } == [FileProgress(isFinished: true)])
             #expect(same(contents(of: b), pattern(20)) && names(in: directory) == ["a", "b"])
+        }
+    }
+
+    @Test func `what cannot skip fails, and both files stay`() async throws {
+        try await withIO { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            try pattern(10).write(to: a)
+            try pattern(20).write(to: b)
+            await expectFileError(.exists) { try await io.rename(a, to: b, existing: .skip) }
+            await expectFileError(.exists) {
+                try await pattern(5).asyncWrite(to: b, options: .init(existing: .skip), using: io)
+            }
+            await expectFileError(.exists) {
+                let stream = try await a.openForWriting(existing: .append, using: io)
+                try await stream.publish(as: b, existing: .skip)
+            }
+            let entries = try await io.entries(of: directory)
+            let entry = try #require(entries.first { $0.name == "a" })
+            await expectFileError(.exists) { _ = try await entry.rename(to: "b", existing: .skip) }
+            #expect(same(contents(of: a), pattern(10)) && same(contents(of: b), pattern(20)))
+            #expect(names(in: directory) == ["a", "b"])
         }
     }
 

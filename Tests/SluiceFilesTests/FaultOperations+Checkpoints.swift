@@ -65,7 +65,7 @@ extension FaultedOperation {
         try Data("old".utf8).write(to: directory.appending(path: "song.check"))
     }
 
-    /// A checkpoint is missing, or what has its name is none. It is only read.
+    /// A checkpoint is missing, or a file with its name isn't one. It is only read.
     private func believingCheckpoints() -> Self {
         believing(.status, ENOENT, ENOTDIR).believing(.open, ENOENT, ELOOP, ENXIO, ENODEV, EOPNOTSUPP).ignoring(
             .close, at: 0)

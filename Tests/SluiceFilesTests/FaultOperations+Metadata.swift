@@ -32,7 +32,7 @@ extension FaultedOperation {
                 if !isThere, names(in: directory) != ["file"] { return "left \(names(in: directory))" }
                 return isThere || !outcome.isSuccess ? nil : "is not there"
             }
-            // Nothing is there: then it is opened, which is as wrong as it is told.
+            // The call reports a missing file. Then the file is opened, and that error is reported.
             .believing(.status, ENOENT, ENOTDIR).believing(.metadataListAttributes, EOPNOTSUPP)
             .believing(.metadataSymbolicLink, EEXIST).ignoring(.close),
         ]

@@ -77,7 +77,7 @@ extension FaultedOperation {
     static let trees: [Self] = [
         Self("remove a tree") { directory in
             var level = directory.appending(path: "tree")
-            // Deeper than the directories that are open at once.
+            // Deeper than the directories that are open concurrently.
             for depth in 0..<18 {
                 try FileManager.default.createDirectory(at: level, withIntermediateDirectories: false)
                 if depth % 9 == 0 { try pattern(3).write(to: level.appending(path: "file")) }
@@ -97,7 +97,7 @@ extension FaultedOperation {
                 .removeDirectory, ENOENT),
     ]
 
-    /// What somebody else may do to a tree meanwhile: remove or swap its entries. Directories were only read.
+    /// Changes that another process may make to a tree meanwhile: removing or swapping its entries. Directories were only read.
     private func removingTrees() -> Self {
         ignoring(.close).believing(.open, ENOTDIR, ELOOP).believing(.openAt, ENOENT, ENOTDIR, ELOOP)
             .believing(.unlinkAt, ENOENT, EISDIR, EPERM, ENOTEMPTY).believing(.unlink, EISDIR, EPERM)

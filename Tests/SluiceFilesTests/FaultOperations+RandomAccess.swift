@@ -68,7 +68,7 @@ extension FaultedOperation {
                 try await file.prefetch()
                 try expectSame(file.bytes.withUnsafeBytes { Data($0) }, pattern(300))
             }
-            // Where the pages cannot be had at once they are touched.
+            // If the pages are not available immediately, they are touched.
         }.believing(.open, EWOULDBLOCK).believing(.populate, EINVAL, ENOSYS).ignoring(.close).ignoring(.unmap),
         Self("map a file and touch it", old()) { io, directory in
             try await directory.appending(path: "file").withMappedFile(using: io) { try await $0.prefetch() }

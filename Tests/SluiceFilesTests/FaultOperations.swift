@@ -109,7 +109,7 @@ extension FaultedOperation {
                     break
                 }
             }
-            // The next chunk, which is read ahead and nobody asks for.
+            // The next chunk, which is read ahead and not requested.
             .ignoring(.close).ignoring(.read, at: 1),
             Self("drop a stream", old()) { io, directory in
                 let stream = try await directory.appending(path: "file").openForWriting(existing: .append, using: io)

@@ -7,7 +7,7 @@ let deniedCalls = ProcessInfo.processInfo.environment["SLUICE_DENIED"]
 
 /// Every system call of every operation fails once with every error number that its man page has.
 ///
-/// Not where calls are denied: then others are made, whose failures mean something else. The operations named after a missing call
+/// Not where calls are denied: then others are made, and their failures mean something else. The operations named after a missing call
 /// are for that.
 @Suite(
     .timeLimit(.minutes(5)),
@@ -25,7 +25,7 @@ struct `Faults of every call` {
     @Test func `reach every call of the seam`() async throws {
         var reached: Set<Call> = []
         for operation in FaultedOperation.all { reached.formUnion(try await operation.calls()) }
-        // How often the readiness lane makes its calls depends on how its thread and the tasks meet: it has tests of its own.
+        // The number of calls of the readiness lane depends on the timing of its thread and the tasks. It has separate tests.
         let counted = Call.allCases.filter { !$0.rawValue.hasPrefix("readiness.") }
         #expect(Set(counted).subtracting(reached) == [], "no operation of the table makes these calls")
     }

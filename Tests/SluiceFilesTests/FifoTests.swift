@@ -13,7 +13,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
 @Suite(.timeLimit(.minutes(5))) struct `FIFOs` {
     // MARK: Reading
 
-    @Test func `a FIFO is opened at once, and read once its first writer has come`() async throws {
+    @Test func `a FIFO is opened immediately, and read once its first writer has come`() async throws {
         try await withIO(concurrency: 1) { io, directory in
             let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
@@ -116,7 +116,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
             let stream = try await url.openForReading(using: io)
             let writer = open(url.path, O_WRONLY | O_NONBLOCK)
             #expect(write(writer, "0123456789", 10) == 10)
-            let error = await expectFileError(.limitExceeded) { try await stream.readToEnd(limit: 4) }
+            let error = await expectFileError(.limitExceeded) { try await stream.readToEnd(maximumSize: 4) }
             #expect(error?.subject == url.path)
             close(writer)
             #expect(try await stream.read(upToCount: 3) == Data("012".utf8))
@@ -164,7 +164,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
         }
     }
 
-    @Test func `ENXIO of what is no FIFO is an error`() async throws {
+    @Test func `ENXIO is an error for a file that is no FIFO`() async throws {
         try await withIO(calls: .failing(.open, with: ENXIO)) { io, directory in
             let url = directory.appending(path: "file")
             await expectFileError(.notRegularFile) { try await url.openForWriting(using: io).close() }
@@ -208,7 +208,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
                     #expect(error.code == .brokenPipe && error.subject == url.path)
                     #expect(error.bytesWritten == 65_536)
                 }
-                // At once, on the thread of this task.
+                // Immediately, on the thread of this task.
                 let error = await expectFileError(.brokenPipe) { try await stream.write(pattern(1)) }
                 #expect(error?.bytesWritten == 0)
                 try await stream.close()
@@ -221,7 +221,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
 
     // MARK: Cancellation
 
-    @Test func `a cancelled read ends at once and loses no byte`() async throws {
+    @Test func `a cancelled read ends immediately and loses no byte`() async throws {
         try await withIO { io, directory in
             let url = makeFIFO(directory)
             let stream = try await url.openForReading(using: io)
@@ -334,7 +334,7 @@ func makeFIFO(_ directory: URL, _ name: String = "fifo") -> URL {
 
     // MARK: Opening
 
-    @Test func `a regular file is opened without waiting for anybody, and keeps no flag of that`() async throws {
+    @Test func `a regular file is opened without waiting, and keeps no flag of that`() async throws {
         let opened = Guarded<CInt>(-1)
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in

@@ -50,7 +50,7 @@ struct `File errors` {
         #expect(error.description.hasPrefix("Could not open '/music/a': \(text) ("), "\(error)")
         #expect(!error.description.contains("\n"))
         if error.code == .other {
-            #expect(number == EINTR || error.remedy == nil, "advice about nobody knows what")
+            #expect(number == EINTR || error.remedy == nil, "advice about an unknown error")
             return
         }
         #expect(!error.description.contains("(errno"), "has no name")
@@ -97,10 +97,10 @@ struct `File errors` {
         #expect("\(FileError(operation: "open", path: "/a", systemError: 9999))".contains("errno 9999"))
         #expect(
             "\(FileError(code: .limitExceeded, operation: "read", path: "/a"))".hasSuffix(
-                "there is more than the limit."))
+                "it exceeds the limit."))
     }
 
-    @Test func `what is known better at the place of failure replaces the table's word`() {
+    @Test func `a remedy from the place of failure replaces the table's`() {
         let error = FileError(code: .busy, operation: "watch", path: "/a", systemError: ENOSPC, remedy: "Raise it.")
         #expect(error.code == .busy)
         #expect(error.remedy == "Raise it.")
@@ -114,7 +114,7 @@ struct `File errors` {
             "\(FileError(.locked, subject: "/music", message: "Another player has it."))" == "Another player has it.")
     }
 
-    @Test func `what is shown to users says what to do`() {
+    @Test func `the text for users includes the remedy`() {
         let error: any Error = FileError(operation: "write", path: "/music/a", systemError: ENOSPC)
         #expect(error.localizedDescription == "\(error)")
         let localized = error as? any LocalizedError

@@ -31,7 +31,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
 
 @Suite(.timeLimit(.minutes(5))) struct `Every file system` {
     @Test(arguments: FileSystem.all)
-    func `what is written is read back, at each durability and by each way`(system: FileSystem) async throws {
+    func `written bytes are read back, at each durability and by each way`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let file = directory.appending(path: "file")
             for (index, durability) in [Durability.none, .data, .full, .fullAndDirectory].enumerated() {
@@ -74,7 +74,8 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: FileSystem.all)
-    func `names are claimed by one, replaced at once, and removed with all below them`(system: FileSystem) async throws
+    func `names are claimed by one, replaced atomically, and removed with all below them`(system: FileSystem)
+        async throws
     {
         try await withIO(in: system.directory) { io, directory in
             let file = directory.appending(path: "file")
@@ -134,7 +135,7 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: FileSystem.all)
-    func `a hundred tasks read, replace and remove at once`(system: FileSystem) async throws {
+    func `a hundred tasks read, replace and remove concurrently`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<100 {
@@ -250,7 +251,7 @@ struct `A full file system` {
         }
     }
 
-    /// Somebody appends before each of the first reads, or cuts the file off.
+    /// Another process appends before each of the first reads, or cuts the file off.
     @Test(arguments: [true, false])
     func `a file that grows or shrinks while it is read ends where it ends`(isGrowing: Bool) async throws {
         let target = Guarded<(path: String, left: Int)>(("", 0))

@@ -44,7 +44,7 @@ func put(_ text: String, _ descriptor: CInt) {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `File handles` {
-    @Test func `chunks of a pipe are what is there, as it arrives, and end with its writer`() async throws {
+    @Test func `chunks of a pipe are the bytes as they arrive, and end with its writer`() async throws {
         try await withIO(concurrency: 1) { io, _ in
             let pipe = Pipe()
             let writer = pipe.fileHandleForWriting.fileDescriptor
@@ -92,7 +92,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `more than a pipe holds goes through it, with one thread that nobody needs`() async throws {
+    @Test func `more than a pipe holds goes through it, without a job of the pool`() async throws {
         try await withIO(concurrency: 1) { io, _ in
             let pipe = Pipe()
             async let read = pipe.fileHandleForReading.asyncReadToEnd(using: io)
@@ -103,7 +103,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `sockets are read and written in both directions at once`() async throws {
+    @Test func `sockets are read and written in both directions concurrently`() async throws {
         try await withIO(concurrency: 1) { io, _ in
             let ends = Ends.sockets()
             defer { ends.close() }
@@ -124,7 +124,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `a terminal is read and written, also when nobody takes what it shows`() async throws {
+    @Test func `a terminal is read and written, also when no program takes what it shows`() async throws {
         try await withIO(concurrency: 1) { io, _ in
             let ends = Ends.terminal()
             let terminal = FileHandle(fileDescriptor: ends.ours)
@@ -132,7 +132,7 @@ func put(_ text: String, _ descriptor: CInt) {
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             put("typed", ends.theirs)
             #expect(try await line == Data("typed".utf8))
-            // More than it holds, and nobody looks.
+            // More than it holds, and no program reads.
             let write = Task { try await terminal.asyncWrite(pattern(100_000), using: io) }
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
             #expect(io.statistics.runningCount == 0 && io.statistics.finishedCount == 0)
@@ -147,7 +147,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `the flags of a descriptor of others stay as they are`() async throws {
+    @Test func `the flags of a foreign descriptor stay unchanged`() async throws {
         try await withIO { io, directory in
             let pipe = Pipe()
             let fifo = makeFIFO(directory)
@@ -200,7 +200,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `where no call goes without waiting, the pool reads and writes what is ready`() async throws {
+    @Test func `without non-blocking calls, the pool reads and writes ready descriptors`() async throws {
         var calls = SystemCalls.system
         calls.readiness.reopen = { _, _ in -ENOTSUP }
         calls.readiness.read = { $2 == .noWait ? -Int(EOPNOTSUPP) : SystemCalls.system.readiness.read($0, $1, $2) }
@@ -240,7 +240,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    @Test func `nobody at the other end is a broken pipe, and no signal ends the program`() async throws {
+    @Test func `no reader at the other end is a broken pipe, and no signal ends the program`() async throws {
         try await withIO { io, _ in
             let pipe = TestPipe()
             pipe.closeReading()
@@ -275,7 +275,7 @@ func put(_ text: String, _ descriptor: CInt) {
 
     /// Where a call that does not wait is missing, a pipe is opened once more: not for what its owner did not open it for.
     @Test(arguments: [nil, ENOSYS, EPERM])
-    func `what is not open, or for the other direction, is an error`(missing: CInt?) async throws {
+    func `a descriptor that is closed, or for the other direction, is an error`(missing: CInt?) async throws {
         var calls = SystemCalls.system
         if let missing {
             calls.readiness.read = {
@@ -297,7 +297,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    // A process of its own: other tests would open the number again.
+    // In a child process: other tests would open the number again.
     @Test func `a handle that its owner closes while it is read is not waited for forever`() async {
         await #expect(processExitsWith: .success) {
             try await withIO { io, _ in
@@ -310,7 +310,7 @@ func put(_ text: String, _ descriptor: CInt) {
         }
     }
 
-    // A process of its own: other tests would open the number again.
+    // In a child process: other tests would open the number again.
     @Test func `that is noticed also by a thread that slept without an end before`() async {
         await #expect(processExitsWith: .success) {
             let sleeps = AsyncStream.makeStream(of: Void.self)
@@ -320,7 +320,7 @@ func put(_ text: String, _ descriptor: CInt) {
                 return SystemCalls.system.readiness.waitForEvents(queue, milliseconds, &events)
             }
             try await withIO(calls: calls) { io, directory in
-                // A descriptor of the engine's own, which nobody else can close.
+                // A descriptor of the engine, which other code can't close.
                 let fifo = directory.appending(path: "fifo")
                 #expect(mkfifo(fifo.path, 0o600) == 0)
                 let silent = Task { try await Data(asyncContentsOf: fifo, using: io) }
@@ -341,7 +341,7 @@ func put(_ text: String, _ descriptor: CInt) {
             let pipe = TestPipe()
             pipe.write(pattern(11))
             let error = await expectFileError(.limitExceeded) {
-                try await io.readToEnd(descriptor: pipe.reading, name: "pipe", limit: 10)
+                try await io.readToEnd(descriptor: pipe.reading, name: "pipe", maximumSize: 10)
             }
             #expect(error?.subject == "pipe")
         }
@@ -349,7 +349,8 @@ func put(_ text: String, _ descriptor: CInt) {
 
     // MARK: Cancellation
 
-    @Test func `a cancelled read ends at once and loses nothing; two that read one pipe share its bytes`() async throws
+    @Test func `a cancelled read ends immediately and loses nothing; two reads of one pipe share its bytes`()
+        async throws
     {
         try await withIO { io, _ in
             let pipe = TestPipe()
@@ -413,8 +414,8 @@ func put(_ text: String, _ descriptor: CInt) {
 
     // MARK: Many
 
-    // A process of its own: the pipes take half of its descriptors.
-    @Test func `many pipes at once give the bytes that were written to each`() async {
+    // In a child process: the pipes take half of its descriptors.
+    @Test func `many pipes together give the bytes that were written to each`() async {
         await #expect(processExitsWith: .success) {
             for poller in Poller.allCases {
                 var limit = rlimit()

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// That nobody blocks: neither a thread of the cooperative pool nor one of the engine's.
+/// Proves that no thread blocks, neither one of the cooperative pool nor one of the engine.
 @Suite(.timeLimit(.minutes(5))) struct `Heartbeats` {
     /// Reads a file again and again while a heart beats, and expects both to come to their end.
     private static func expectLife(_ io: FileIO, _ directory: URL) async throws {
@@ -22,7 +22,7 @@ import Testing
         #expect(await beats == 100)
     }
 
-    // A process of its own: it takes hundreds of descriptors.
+    // In a child process: it takes hundreds of descriptors.
     @Test func `while 128 FIFOs wait for their other side, files are read, and the heart beats`() async {
         await #expect(processExitsWith: .success) {
             try await withIO(concurrency: 2) { io, directory in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    // A process of its own: it takes hundreds of descriptors.
+    // In a child process: it takes hundreds of descriptors.
     @Test func `while handles of pipes, sockets and terminals are silent, files are read, and the heart beats`() async {
         await #expect(processExitsWith: .success) {
             try await withIO(concurrency: 2) { io, directory in
@@ -59,7 +59,7 @@ import Testing
                         return true
                     }
                 }
-                // And nobody takes what is written to these.
+                // And no program takes what is written to these.
                 let full = pipes.map(\.writing).prefix(0) + ends.map(\.theirs)
                 let writes = full.prefix(64).map { descriptor in
                     Task { try await FileHandle(fileDescriptor: descriptor).asyncWrite(pattern(1_000_000), using: io) }

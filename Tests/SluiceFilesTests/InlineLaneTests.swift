@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// A kernel whose reads of memory are what a test says; the rest is real.
+/// A kernel with reads of memory that a test defines; the rest is real.
 private func calls(
     reading read: @escaping @Sendable (CInt, UnsafeMutableRawBufferPointer, Int64) -> Int,
     local: CInt = 1
@@ -86,9 +86,9 @@ private func calls(
             let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
             _ = try await Data(asyncContentsOf: url, using: io)
-            #expect(try await Data(asyncContentsOf: url, limit: 5000, using: io).count == 5000)
+            #expect(try await Data(asyncContentsOf: url, maximumSize: 5000, using: io).count == 5000)
             #expect(io.statistics.completions.inline == 1)
-            await expectFileError(.limitExceeded) { try await Data(asyncContentsOf: url, limit: 4999, using: io) }
+            await expectFileError(.limitExceeded) { try await Data(asyncContentsOf: url, maximumSize: 4999, using: io) }
         }
     }
 
@@ -127,7 +127,7 @@ private func calls(
         }
     }
 
-    @Test func `what is missing is the pool's error`() async throws {
+    @Test func `the error of a missing file comes from the pool`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
@@ -159,7 +159,7 @@ private func calls(
             _ = try await Data(asyncContentsOf: url, using: io)
             #expect(mkfifo(fifo.path, 0o600) == 0)
             async let read = Data(asyncContentsOf: fifo, using: io)
-            // Waits until somebody reads. Had the FIFO been opened and closed again, this write would find nobody.
+            // Waits until a reader comes. If the FIFO had been opened and closed again, this write would find no reader.
             try await fifo.withFileForWriting(using: io) { writer in
                 for piece in 0..<5 { try await writer.write(pattern(1000, seed: UInt8(piece))) }
             }
@@ -239,7 +239,7 @@ private func calls(
         }
     }
 
-    @Test func `a read past the lane's size goes to the pool at once`() async throws {
+    @Test func `a read past the lane's size goes to the pool immediately`() async throws {
         try await withIO(calls: calls(reading: fromMemory)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(2_000_000).write(to: url)
@@ -251,7 +251,7 @@ private func calls(
     }
 
     @Test(arguments: [0, 1, 999, -EAGAIN, -EOPNOTSUPP, 4096])
-    func `blocks of a shared file are read on the calling thread as far as they are in memory`(answer: CInt)
+    func `cached blocks of a shared file are read on the calling thread`(answer: CInt)
         async throws
     {
         let calls = calls { descriptor, buffer, offset in

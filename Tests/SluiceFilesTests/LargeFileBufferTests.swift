@@ -14,7 +14,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
 
 @Suite(.timeLimit(.minutes(5))) struct `Large file buffers` {
     @Test(arguments: [1, 4 << 20, (4 << 20) + 1, 9 << 20, 70 << 20], [0, 1, 1 << 47])
-    func `a file is read whole whatever size it claims`(count: Int, claimed: Int) async throws {
+    func `a file is read whole, regardless of the size that it claims`(count: Int, claimed: Int) async throws {
         var calls = SystemCalls.system
         calls.statusOfDescriptor = { descriptor, status in
             let result = SystemCalls.system.statusOfDescriptor(descriptor, &status)
@@ -25,7 +25,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
             let url = directory.appending(path: "file")
             let bytes = repeated(count)
             try bytes.write(to: url)
-            #expect(same(try await Data(asyncContentsOf: url, limit: .max, using: io), bytes))
+            #expect(same(try await Data(asyncContentsOf: url, maximumSize: .max, using: io), bytes))
             try await url.withRandomAccessFile(using: io) { file async throws in
                 #expect(same(try await file.read(at: Int64(count / 3), upToCount: .max), bytes.dropFirst(count / 3)))
             }
@@ -43,7 +43,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
         return bytes
     }
 
-    @Test(arguments: 1...4) func `a buffer that grows keeps what is in it`(seed: UInt64) throws {
+    @Test(arguments: 1...4) func `a buffer that grows keeps its bytes`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let expected = [0, 5 << 20, 5000, 1 << 47][Int(seed) - 1]
         var buffer = ReadBuffer(expected: expected)
@@ -52,7 +52,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
             let most = Int.random(in: 1...(bytes.count - buffer.count), using: &random)
             let place = buffer.count
             buffer.append(atMost: most) { free in
-                #expect(free.count >= 1 && free.count <= min(most, ReadBuffer.maximumAtOnce))
+                #expect(free.count >= 1 && free.count <= min(most, ReadBuffer.maximumGrowth))
                 let count = min(free.count, Int.random(in: 1...(3 << 20), using: &random))
                 bytes.withUnsafeBytes { free.copyMemory(from: .init(rebasing: $0[place..<(place + count)])) }
                 return count
@@ -133,7 +133,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
         }
     }
 
-    @Test func `where there is no more memory, a buffer says so and gives what it has`() throws {
+    @Test func `without more memory, a buffer reports it and gives its bytes`() throws {
         let isFull = Guarded(false)
         var buffer = ReadBuffer(expected: 5 << 20) { count in
             isFull.withLock { $0 } ? nil : ReadBuffer.addressSpace(count)
@@ -150,7 +150,7 @@ private func contentsOfLine(_ name: String) throws -> Int {
     @Test func `a limit of address space is an error, and no end of the process`() async {
         await #expect(processExitsWith: .success) {
             var calls = SystemCalls.system
-            // As long as anybody wants to read, and nothing is touched.
+            // Reads as much as requested, and touches nothing.
             calls.read = { _, buffer in buffer.count }
             calls.randomAccess.readAt = { _, buffer, _ in buffer.count }
             calls.readiness.read = { _, buffer, _ in buffer.count }
@@ -162,12 +162,12 @@ private func contentsOfLine(_ name: String) throws -> Int {
             #expect(setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0)
             for _ in 0..<3 {
                 let error = await expectFileError(.exhausted) {
-                    try await Data(asyncContentsOf: URL(filePath: "/dev/zero"), limit: .max, using: io)
+                    try await Data(asyncContentsOf: URL(filePath: "/dev/zero"), maximumSize: .max, using: io)
                 }
                 #expect(error?.systemError == ENOMEM && error?.subject == "/dev/zero" && error?.operation == "read")
                 await expectFileError(.exhausted) { try await file.read(at: 0, upToCount: .max) }
                 let ofPipe = await expectFileError(.exhausted) {
-                    try await io.readToEnd(descriptor: pipe.reading, name: "pipe", limit: .max)
+                    try await io.readToEnd(descriptor: pipe.reading, name: "pipe", maximumSize: .max)
                 }
                 #expect(ofPipe?.systemError == ENOMEM && ofPipe?.subject == "pipe" && ofPipe?.operation == "read")
             }
@@ -189,11 +189,11 @@ private func contentsOfLine(_ name: String) throws -> Int {
             try await FileIO.shared.withTemporaryDirectory { directory in
                 let url = directory.appending(path: "file")
                 try Data(count: 20 << 20).write(to: url)
-                // Four at once, a hundred times: what is read and dropped is given back.
+                // Four concurrently, a hundred times: what is read and dropped is given back.
                 for _ in 0..<25 {
                     try await withThrowingTaskGroup(of: Int.self) { group in
                         for _ in 0..<4 {
-                            group.addTask { try await Data(asyncContentsOf: url, limit: .max, using: io).count }
+                            group.addTask { try await Data(asyncContentsOf: url, maximumSize: .max, using: io).count }
                         }
                         for try await count in group { precondition(count == 20 << 20) }
                     }

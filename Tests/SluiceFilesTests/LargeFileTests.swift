@@ -6,7 +6,7 @@ import Testing
 /// What Linux transfers at most in one call.
 private let largestTransfer = 2_147_479_552
 
-/// Zeros that take no memory until somebody touches them.
+/// Zeros that take no memory until they are touched.
 private func untouchedZeros(_ count: Int) throws -> Data {
     let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
     let memory = try #require(mmap(nil, count, PROT_READ, flags, -1, 0))
@@ -42,10 +42,12 @@ private func untouchedZeros(_ count: Int) throws -> Data {
         try await withIO(calls: calls) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1).write(to: url)
-            let whole = try await Data(asyncContentsOf: url, limit: 6 << 30, using: io)
+            let whole = try await Data(asyncContentsOf: url, maximumSize: 6 << 30, using: io)
             #expect(whole.count == size)
             position.withLock { $0 = 0 }
-            await expectFileError(.limitExceeded) { try await Data(asyncContentsOf: url, limit: size - 1, using: io) }
+            await expectFileError(.limitExceeded) {
+                try await Data(asyncContentsOf: url, maximumSize: size - 1, using: io)
+            }
 
             try await url.withRandomAccessFile(using: io) { file async throws in
                 #expect(try await file.read(at: Int64(start), upToCount: 3 << 30).count == 3 << 30)

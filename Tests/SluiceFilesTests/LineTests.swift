@@ -39,7 +39,7 @@ private func split(
     return lines
 }
 
-/// A sequence of chunks that somebody gave.
+/// A sequence of given chunks.
 private struct Pieces: AsyncSequence {
     var pieces: [Data]
     var error: (any Error)?
@@ -171,9 +171,9 @@ private struct Pieces: AsyncSequence {
         }
         #expect(chunks == 3)
         #expect(error?.code == .tooLong && error?.line == 3 && error?.offset == 8)
-        #expect(error?.message == "line 3 (at byte 8) is too long." && error?.subject == "line 3 (at byte 8)")
+        #expect(error?.message == "Line 3 (at byte 8) is too long." && error?.subject == "Line 3 (at byte 8)")
         #expect(error?.localizedDescription == error?.description)
-        #expect("\(error!)".hasPrefix("line 3 (at byte 8) is too long. It has more than 1000 bytes: raise `limit`"))
+        #expect("\(error!)".hasPrefix("Line 3 (at byte 8) is too long. Raise maximumLength, which is 1000 bytes, or"))
     }
 
     // MARK: UTF-8
@@ -231,7 +231,7 @@ private struct Pieces: AsyncSequence {
                 #expect(line == "line")
                 break
             }
-            var iterator = url.chunks(of: 100, using: io).lines(limit: 3).makeAsyncIterator()
+            var iterator = url.chunks(of: 100, using: io).lines(maximumLength: 3).makeAsyncIterator()
             await #expect(throws: LineError.self) { try await iterator.next() }
             try await io.waitForStatistics { $0.openCount == 0 }
             #expect(try await iterator.next() == nil, "it still exists")

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `what is no link, or leads to no text, is told`() async throws {
+    @Test func `a file that is no link, or leads to no text, is reported`() async throws {
         try await withIO { io, directory in
             let odd = directory.appending(path: "odd")
             #expect(symlink([0x61, -1, 0], odd.path) == 0)
@@ -75,7 +75,7 @@ import Testing
             #expect(try await io.status(of: b)?.identity == io.status(of: a)?.identity)
             let error = await expectFileError(.exists) { try await io.makeLink(at: b, to: a) }
             #expect(error?.subject == b.path)
-            #expect(error?.operation == "make link to '\(a.path)'")
+            #expect(error?.operation == "link '\(a.path)' as")
             try await io.makeSymbolicLink(at: link, to: "a")
             try await io.makeLink(at: c, to: link)
             #expect(try await io.status(of: c, followingLinks: false)?.kind == .file)
@@ -115,7 +115,7 @@ import Testing
             try await io.makeDirectory(at: long)
             #expect(try await io.resolve(long).path.utf8.count > 2400)
 
-            // A directory whose name is no text.
+            // A directory with a name that is no text.
             #expect(mkdir(Array(directory.path.utf8CString.dropLast()) + [0x2F, -1, 0], 0o700) == 0)
             #expect(symlink([-1, 0], directory.appending(path: "odd").path) == 0)
             await expectFileError(.invalidPath) { try await io.resolve(directory.appending(path: "odd")) }

@@ -1,4 +1,5 @@
 import Foundation
+import SluiceConcurrency
 import SluiceFiles
 import TestSupport
 import Testing
@@ -23,9 +24,18 @@ import Testing
         func end() { ended.continuation.yield() }
     }
 
-    // MARK: Who is kept out
+    /// The error that names the file, of a wait whose time is over.
+    @discardableResult
+    private func expectLocked<R>(_ body: () async throws -> R) async -> FileError? {
+        let late = await #expect(throws: DeadlineExceeded.self) { _ = try await body() }
+        let error = late?.cause as? FileError
+        #expect(error?.code == .locked)
+        return error
+    }
 
-    @Test func `those who share come together, and each other combination is kept out`() async throws {
+    // MARK: Exclusion
+
+    @Test func `shared locks hold together, and each other combination is kept out`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             for (held, wanted, together) in [
@@ -37,7 +47,7 @@ import Testing
                         let result = try await lock.withFileLock(wanted, timeout: .zero, using: io) { 7 }
                         #expect(result == 7)
                     } else {
-                        let error = await expectFileError(.locked) {
+                        let error = await expectLocked {
                             try await lock.withFileLock(wanted, timeout: .zero, using: io) {}
                         }
                         #expect(error?.operation == "lock" && error?.subject == lock.path)
@@ -54,7 +64,7 @@ import Testing
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let stream = try await lock.openForWriting(locked: true, using: io)
-            await expectFileError(.locked) { try await lock.withFileLock(.shared, timeout: .zero, using: io) {} }
+            await expectLocked { try await lock.withFileLock(.shared, timeout: .zero, using: io) {} }
             try await stream.close()
             try await lock.withFileLock(.shared, using: io) {
                 _ = await expectFileError(.locked) {
@@ -64,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `what a file holds and its mode stay`() async throws {
+    @Test func `the contents of a file and its mode stay`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             try pattern(10).write(to: lock)
@@ -116,7 +126,7 @@ import Testing
 
     // MARK: Waiting
 
-    @Test func `who waits holds neither thread nor descriptor, pauses longer each time, and comes in when it is free`()
+    @Test func `a waiting task holds neither thread nor descriptor, pauses longer each time, and comes in when free`()
         async throws
     {
         try await withIO { io, directory in
@@ -168,7 +178,7 @@ import Testing
                     await clock.sleepers(1)
                     clock.advance(by: step)
                 }
-                let error = await expectFileError(.locked) { try await task.value }
+                let error = await expectLocked { try await task.value }
                 #expect(error?.operation == "lock" && clock.now == deadline)
             }
         }
@@ -242,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func `other processes are kept out of what this one holds, as far as it says`() async throws {
+    @Test func `other processes are kept out of the locks of this one`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             try await lock.withFileLock(using: io) {
@@ -258,7 +268,7 @@ import Testing
     }
 
     @Test(arguments: ["touch done", "touch done; kill -KILL $$"])
-    func `what another process holds is waited for, until it is done or killed`(ending: String) async throws {
+    func `a lock of another process is waited for, until that is done or killed`(ending: String) async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")
             let (input, output) = (Pipe(), Pipe())
@@ -266,7 +276,7 @@ import Testing
                 "flock --no-fork lock sh -c 'echo held; read line; \(ending)'", in: directory, input, output)
             let said = try await output.fileHandleForReading.asyncRead(upToCount: 5, using: io)
             #expect(said == Data("held\n".utf8))
-            await expectFileError(.locked) { try await lock.withFileLock(.shared, timeout: .zero, using: io) {} }
+            await expectLocked { try await lock.withFileLock(.shared, timeout: .zero, using: io) {} }
             let pauses = Pauses()
             let waiting = Task {
                 try await lock.withFileLock(using: io, pausing: { try await pauses.pause($0) }) {
@@ -333,7 +343,7 @@ import Testing
         }
     }
 
-    @Test func `a lock file that is replaced while it is locked is opened anew`() async throws {
+    @Test func `a lock file that is replaced while it is locked is opened again`() async throws {
         let replacements = Guarded(2)
         let log = CallLog()
         var calls = SystemCalls.recorded(in: log)
@@ -404,7 +414,7 @@ private func expectStatus(
     #expect(found == status, "\(script)", sourceLocation: sourceLocation)
 }
 
-/// Runs a script in a directory and gives what it exits with. A thread of its own waits for it: flock(1) may wait for this process.
+/// Runs a script in a directory and returns its exit status. A new thread waits for it: flock(1) may wait for this process.
 private func shell(_ script: String, in directory: URL, _ input: Pipe? = nil, _ output: Pipe? = nil) async throws
     -> Int32
 {

@@ -45,7 +45,7 @@ private func mappings(of url: URL) async throws -> Int {
         }
     }
 
-    @Test func `changing mapped data leaves the file and its other copies as they are`() async throws {
+    @Test func `changing mapped data leaves the file and its other copies unchanged`() async throws {
         try await withIO(calls: localCalls) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(50_000).write(to: url)
@@ -102,7 +102,7 @@ private func mappings(of url: URL) async throws -> Int {
             let url = directory.appending(path: "file")
             try pattern(50_000).write(to: url)
             await expectFileError(.limitExceeded) {
-                try await Data(asyncContentsOf: url, options: .mappedIfSafe, limit: 49_999, using: io)
+                try await Data(asyncContentsOf: url, options: .mappedIfSafe, maximumSize: 49_999, using: io)
             }
             await expectFileError(.notFound) {
                 try await Data(asyncContentsOf: directory.appending(path: "none"), options: .mappedIfSafe, using: io)
@@ -111,7 +111,8 @@ private func mappings(of url: URL) async throws -> Int {
                 try await Data(asyncContentsOf: directory, options: .mappedIfSafe, using: io)
             }
             let last = Guarded<FileProgress?>(nil)
-            _ = try await Data(asyncContentsOf: url, options: .mappedIfSafe, limit: 50_000, using: io) { progress in
+            _ = try await Data(asyncContentsOf: url, options: .mappedIfSafe, maximumSize: 50_000, using: io) {
+                progress in
                 last.withLock { $0 = progress }
             }
             let expected = FileProgress(completedBytes: 50_000, totalBytes: 50_000, isFinished: true)

@@ -13,7 +13,7 @@ import Testing
             for size in [0, 10] {
                 try pattern(size).write(to: url)
                 do {
-                    try await MappedFile(contentsOf: url, using: io).unmap()
+                    try await MappedFile(contentsOf: url, using: io).close()
                     Issue.record("nothing was thrown")
                 } catch let error as FileError {
                     #expect(error.systemError == number && error.operation == "map" && error.subject == url.path)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `what fails before the mapping or after it is an error too`() async throws {
+    @Test func `a failure before the mapping or after it is an error too`() async throws {
         var statusFails = SystemCalls.system
         statusFails.statusOfDescriptor = { _, _ in -EIO }
         var unmapFails = SystemCalls.system
@@ -34,7 +34,7 @@ import Testing
             return -ENOMEM
         }
         for (calls, operation, code) in [
-            (statusFails, "look at", FileError.Code.inputOutput), (unmapFails, "unmap", .exhausted),
+            (statusFails, "read the status of", FileError.Code.inputOutput), (unmapFails, "unmap", .exhausted),
         ] {
             try await withIO(calls: calls) { io, directory in
                 let url = directory.appending(path: "file")
@@ -86,7 +86,7 @@ import Testing
             let url = directory.appending(path: "file")
             try pattern(10).write(to: url)
             try await url.withMappedFile(using: io) { file in
-                for operation in ["prefetch", "advise on"] {
+                for operation in ["prefetch", "advise the system about"] {
                     do {
                         if operation == "prefetch" { try await file.prefetch() } else { try await file.advise(.needed) }
                         Issue.record("nothing was thrown")
@@ -170,6 +170,6 @@ import Testing
             }
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("A range is within the bytes of the file."))
+        #expect(text.contains("The range must be within the file's 10 bytes; it is 5..<11."))
     }
 }

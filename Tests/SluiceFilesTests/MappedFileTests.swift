@@ -53,7 +53,7 @@ extension MappedFile {
 
             let file = try await MappedFile(contentsOf: url, using: io)
             #expect(same(file.copied(), pattern(100_001)))
-            try await file.unmap()
+            try await file.close()
             #expect(balance.isEven)
         }
     }
@@ -73,7 +73,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `what is no regular file is refused, and waits for nobody`() async throws {
+    @Test func `a file that is not regular is refused, and waits for no process`() async throws {
         try await withIO(concurrency: 1) { io, directory in
             let fifo = directory.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
@@ -81,13 +81,13 @@ extension MappedFile {
             try bindSocket(at: socket)
             for url in [fifo, socket, URL(filePath: "/dev/zero"), URL(filePath: "/dev/null")] {
                 let error = await expectFileError(.notRegularFile) {
-                    try await MappedFile(contentsOf: url, using: io).unmap()
+                    try await MappedFile(contentsOf: url, using: io).close()
                 }
                 #expect(error?.subject == url.path && error?.remedy != nil)
             }
-            await expectFileError(.isDirectory) { try await MappedFile(contentsOf: directory, using: io).unmap() }
+            await expectFileError(.isDirectory) { try await MappedFile(contentsOf: directory, using: io).close() }
             await expectFileError(.notFound) {
-                try await MappedFile(contentsOf: directory.appending(path: "none"), using: io).unmap()
+                try await MappedFile(contentsOf: directory.appending(path: "none"), using: io).close()
             }
             #expect(io.statistics.openCount == 0)
         }
@@ -102,9 +102,10 @@ extension MappedFile {
         guard access(path, R_OK) == 0 else { return }
         try await withIO { io, _ in
             let error = await expectFileError(.unsupported) {
-                try await MappedFile(contentsOf: URL(filePath: path), using: io).unmap()
+                try await MappedFile(contentsOf: URL(filePath: path), using: io).close()
             }
-            #expect(error?.subject == path && error?.operation == "map" && error?.remedy?.contains("read it") == true)
+            #expect(error?.subject == path && error?.operation == "map")
+            #expect(error?.remedy?.contains("Read the file") == true)
         }
     }
     #endif
@@ -124,7 +125,7 @@ extension MappedFile {
                 }
                 #expect(balance.isEven)
                 await #expect(throws: CancellationError.self) {
-                    try await MappedFile(contentsOf: url, using: io).unmap()
+                    try await MappedFile(contentsOf: url, using: io).close()
                 }
             }.value
         }
@@ -145,7 +146,7 @@ extension MappedFile {
         }
     }
 
-    @Test func `a mapping keeps the file that it was made of, whatever becomes of the name`() async throws {
+    @Test func `a mapping keeps its file, regardless of the name`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(5000).write(to: url)
@@ -204,7 +205,7 @@ extension MappedFile {
         }
     }
 
-    /// What the documentation says: the kernel kills whoever touches what is not there any more.
+    /// What the documentation says: the kernel kills a process that touches bytes that are not there any more.
     @Test func `a touch of what was cut off is SIGBUS`() async {
         await #expect(processExitsWith: .signal(SIGBUS)) {
             try await FileIO.shared.withTemporaryDirectory { directory in

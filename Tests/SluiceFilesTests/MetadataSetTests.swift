@@ -22,7 +22,7 @@ import Testing
             try await io.setTimes(of: file, access: old)
             status = try #require(try await io.status(of: file))
             #expect(status.modificationTime == new && status.accessTime == old)
-            // What stat(2) says, by other means.
+            // The result of stat(2), without the code under test.
             var found = stat()
             #expect(stat(file.path, &found) == 0 && time(found.st_mtim) == new && time(found.st_atim) == old)
             // Before 1970 too.
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `what is not there is named, and so is what was tried`() async throws {
+    @Test func `a missing file is named, and so is the operation`() async throws {
         try await withIO { io, directory in
             let none = directory.appending(path: "none")
             var error = await expectFileError(.notFound) { try await io.setPermissions(0o600, of: none) }

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [nil, memoryDirectory])
-    func `it says what stat says, to the nanosecond`(parent: URL?) async throws {
+    func `it agrees with stat, to the nanosecond`(parent: URL?) async throws {
         try await withIO(in: parent) { io, directory in
             let (file, name) = (directory.appending(path: "file"), directory.appending(path: "name"))
             let before = FileTime.now
@@ -40,7 +40,7 @@ import Testing
             #expect(status.accessTime == time(found.st_atim))
             #expect(status.modificationTime == time(found.st_mtim))
             #expect(status.changeTime == time(found.st_ctim))
-            // ext4 and tmpfs know it. Without statx, which sandboxes deny, nobody does.
+            // ext4 and tmpfs know it. Without statx, which sandboxes deny, no file system does.
             if ProcessInfo.processInfo.environment["SLUICE_DENIED"] == nil {
                 let created = try #require(status.creationTime)
                 #expect(abs(created.date.timeIntervalSince(before.date)) < 600)
@@ -76,7 +76,7 @@ import Testing
         try await withIO(calls: .failing(.status, with: EACCES)) { io, directory in
             let error = await expectFileError(.permissionDenied) { try await io.exists(directory) }
             #expect(
-                error?.operation == "look at"
+                error?.operation == "read the status of"
                     && error?.subject == String(directory.path(percentEncoded: false).dropLast()))
         }
     }
@@ -89,7 +89,7 @@ struct `Times of files` {
             (-978_307_200, 0, 0), (-978_307_200.5, -1, 500_000_000),
             (.infinity, .max, 0), (-.infinity, .min, 0), (1e19, .max, 0), (-1e19, .min, 0),
         ] as [(Double, Int64, Int)])
-    func `a date becomes a time, whatever it is`(interval: Double, seconds: Int64, nanoseconds: Int) {
+    func `every date becomes a time`(interval: Double, seconds: Int64, nanoseconds: Int) {
         let time = FileTime(Date(timeIntervalSinceReferenceDate: interval))
         #expect(time == FileTime(seconds: seconds, nanoseconds: nanoseconds))
     }

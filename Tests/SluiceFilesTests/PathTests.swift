@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Names and directories` {
-    @Test func `renaming replaces, or leaves what is there`() async throws {
+    @Test func `renaming replaces or leaves an existing file`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try pattern(1).write(to: a)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a parent that is there and says ENOENT is believed, and not asked forever`()
+    @Test(.timeLimit(.minutes(5))) func `an existing parent that reports ENOENT is believed, and not asked forever`()
         async throws
     {
         try await withIO { io, _ in
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `many make one deep directory at once and all succeed`() async throws {
+    @Test func `many make one deep directory concurrently and all succeed`() async throws {
         try await withIO(concurrency: 8) { io, directory in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<32 {
@@ -149,7 +149,7 @@ import Testing
 
     // MARK: Trees
 
-    @Test func `a tree goes with all that is in it, and what links point to stays`() async throws {
+    @Test func `a tree is removed with its contents, and the targets of links stay`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             let outside = directory.appending(path: "outside")
             try await io.makeDirectory(at: outside)
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be removed is named`() async throws {
+    @Test func `an entry that cannot be removed is named`() async throws {
         var calls = SystemCalls.system
         calls.unlinkAt = { directory, name, flags in
             String(cString: name) == "stuck" ? -EPERM : SystemCalls.system.unlinkAt(directory, name, flags)

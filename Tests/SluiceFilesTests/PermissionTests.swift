@@ -3,7 +3,7 @@ import Foundation
 import SluiceFiles
 import Testing
 
-/// The kernel, asked by a user who owns nothing here: setfsuid(2) holds for one thread, and takes root's capabilities over
+/// The kernel, called as a user without files here: setfsuid(2) holds for one thread, and takes root's capabilities over
 /// files with it.
 private func callsOfNobody() throws -> SystemCalls {
     typealias SetID = @convention(c) (UInt32) -> CInt
@@ -24,8 +24,8 @@ private func callsOfNobody() throws -> SystemCalls {
     return calls
 }
 
-@Suite(.enabled(if: getuid() == 0, "needs root to become nobody")) struct Permissions {
-    @Test func `what the user may not do is permission denied, by path`() async throws {
+@Suite(.enabled(if: getuid() == 0, "needs root to become another user")) struct Permissions {
+    @Test func `a forbidden operation is permission denied, by path`() async throws {
         try await withIO(calls: try callsOfNobody()) { io, directory in
             let secret = directory.appending(path: "secret")
             try pattern(5).write(to: secret)

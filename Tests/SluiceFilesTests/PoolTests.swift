@@ -52,7 +52,7 @@ struct `The queue of jobs` {
             let stuck = (0..<64).map { _ in Task { try await Data(asyncContentsOf: url, using: io) } }
             await gate.waitForThreads(4)
             try await io.waitForStatistics { $0.waitingCount >= 60 }
-            // Everybody else goes on: as many tasks as would fill the cooperative pool many times over.
+            // All others continue: as many tasks as would fill the cooperative pool many times over.
             let beats = await withTaskGroup(of: Int.self) { group in
                 for _ in 0..<64 {
                     group.addTask {
@@ -63,7 +63,7 @@ struct `The queue of jobs` {
                 return await group.reduce(0, +)
             }
             #expect(beats == 6400)
-            // Another engine has threads of its own.
+            // Another engine has separate threads.
             try await withIO { other, _ in
                 let read = try await Data(asyncContentsOf: url, using: other)
                 #expect(read == pattern(5))
@@ -93,7 +93,7 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test func `a shutdown finishes what was submitted and refuses what comes later`() async throws {
+    @Test func `a shutdown finishes submitted jobs and refuses later ones`() async throws {
         let gate = ThreadGate()
         try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in
             let url = directory.appending(path: "file")
@@ -127,7 +127,7 @@ struct `The queue of jobs` {
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `an engine that is let go ends its threads and closes what was open`()
+    @Test(.timeLimit(.minutes(5))) func `an engine that is released ends its threads and closes its descriptors`()
         async throws
     {
         /// Goes with the calls: when neither the engine nor a thread of it has them any more.
@@ -157,7 +157,7 @@ struct `The queue of jobs` {
 
     // MARK: No threads
 
-    @Test func `without any thread an operation fails, and says what to do`() async throws {
+    @Test func `without any thread an operation fails with a remedy`() async throws {
         var calls = SystemCalls.system
         calls.startThread = { _, _ in -EAGAIN }
         try await withIO(calls: calls) { io, directory in
@@ -232,7 +232,7 @@ struct `The queue of jobs` {
         let io = FileIO(calls: calls)
         engine.withLock { $0 = io }
         await expectFileError(.exhausted) { try await io.status(of: URL(filePath: "/")) }
-        // Nothing waits for the thread any more: the shutdown can go on.
+        // Nothing waits for the thread any more: the shutdown can continue.
         executor.runUntilIdle()
         #expect(log.all == ["ended"])
         #expect(io.statistics.threadCount == 0)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct Positions {
-    @Test func `reading goes on where a seek says, behind the end too`() async throws {
+    @Test func `reading continues at the position of a seek, behind the end too`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `writing goes on where a seek says, and leaves a hole behind the end`() async throws {
+    @Test func `writing continues at the position of a seek, and leaves a hole behind the end`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try await url.withFileForWriting(using: io) { stream in
@@ -67,7 +67,7 @@ import Testing
             }
             let stream = try await fifo.openForReading(using: io)
             let error = await expectESPIPE { try await stream.position }
-            #expect(error?.operation == "ask for the position of" && error?.subject == fifo.path)
+            #expect(error?.operation == "get the position of" && error?.subject == fifo.path)
             await expectESPIPE { try await stream.seek(to: 5) }
             #expect(same(try await stream.readToEnd(), pattern(3)))
             try await stream.close()
@@ -101,8 +101,7 @@ import Testing
     }
     #endif
 
-    @Test(arguments: 1...4) func `random reads, writes and seeks do what they do to an array`(seed: UInt64) async throws
-    {
+    @Test(arguments: 1...4) func `random reads, writes and seeks agree with an array`(seed: UInt64) async throws {
         try await withIO { io, directory in
             var random = SeededRandom(seed: seed)
             let url = directory.appending(path: "file")
@@ -154,14 +153,15 @@ import Testing
         }
     }
 
-    @Test func `what cannot be taken in advance is an error that says what to do`() async throws {
+    @Test func `an allocation in advance that fails is an error with a remedy`() async throws {
         for (number, code) in [(ENOSPC, FileError.Code.noSpace), (EOPNOTSUPP, .unsupported), (ENOSYS, .unsupported)] {
             var calls = SystemCalls.system
             calls.randomAccess.preallocate = { _, _, _, keepingSize in keepingSize ? -number : 0 }
             try await withIO(calls: calls) { io, directory in
                 try await directory.appending(path: "file").withFileForWriting(using: io) { stream in
                     let error = await expectFileError(code) { try await stream.preallocate(upTo: 10) }
-                    #expect(error?.operation == "preallocate" && error?.remedy != nil && error?.systemError == number)
+                    #expect(error?.operation == "preallocate space in" && error?.systemError == number)
+                    #expect(error?.remedy != nil)
                     try await stream.write(pattern(1))
                 }
             }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a process has little of, or lacks from its start. Each is tried in a process of its own: FileWorker tells what it does.
+/// Scarce resources of a process, and missing standard streams. Each test runs in a child process; see FileWorker.
 @Suite(.timeLimit(.minutes(2))) struct `Limits of a process` {
     @Test(.enabled(if: geteuid() == 0, "skipped: only root can become a user that has no other process"))
     func `a pool works with the threads that it gets, and without any the error names the limit`() async throws {

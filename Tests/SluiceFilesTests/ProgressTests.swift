@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Progress of long work` {
-    @Test func `nobody who does not listen pays for a counter`() {
+    @Test func `a caller that does not listen pays for no counter`() {
         #expect(ProgressCounter(nil) == nil)
     }
 
@@ -31,7 +31,7 @@ import Testing
         let reports = Guarded<[FileProgress]>([])
         let listen: ProgressCounter.Report = { progress in
             let isSecond = isInside.exchange(true, ordering: .sequentiallyConsistent)
-            #expect(!isSecond, "two at once")
+            #expect(!isSecond, "two concurrently")
             reports.withLock { $0.append(progress) }
             isInside.store(false, ordering: .sequentiallyConsistent)
         }
@@ -50,7 +50,7 @@ import Testing
         #expect(all.count <= 321 && all.count > 1)
     }
 
-    @Test func `what becomes due while another reports is reported by that one`() async throws {
+    @Test func `a report that becomes due during another is made by that one`() async throws {
         let reports = Guarded<[Int]>([])
         let reported = Guarded(0)
         let (isInside, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `publishing with fail leaves what is there, and the part under its name`() async throws {
+    @Test func `publishing with fail leaves an existing file, and the part under its name`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let song = directory.appending(path: "song")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `discarding removes the file, but not what others put under its name`() async throws {
+    @Test func `discarding removes the file, but not another file under its name`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let stream = try await part.openForWriting(locked: true, using: io)
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `publishing under what is no file URL removes the file too`() async throws {
+    @Test func `publishing under a URL that is no file URL removes the file too`() async throws {
         try await withIO { io, directory in
             let part = directory.appending(path: "song.part")
             let stream = try await part.openForWriting(locked: true, using: io)
@@ -260,7 +260,7 @@ import Testing
             let error = await expectPublishError(.replaced, of: stream) {
                 try await $0.publish(as: song, existing: .replace, removingOnFailure: true)
             }
-            #expect(error?.subject == part.path && error?.remedy?.contains("replaced by another") == true)
+            #expect(error?.subject == part.path && error?.remedy?.contains("other program") == true)
             #expect(same(contents(of: song), pattern(50)))
             #expect(same(contents(of: part), pattern(7)))
 
@@ -372,7 +372,9 @@ import Testing
     }
 
     @Test(arguments: Irregular.allCases)
-    func `a locked open of what is not a regular file fails at once and names the path`(kind: Irregular) async throws {
+    func `a locked open of a file that is not regular fails immediately and names the path`(kind: Irregular)
+        async throws
+    {
         try await withIO(concurrency: 1) { io, directory in
             let part = directory.appending(path: "song.part")
             let keeper = kind.make(at: part.path)
@@ -395,7 +397,7 @@ import Testing
     // MARK: File systems without locks
 
     @Test(arguments: [EOPNOTSUPP, ENOLCK, EINVAL, ENOSYS])
-    func `where the file system has no locks, a locked open goes on without one`(number: CInt) async throws {
+    func `if the file system has no locks, a locked open continues without one`(number: CInt) async throws {
         try await withIO(calls: .failing(.lock, with: number)) { io, directory in
             let part = directory.appending(path: "song.part")
             let song = directory.appending(path: "song")

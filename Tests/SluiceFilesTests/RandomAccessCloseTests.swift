@@ -55,7 +55,7 @@ private final class Ledger: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Random access close` {
-    @Test func `closing waits for what runs and what is queued, and refuses what comes later`() async throws {
+    @Test func `closing waits for running and queued operations, and refuses later ones`() async throws {
         let gate = ThreadGate()
         let ledger = Ledger()
         let isArmed = Guarded(false)
@@ -110,8 +110,8 @@ private final class Ledger: Sendable {
             ]
             #expect(
                 verbs.map { $0?.operation } == [
-                    "read", "write", "write", "look at", "truncate", "preallocate", "punch a hole into", "advise on",
-                    "sync", "read",
+                    "read", "write", "write", "read the status of", "truncate", "preallocate space in",
+                    "punch a hole in", "advise the system about", "sync", "read",
                 ])
             #expect(verbs.allSatisfy { $0?.remedy?.contains("closed") == true && $0?.subject == url.path })
             #expect(same(contents(of: url), pattern(1000)))
@@ -182,7 +182,7 @@ private final class Ledger: Sendable {
         }
     }
 
-    @Test func `close reports what closing reports, to the first who closes, and closes`() async throws {
+    @Test func `close reports the error of close(2) to the first caller, and closes`() async throws {
         try await withIO(calls: .failing(.close, with: EDQUOT)) { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1).write(to: url)
@@ -205,7 +205,7 @@ private final class Ledger: Sendable {
         }
     }
 
-    @Test func `closing goes on when the task is cancelled, also while it waits`() async throws {
+    @Test func `closing continues when the task is cancelled, also while it waits`() async throws {
         let gate = ThreadGate()
         let ledger = Ledger()
         let isArmed = Guarded(false)

@@ -34,7 +34,7 @@ import Testing
                 _ = try await $0.read(at: 0, into: &bytes)
             }),
         Case(
-            name: "fstat before a large pread", operation: "look at",
+            name: "fstat before a large pread", operation: "read the status of",
             fail: { calls, n in
                 // The first is that of the open.
                 let isFirst = Guarded(true)
@@ -59,15 +59,15 @@ import Testing
             name: "ftruncate", operation: "truncate", fail: { calls, n in calls.truncate = { _, _ in -n } },
             run: { try await $0.truncate(to: 10) }),
         Case(
-            name: "fallocate", operation: "preallocate",
+            name: "fallocate", operation: "preallocate space in",
             fail: { calls, n in calls.randomAccess.preallocate = { _, _, _, _ in -n } },
             run: { try await $0.preallocate(0..<10) }),
         Case(
-            name: "fallocate of a hole", operation: "punch a hole into",
+            name: "fallocate of a hole", operation: "punch a hole in",
             fail: { calls, n in calls.randomAccess.punchHole = { _, _, _ in -n } },
             run: { try await $0.punchHole(0..<10) }),
         Case(
-            name: "fadvise", operation: "advise on",
+            name: "fadvise", operation: "advise the system about",
             fail: { calls, n in calls.randomAccess.adviseFile = { _, _, _, _ in -n } },
             run: { try await $0.advise(.random) }),
         Case(
@@ -265,7 +265,7 @@ import Testing
         return (result, transfers.withLock { $0 })
     }
 
-    @Test func `a long read stops between two system calls, and a long write goes on to its end`() async throws {
+    @Test func `a long read stops between two system calls, and a long write continues to its end`() async throws {
         var (result, transfers) = try await cancelsInSecondTransfer { try await $0.read(at: 0, upToCount: 100).count }
         #expect(throws: CancellationError.self) { try result.get() }
         #expect(transfers == 2)
@@ -286,7 +286,7 @@ import Testing
         #expect(try result.get() == 100)
         #expect(transfers == 10)
 
-        // The last transfer is the one that was cancelled: what it gave counts.
+        // The last transfer is the one that was cancelled: its bytes count.
         (result, transfers) = try await cancelsInSecondTransfer { try await $0.read(at: 0, upToCount: 20).count }
         #expect(try result.get() == 20)
     }

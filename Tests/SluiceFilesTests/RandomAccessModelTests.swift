@@ -33,7 +33,7 @@ private struct ModelFile {
     }
 }
 
-/// The kernel, whose reads and writes transfer as little as they like and are interrupted now and then.
+/// The kernel, with reads and writes that transfer as little as they like and are interrupted now and then.
 private func reluctantCalls(seed: UInt64) -> SystemCalls {
     let random = Guarded(SeededRandom(seed: seed))
     @Sendable func part(of count: Int) -> Int? {
@@ -58,7 +58,7 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Random access model` {
-    @Test(arguments: 1...6) func `random operations do what they do to an array`(seed: UInt64) async throws {
+    @Test(arguments: 1...6) func `random operations agree with an array`(seed: UInt64) async throws {
         try await withIO(calls: reluctantCalls(seed: seed)) { io, directory in
             var random = SeededRandom(seed: seed)
             var model = ModelFile()
@@ -111,7 +111,7 @@ private func reluctantCalls(seed: UInt64) -> SystemCalls {
         return count
     }
 
-    /// Each task has bytes of its own, side by side with those of the others within one page and one file.
+    /// Each task has separate bytes, beside those of the others within one page and one file.
     @Test(arguments: [7, 8]) func `tasks that write beside each other do not disturb each other`(
         seed: UInt64
     ) async throws {

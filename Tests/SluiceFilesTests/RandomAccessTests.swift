@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `a FIFO and a socket are refused at once`() async throws {
+    @Test func `a FIFO and a socket are refused immediately`() async throws {
         try await withIO(concurrency: 1) { io, directory in
             let fifo = directory.appending(path: "fifo")
             #expect(mkfifo(fifo.path, 0o600) == 0)
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: ["/proc/kallsyms", "/proc/cpuinfo", "/sys/kernel/mm/transparent_hugepage/enabled"])
-    func `files whose size is a lie are read whole, at any offset`(path: String) async throws {
+    func `files with a wrong size are read whole, at any offset`(path: String) async throws {
         try await withIO { io, _ in
             let url = URL(filePath: path)
             let whole = try contentsByStandardIO(of: url)
@@ -170,7 +170,7 @@ import Testing
     }
     #endif
 
-    @Test func `a file that grows and shrinks gives what is there when it is read`() async throws {
+    @Test func `a file that grows and shrinks gives its bytes at the time of the read`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `what shrinks between two reads of one operation ends there`() async throws {
+    @Test func `a file that shrinks between two reads of one operation ends there`() async throws {
         let url = Guarded<URL?>(nil)
         var calls = SystemCalls.system
         calls.inline = .missing

@@ -2,7 +2,7 @@ import SluiceFiles
 import Testing
 
 struct RandomAccessUse {
-    /// All interleavings of a few events, without tasks: the descriptor is closed once, when nothing uses it, and all who
+    /// All interleavings of a few events, without tasks: the descriptor is closed once, when nothing uses it, and all tasks that
     /// wait are woken.
     @Test func `in every order the count lets the descriptor be closed once and wakes all`() {
         enum Event: CaseIterable { case begin, end, close, closed }
@@ -33,7 +33,7 @@ struct RandomAccessUse {
                     model.isClosed = true
                     for woken in use.closed() { model.give(.nothing, to: woken) }
                 }
-                // Nobody is forgotten: one who waits waits for an operation, or for the one who closes.
+                // No task is forgotten: a waiting task waits for an operation, or for the closing task.
                 #expect(model.turns.values.count { $0 == .close } <= 1)
                 if model.isClosing && model.running == 0 { #expect(model.turns.values.contains(.close)) }
                 if model.isClosed { #expect(model.turns.count == model.waiters) }

@@ -50,7 +50,7 @@ struct `Faults of the readiness lane` {
         call.documentedErrors.flatMap { error in (0..<3).map { LaneFault(call: call, ordinal: $0, error: error) } }
     }
 
-    /// Failures after which it goes on: tried again, waited for, or done in another way.
+    /// Failures after which the lane continues: it tries again, waits, or uses another way.
     private static func isPassedOver(_ fault: LaneFault) -> Bool {
         switch (fault.call, fault.error) {
         case (_, EINTR), (.readinessRead, EAGAIN), (.readinessWrite, EAGAIN): true

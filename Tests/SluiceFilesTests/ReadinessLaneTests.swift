@@ -76,7 +76,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test(arguments: Poller.allCases) func `a cancelled wait ends at once, and leaves the others`(poller: Poller)
+    @Test(arguments: Poller.allCases) func `a cancelled wait ends immediately, and leaves the others`(poller: Poller)
         async throws
     {
         try await withIO(calls: poller.calls) { io, _ in
@@ -109,7 +109,7 @@ final class TestPipe: Sendable {
             let socket = ends[0]
             let reading = Task { try await io.waitUntilReady(socket, .reading, "socket") }
             try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
-            // It is writable at once, while somebody waits to read it.
+            // It is writable immediately, while a task waits to read it.
             try await io.waitUntilReady(socket, .writing, "socket")
             #expect(io.statistics.readinessWaitingCount == 1)
             #expect(send(ends[1], "a", 1, 0) == 1)
@@ -117,7 +117,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    // A process of its own: other tests would open the number again.
+    // In a child process: other tests would open the number again.
     @Test func `a descriptor that others close while it is waited for is not waited for forever`() async {
         await #expect(processExitsWith: .success) {
             for poller in Poller.allCases {
@@ -138,7 +138,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test func `who waits for a number that was closed and used again does not wait with those of the old file`()
+    @Test func `a task that waits for a reused number does not wait with those of the old file`()
         async throws
     {
         try await withIO { io, _ in
@@ -157,7 +157,7 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test func `those who wait for a number that became a regular file's are told`() async throws {
+    @Test func `tasks that wait for a number that became a regular file's are told`() async throws {
         try await withIO { io, directory in
             let old = TestPipe()
             let number = old.reading
@@ -171,7 +171,8 @@ final class TestPipe: Sendable {
         }
     }
 
-    @Test(arguments: Poller.allCases) func `a number that is not open is an error at once`(poller: Poller) async throws
+    @Test(arguments: Poller.allCases) func `a number that is not open is an error immediately`(poller: Poller)
+        async throws
     {
         try await withIO(calls: poller.calls) { io, _ in
             let error = await expectFileError(.invalidArgument) {

@@ -19,7 +19,7 @@ struct `The machine of readiness` {
         }
     }
 
-    @Test func `the first who waits adds a registration, the next modifies it, the last to leave removes it`() {
+    @Test func `the first waiting task adds a registration, the next modifies it, the last to leave removes it`() {
         var machine = Machine()
         guard case .set(let first, isNew: true) = machine.wait(1, for: 7, .reading, watching: false, "a") else {
             Issue.record("not new")
@@ -40,7 +40,7 @@ struct `The machine of readiness` {
         #expect(again == nil && machine.isEmpty)
     }
 
-    @Test func `all who wait for a direction are woken in order; hanging up wakes both directions`() {
+    @Test func `all tasks that wait for a direction are woken in order; hanging up wakes both directions`() {
         for (readiness, expected) in [
             (Readiness.reading, ["a", "c"]), (.writing, ["b"]), (.hungUp, ["a", "b", "c"]), (.failed, ["a", "b", "c"]),
             ([.reading, .writing], ["a", "b", "c"]), ([], []),
@@ -56,7 +56,7 @@ struct `The machine of readiness` {
         }
     }
 
-    @Test func `an event for a number that is another file's by now wakes nobody`() {
+    @Test func `an event for a number that is another file's by now wakes no task`() {
         var machine = Machine()
         var kernel = Kernel()
         kernel.take(machine.wait(1, for: 3, .reading, watching: false, "a"))
@@ -67,7 +67,7 @@ struct `The machine of readiness` {
         #expect(machine.ready(kernel.armed[3]!).ready == ["b"])
     }
 
-    @Test func `who joins a registration of a closed file gets one of its own, and the others are told`() {
+    @Test func `a task that joins a registration of a closed file gets a new one, and the others get an error`() {
         var machine = Machine()
         var kernel = Kernel()
         kernel.take(machine.wait(1, for: 3, .reading, watching: true, "a"))
@@ -100,13 +100,13 @@ struct `The machine of readiness` {
 
     @Test
     func
-        `over random events nobody is lost, woken twice or woken for nothing, and the kernel is asked for just enough`()
+        `over random events no task is lost, woken twice or woken for nothing, and the kernel is asked for just enough`()
     {
         for seed in 0..<100 {
             var random = SeededRandom(seed: UInt64(seed))
             var machine = Machine()
             var kernel = Kernel()
-            // Who waits, by id.
+            // The waiting tasks, by id.
             var model: [(id: UInt64, descriptor: CInt, readiness: Readiness)] = []
             var next: UInt64 = 0
             for _ in 0..<200 {
@@ -140,7 +140,7 @@ struct `The machine of readiness` {
                     kernel.take(change)
                     model.removeAll { entry in hits.contains { $0.id == entry.id } }
                 }
-                // Armed for all that is waited for, and nothing is armed that nobody waits for.
+                // Armed for all that is waited for, and for nothing else.
                 for descriptor in CInt(0)..<4 {
                     let wanted = model.filter { $0.descriptor == descriptor }
                     let armed = kernel.armed[descriptor]

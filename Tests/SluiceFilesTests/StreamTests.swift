@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct Streams {
-    @Test func `reading gives what was asked for, fewer only at the end, and nothing there`() async throws {
+    @Test func `reading gives the requested bytes, fewer only at the end, and none after it`() async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a gathered write that stops anywhere goes on there`() async throws {
+    @Test func `a gathered write that stops anywhere continues there`() async throws {
         let step = Guarded(0)
         var calls = SystemCalls.system
         calls.writeVector = { descriptor, pieces in
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `close reports what closing reports, and closes`() async throws {
+    @Test func `close reports the error of close(2), and closes`() async throws {
         try await withIO(calls: .failing(.close, with: EDQUOT)) { io, directory in
             let url = directory.appending(path: "file")
             let stream = try await url.openForWriting(using: io)

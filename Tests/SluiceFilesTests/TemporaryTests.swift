@@ -34,7 +34,9 @@ import Testing
         }
     }
 
-    @Test func `what replaced the file goes, what was renamed stays, what was removed is no error`() async throws {
+    @Test func `a replacement of the file is removed, a renamed file stays, and a removed one is no error`()
+        async throws
+    {
         try await withIO { io, directory in
             try await io.withTemporaryFile(in: directory) { try await pattern(9).asyncWrite(to: $0, using: io) }
             try await io.withTemporaryFile(in: directory) { file in

@@ -90,7 +90,7 @@ private struct RawPath: Hashable {
         }
     }
 
-    @Test func `what is in the way stays, and a tree is not copied into itself`() async throws {
+    @Test func `an existing destination stays, and a tree is not copied into itself`() async throws {
         try await withIO { io, directory in
             let source = directory.appending(path: "source")
             try makeTree(["source/a/b", "taken", "other/"], in: directory)

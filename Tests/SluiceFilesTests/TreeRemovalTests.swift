@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `an entry takes its tree along, or itself, and never what a link points to`() async throws {
+    @Test func `an entry is removed with its tree, and never the target of a link`() async throws {
         try await withIO { io, directory in
             try makeTree(["tree/a/b/c", "file", "outside/kept"], in: directory)
             #expect(symlink("outside", directory.appending(path: "link").path) == 0)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a directory that lists what cannot be removed ends in an error, not never`() async throws {
+    @Test func `a directory that lists entries that cannot be removed ends in an error`() async throws {
         var calls = SystemCalls.system
         calls.unlinkAt = { directory, name, flags in
             String(cString: name) == "ghost" ? -ENOENT : SystemCalls.system.unlinkAt(directory, name, flags)

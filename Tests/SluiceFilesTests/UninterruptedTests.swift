@@ -54,6 +54,27 @@ import Testing
         }
     }
 
+    @Test func `a cancelled task writes to an open file of its own, and to no pipe`() async throws {
+        try await withIO { io, directory in
+            let log = directory.appending(path: "log")
+            try Data().write(to: log)
+            let (handle, pipe) = (try FileHandle(forWritingTo: log), Pipe())
+            try await cancelled {
+                await #expect(throws: CancellationError.self) { try await handle.asyncWrite(pattern(10), using: io) }
+                await #expect(throws: CancellationError.self) {
+                    try await FileIO.uninterrupted {
+                        try await pipe.fileHandleForWriting.asyncWrite(pattern(10), using: io)
+                    }
+                }
+                try await FileIO.uninterrupted { try await handle.asyncWrite(pattern(20), using: io) }
+            }
+            try handle.close()
+            try pipe.fileHandleForWriting.close()
+            #expect(same(contents(of: log), pattern(20)))
+            #expect(try pipe.fileHandleForReading.readToEnd() ?? Data() == Data())
+        }
+    }
+
     @Test func `an operation that waits for a thread stays in the queue when its task is cancelled`() async throws {
         let gate = ThreadGate()
         try await withIO(concurrency: 1, calls: gate.beforeOpen()) { io, directory in

@@ -57,7 +57,7 @@ extension DirectoryWalk {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Walking trees` {
-    @Test func `a walk gives each name once, directories before what is in them`() async throws {
+    @Test func `a walk gives each name once, directories before their entries`() async throws {
         try await withIO { io, directory in
             let paths = ["a/", "a/b/", "a/b/c", "a/d", "e", "f/"]
             try makeTree(paths, in: directory)
@@ -102,7 +102,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `depth and a filter bound what is entered`() async throws {
+    @Test func `depth and a filter bound the entered directories`() async throws {
         try await withIO { io, directory in
             try makeTree(["a/b/c/d", ".git/x", "e"], in: directory)
             var options = WalkOptions()
@@ -139,7 +139,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `what is below an entry is walked from it, and an empty directory has nothing`() async throws {
+    @Test func `a walk can begin at an entry, and an empty directory has nothing`() async throws {
         try await withIO { io, directory in
             try makeTree(["a/b/c", "f/"], in: directory)
             for entry in try await io.entries(of: directory) {
@@ -184,13 +184,13 @@ extension DirectoryWalk {
             }
             #expect(found == 20_001 && left == 20_000 && deepest == 20_000)
             #expect(try await io.walk(directory).reduce(0) { count, _ in count + 1 } == 20_001)
-            // 34, and some whose close another thread is about to do.
+            // 34, and some that another thread is about to close.
             #expect(counter.most <= 150)
             try await io.removeTree(directory.appending(path: "d"))
         }
     }
 
-    @Test func `what is beside the way down is not lost when directories far above are closed`() async throws {
+    @Test func `entries beside the way down are not lost when directories far above are closed`() async throws {
         try await withIO(in: memoryDirectory) { io, directory in
             var path = directory
             var wanted: Set<String> = []
@@ -389,7 +389,7 @@ extension DirectoryWalk {
         }
     }
 
-    @Test func `a directory that fails half way gives what was read, then its error, and the rest of the tree`()
+    @Test func `a directory that fails half way gives the entries so far, then its error, and the rest of the tree`()
         async throws
     {
         let reads = Atomic(0)

@@ -72,7 +72,7 @@ struct `What inotify writes` {
             ])
     }
 
-    @Test func `half a rename holds what comes after it until the other half, or until there is no more to read`() {
+    @Test func `half a rename delays later events until the other half, or until there is no more to read`() {
         var machine = FileChangeMachine()
         machine.receive(RawChange(mask: modified, name: "m"), RawChange(mask: movedFrom, cookie: 7, name: "a"))
         machine.receive(RawChange(mask: removed, name: "z"))
@@ -103,7 +103,7 @@ struct `What inotify writes` {
             ])
     }
 
-    @Test func `an overflow is given, once for several in a row, and nothing waits for what was lost`() {
+    @Test func `an overflow is given, once for several in a row, and nothing waits for lost events`() {
         var machine = FileChangeMachine()
         machine.receive(
             RawChange(mask: movedFrom, cookie: 7, name: "a"), RawChange(mask: overflow), RawChange(mask: overflow))

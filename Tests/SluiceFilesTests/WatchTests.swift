@@ -15,7 +15,7 @@ extension FileChanges.Iterator {
 
 @Suite(.enabled(if: deniedCalls == nil, "skipped: inotify is denied here"), .timeLimit(.minutes(2)))
 struct `Watching for changes` {
-    @Test func `what happens in a directory comes in order`() async throws {
+    @Test func `the changes of a directory come in order`() async throws {
         try await withIO { io, directory in
             makeFile("old", in: directory, "old")
             var changes = try await io.changes(of: directory).makeAsyncIterator()
@@ -103,7 +103,7 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `a queue that nobody empties overflows, and says so`() async throws {
+    @Test func `a queue that is not emptied overflows, and says so`() async throws {
         let most =
             Int(
                 (try? String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8))?
@@ -124,7 +124,7 @@ struct `Watching for changes` {
         }
     }
 
-    @Test func `whoever waits holds no thread of the pool, and cancellation ends the wait and the watch`() async throws
+    @Test func `a waiting task holds no thread of the pool, and cancellation ends the wait and the watch`() async throws
     {
         try await withIO(concurrency: 1) { io, directory in
             let begun = AsyncStream.makeStream(of: Void.self)
@@ -186,7 +186,8 @@ struct `Watching for changes` {
 
     // MARK: Failures
 
-    @Test func `what is not there, and what cannot be watched, is an error with a remedy of its own`() async throws {
+    @Test func `a missing directory, and one that cannot be watched, are errors with different remedies`() async throws
+    {
         try await withIO { io, directory in
             let none = directory.appending(path: "none")
             let error = await expectFileError(.notFound) { try await io.changes(of: none) }

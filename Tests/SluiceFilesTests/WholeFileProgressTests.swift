@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// Keeps what it is told.
+/// Records the reports.
 private final class Reports: Sendable {
     private let list = Guarded<[FileProgress]>([])
     var all: [FileProgress] { list.withLock { $0 } }
@@ -39,7 +39,7 @@ struct `Progress of whole files` {
         }
     }
 
-    @Test func `what fails makes no last report`() async throws {
+    @Test func `a failed operation makes no last report`() async throws {
         try await withIO(calls: .failing(.rename, with: EIO)) { io, directory in
             let reports = Reports()
             await expectFileError(.inputOutput) {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Whole files` {
     @Test(arguments: [0, 1, 14, 15, 255, 256, 4095, 4096, 4097, 65_536, 1_000_003])
-    func `what was written is read back`(size: Int) async throws {
+    func `written bytes are read back`(size: Int) async throws {
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try await pattern(size).asyncWrite(to: url, options: .init(durability: .none), using: io)
@@ -19,7 +19,7 @@ import Testing
         "/proc/self/status", "/proc/kallsyms", "/proc/self/maps",
         "/sys/kernel/mm/transparent_hugepage/enabled",
     ])
-    func `files of the kernel are read whole, whatever size they claim`(path: String) async throws {
+    func `files of the kernel are read whole, regardless of the size that they claim`(path: String) async throws {
         guard access(path, R_OK) == 0 else { return }
         try await withIO { io, _ in
             let read = try await Data(asyncContentsOf: URL(filePath: path), using: io)
@@ -47,7 +47,7 @@ import Testing
         var calls = SystemCalls.system
         let target = Guarded("")
         calls.read = { descriptor, buffer in
-            // Before each of the first three reads somebody appends.
+            // Before each of the first three reads another process appends.
             if rounds.withLock({
                 $0 += 1; return $0
             }) <= 3 {
@@ -76,7 +76,7 @@ import Testing
             let url = directory.appending(path: "file")
             try pattern(100).write(to: url)
             #expect(same(try await Data(asyncContentsOf: url, using: io), pattern(100)))
-            #expect(same(try await Data(asyncContentsOf: url, limit: .max, using: io), pattern(100)))
+            #expect(same(try await Data(asyncContentsOf: url, maximumSize: .max, using: io), pattern(100)))
         }
     }
 
@@ -84,13 +84,13 @@ import Testing
         try await withIO { io, directory in
             let url = directory.appending(path: "file")
             try pattern(1000).write(to: url)
-            #expect(try await Data(asyncContentsOf: url, limit: 1000, using: io).count == 1000)
+            #expect(try await Data(asyncContentsOf: url, maximumSize: 1000, using: io).count == 1000)
             let error = await expectFileError(.limitExceeded) {
-                try await Data(asyncContentsOf: url, limit: 999, using: io)
+                try await Data(asyncContentsOf: url, maximumSize: 999, using: io)
             }
             #expect(error?.subject == url.path)
             await expectFileError(.limitExceeded) {
-                try await Data(asyncContentsOf: URL(filePath: "/dev/zero"), limit: 1 << 20, using: io)
+                try await Data(asyncContentsOf: URL(filePath: "/dev/zero"), maximumSize: 1 << 20, using: io)
             }
         }
     }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `no read or write asks for more than Linux transfers at once`() async throws {
+    @Test func `no read or write asks for more than Linux transfers in one call`() async throws {
         // 3 GiB, of which only the requests are looked at.
         let largest = Guarded(0)
         var calls = SystemCalls.system
@@ -123,7 +123,7 @@ import Testing
         }
         try await withIO(calls: calls) { io, directory in
             let size = 3 << 30
-            // Address space that nobody touches.
+            // Address space that is not touched.
             let memory = try #require(mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
             defer { munmap(memory, size) }
             let data = Data(bytesNoCopy: memory, count: size, deallocator: .none)
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `two thousand files are read at once, on four threads`() async throws {
+    @Test func `two thousand files are read concurrently, on four threads`() async throws {
         try await withIO(concurrency: 4) { io, directory in
             for index in 0..<20 {
                 try pattern(4096, seed: UInt8(index)).write(to: directory.appending(path: "\(index)"))
@@ -193,7 +193,7 @@ import Testing
             // Non-blocking ends are waited for.
             _ = fcntl(reader, F_SETFL, O_NONBLOCK)
             _ = fcntl(writer, F_SETFL, O_NONBLOCK)
-            async let read = io.readToEnd(descriptor: reader, name: "pipe", limit: 1 << 20)
+            async let read = io.readToEnd(descriptor: reader, name: "pipe", maximumSize: 1 << 20)
             try await io.write(pattern(300_000), descriptor: writer, name: "pipe")
             close(writer)
             #expect(same(try await read, pattern(300_000)))

@@ -64,7 +64,7 @@ import Testing
                 return try await transport.open(request)
             }
             await #expect(throws: CancellationError.self) { try await early.value }
-            // Each thread carries one of these, and comes to what was sent before first.
+            // Each thread runs one of these, and handles earlier work first.
             let one = Task { try await transport.open(request).body.collect(upTo: 1) }
             await held.arrivals(2)
             let other = Task { try await transport.open(request).body.collect(upTo: 1) }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `bring bodies whose pieces stay as they are, whatever their reader keeps`() async throws {
+    @Test func `bring bodies with pieces that stay unchanged, whatever their reader keeps`() async throws {
         let body = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 7) }
         let whole = Data(body)
         try await Self.withEngine { request in

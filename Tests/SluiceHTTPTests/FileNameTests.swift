@@ -30,11 +30,11 @@ import Testing
             ("a\u{9B}b", "ab"), ("a/\u{301}b", "\u{301}b"), ("\u{600}/../\u{301}x", "\u{301}x"), ("\u{600}\\..", nil),
             ("a/b\\c", "c"), ("日本語.txt", "日本語.txt"),
         ] as [(String, String?)])
-    func `a safe name stays in its folder and shows what it is`(name: String, safe: String?) {
+    func `a safe name stays in its directory and shows what it is`(name: String, safe: String?) {
         #expect(SafeFileName.safe(name) == safe)
     }
 
-    /// Names of ASCII are recognized by their bytes; with a letter that is none they go the long way.
+    /// ASCII names are recognized by their bytes; names with other letters take the slow path.
     @Test(arguments: [" a", "a ", ".a", "a.", "a/b", "a\\b", "a\u{7F}b", "a\nb", "a b", "~$%&", "..a", "a..", "-rf"])
     func `a name of ASCII is as safe as one that is not`(name: String) {
         #expect(SafeFileName.isSafe(name) == SafeFileName.isSafe("\(name.prefix(1))\u{E9}\(name.dropFirst())"))

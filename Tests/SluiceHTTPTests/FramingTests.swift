@@ -24,7 +24,7 @@ import Testing
             ("xchunked", "xchunked"), ("chunked, identity", "chunked, identity"),
             ("chunked, chunked", "chunked, chunked"),
         ] as [(String?, String?)])
-    func `a transfer coding that nobody asked for is found`(field: String?, unsupported: String?) {
+    func `a transfer coding that was not asked for is found`(field: String?, unsupported: String?) {
         let fields: HTTPFields = field.map { [.transferEncoding: $0] } ?? [:]
         #expect(fields.unsupportedTransferCoding == unsupported)
     }

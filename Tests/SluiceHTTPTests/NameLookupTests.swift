@@ -26,7 +26,7 @@ private final class HeldLookups: Sendable {
         semaphore.wait()
     }
 
-    /// Calls `body` with a URL whose host is looked up until it returns, and with a gate where its lookup arrives.
+    /// Calls `body` with a URL and a gate. The lookup of the URL's host lasts until `body` returns, and it arrives at the gate.
     func hold(_ label: String, during body: (URL, Gate) async throws -> Void) async throws {
         let name = "\(label).held.invalid"
         let (gate, semaphore) = (Gate(), DispatchSemaphore(value: 0))
@@ -38,7 +38,7 @@ private final class HeldLookups: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `A name server that does not answer` {
-    @Test func `holds up neither the cancellation nor other transfers`() async throws {
+    @Test func `delays neither the cancellation nor other transfers`() async throws {
         try await LoopbackOrigin.serve { _ in
             OriginResponse(body: [1, 2, 3])
         } during: { origin in
@@ -53,7 +53,7 @@ private final class HeldLookups: Sendable {
                     #expect(try await before.body.collect(upTo: 10) == Data([1, 2, 3]))
                     request.cancel()
                     await #expect(throws: CancellationError.self) { try await request.value }
-                    // The loop has taken the transfer out when it comes to this one.
+                    // The loop has removed the transfer when it handles this one.
                     let after = try await transport.open(.init(URL(fetchable: origin.url("/"))))
                     #expect(try await after.body.collect(upTo: 10) == Data([1, 2, 3]))
                 }
@@ -61,7 +61,7 @@ private final class HeldLookups: Sendable {
         }
     }
 
-    @Test func `holds up no shutdown, and is an error after the time to connect`() async throws {
+    @Test func `delays no shutdown, and is an error after the time to connect`() async throws {
         try await HeldLookups.shared.hold("late") { url, _ in
             try await HTTPTransport.withTransport(
                 configuration: .init(connectTimeout: .milliseconds(100), proxy: .none)

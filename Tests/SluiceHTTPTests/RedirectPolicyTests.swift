@@ -96,7 +96,7 @@ import Testing
             ("http://example.com:70000/", .invalidPort), ("http://h:99999999999999999999/", .invalidPort),
             ("http://example.com/a\nb", .malformed), ("http://[::1/", .malformed),
         ] as [(String, URLRefusal.Code)])
-    func `what cannot be fetched is refused with its text and a remedy`(text: String, code: URLRefusal.Code) {
+    func `a URL that cannot be fetched is refused with its text and a remedy`(text: String, code: URLRefusal.Code) {
         let refusal = #expect(throws: URLRefusal.self) { try URL(fetchable: text) }
         #expect(refusal?.code == code && refusal?.subject == text)
         #expect(refusal?.errorDescription == refusal?.description && refusal?.remedy?.hasSuffix(".") == true)
@@ -108,7 +108,7 @@ import Testing
         ("HTTP://EXAMPLE.com/ü?q=ä", "HTTP://EXAMPLE.com/%C3%BC?q=%C3%A4"),
         ("http://[::1]:8080/", "http://[::1]:8080/"),
     ])
-    func `what a person types is accepted, with what a URL cannot hold percent-encoded`(text: String, url: String)
+    func `typed text is accepted, and invalid characters of URLs are percent-encoded`(text: String, url: String)
         throws
     {
         #expect(try URL(fetchable: text).absoluteString == url)

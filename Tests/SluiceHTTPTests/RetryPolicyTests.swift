@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `only what may pass is tried again`() {
+    @Test func `only transient failures are tried again`() {
         let transient = (100..<600).filter { RetryPolicy.isTransient(HTTPResponse.Status(code: $0)) }
         #expect(transient == [408, 425, 429, 500, 502, 503, 504])
         let passing: [TransferError.Code] = [

@@ -18,7 +18,7 @@ import Testing
     ]
 
     @Test(arguments: examples.indices)
-    func `gives what the standard gives`(example: Int) {
+    func `gives the digests of the standard`(example: Int) {
         #expect(SHA256Digest.of(Self.examples[example].bytes).hexadecimal == Self.examples[example].digest)
     }
 

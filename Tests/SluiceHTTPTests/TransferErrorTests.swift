@@ -6,7 +6,7 @@ import Testing
 @Suite struct `An error of a transfer` {
     private let url = URL(string: "https://user:pw@example.com/a?token=1#x")!
 
-    @Test func `says on one line what it is about, what happened and what to do`() {
+    @Test func `names the subject, the failure and the remedy on one line`() {
         let refused = TransferError(.connectionRefused, url: url)
         #expect(
             "\(refused)" == "https://example.com/a?…: The connection was refused. "
@@ -15,7 +15,7 @@ import Testing
         busy.attempts = 3
         #expect(
             "\(busy)" == "https://example.com/a?…: The server answered 503 Service Unavailable. There were 3 attempts. "
-                + "The server is busy: try again later, with fewer concurrent requests.")
+                + "Try again later, with fewer concurrent requests.")
     }
 
     @Test func `shows the remedy also where only the localized description is seen`() {

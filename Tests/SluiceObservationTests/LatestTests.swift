@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) @MainActor struct `The latest value` {
     struct Unplugged: Error {}
 
-    /// A sequence that gives what it is told to; not `Sendable`, and its elements aren't either.
+    /// A sequence with elements that the test sends; neither it nor its elements are `Sendable`.
     final class Sequence: AsyncSequence, AsyncIteratorProtocol {
         final class Element {
             let number: Int

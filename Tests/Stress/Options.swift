@@ -1,4 +1,4 @@
-/// What the program was told.
+/// The arguments of the program.
 struct Options: Sendable {
     var rounds = 10_000
     var seed = UInt64.random(in: 1...999_999)
@@ -7,7 +7,7 @@ struct Options: Sendable {
     var stall = 60
     var wantsList = false
     var wantsHelp = false
-    /// A fault put in on purpose, to see that it is found; nil for the real scenarios.
+    /// An inserted fault that must be found; nil for the real scenarios.
     var fault: String?
 
     static let help = """
@@ -18,24 +18,24 @@ struct Options: Sendable {
             Scripts/stress.sh --filter queue/ --rounds 2000000
             Scripts/stress.sh --seed 42 --filter 'limiter/release against cancel'
 
-        --rounds N      how many rounds of each scenario, 10,000 by default; those about memory cancel 5 times as many waiters
-        --seed S        what the random choices come from (delays, orders); by default another one each time. The same seed
+        --rounds N      the rounds of each scenario, 10,000 by default; those about memory cancel 5 times as many waiters
+        --seed S        the seed of the random choices (delays, orders); by default another one each time. The same seed
                         makes the same choices; which side wins a race still depends on the machine, and a side that wins
                         too often is held back in later rounds
-        --filter TEXT   only scenarios whose name contains this; may be given several times
+        --filter TEXT   only scenarios with this in their name; may be given several times
         --stall N       seconds without a step after which a scenario counts as hung, 60 by default
-        --list          the scenarios and what each round checks
-        --fault NAME    a fault put in on purpose instead: race (for ThreadSanitizer), lost, doubled, oneway,
+        --list          prints the scenarios and their claims
+        --fault NAME    runs an inserted fault instead: race (for ThreadSanitizer), lost, doubled, oneway,
                         hang
 
         Most scenarios are contests: a waiter, and two sides that end its wait, each in a different way, at the same moment.
         "suspended" means that the waiter waits already; "entering" that it comes while both act. The table shows how
-        often each side won, and how often ("at once") both racers were there on two threads at the same moment; the less free
-        the processors, the less. A scenario of 10,000 rounds or more that only ever went one way has raced nothing and counts
+        often each side won, and how often ("overlap") both racers met on two threads; busy processors
+        reduce it. A scenario of 10,000 rounds or more in which one side won every round has raced nothing and counts
         as failed, also on a busy machine.
 
-        It ends with 1 if a round broke what is claimed, and is aborted with a report if a scenario hangs. A crash shows in
-        which row it was.
+        Exits with 1 if a round broke its claim, and aborts with a report if a scenario hangs. After a crash, the last
+        row of the table names the scenario.
         """
 
     init(_ arguments: some Sequence<String>) throws(UsageError) {
@@ -54,9 +54,9 @@ struct Options: Sendable {
         }
     }
 
-    /// The scenarios to run: faults only where one is asked for.
+    /// Returns the scenarios to run: a fault only with --fault.
     func select(from scenarios: [Scenario]) -> [Scenario] {
-        if let fault { return Catalogue.faults.filter { $0.name == "fault/\(fault)" } }
+        if let fault { return Catalog.faults.filter { $0.name == "fault/\(fault)" } }
         return scenarios.filter { scenario in filters.isEmpty || filters.contains { scenario.name.contains($0) } }
     }
 

@@ -14,7 +14,7 @@ enum StressProgram {
             print(Options.help)
             return
         }
-        let scenarios = options.select(from: Catalogue.scenarios)
+        let scenarios = options.select(from: Catalog.scenarios)
         if options.wantsList {
             for scenario in scenarios { print("\(scenario.name): \(scenario.claim)") }
             return

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// The program of this name that was built with these tests: it is beside them.
+/// Returns the path of a program that was built with these tests, from their directory.
 ///
-/// - Throws: An error that says how to build it. A test that skips without its program would never fail.
+/// - Throws: An error with the command that builds it. A test that is skipped without its program would never fail.
 public func builtProgram(_ name: String) throws -> URL {
     let directory = URL(filePath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
     let program = directory.appending(path: name)
@@ -14,6 +14,6 @@ public func builtProgram(_ name: String) throws -> URL {
 public struct MissingProgram: Error, CustomStringConvertible {
     let path: String
 
-    /// One line.
+    /// The text of the error.
     public var description: String { "\(path) is missing; run `swift build --build-tests`" }
 }

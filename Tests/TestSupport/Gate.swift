@@ -1,4 +1,4 @@
-/// A place where tasks stop until the test lets them go, and where the test can wait until they have come.
+/// A gate at which tasks stop until the test opens it. The test can wait until tasks have arrived.
 ///
 ///     let gate = Gate()
 ///     async let result = limiter.run { await gate.pass() }
@@ -27,7 +27,7 @@ public actor Gate {
         if !isOpen { await withCheckedContinuation { stopped.append($0) } }
     }
 
-    /// Lets all tasks go that have come, and all that come later.
+    /// Opens the gate for all tasks that wait and for all later ones.
     public func open() {
         isOpen = true
         let released = stopped
@@ -35,9 +35,9 @@ public actor Gate {
         for task in released { task.resume() }
     }
 
-    /// Waits until so many have come, counted from the start.
+    /// Waits until this many tasks have arrived since the gate was created.
     ///
-    /// Returns early in a cancelled task: the time limit of a test cancels it, and must not wait for it forever.
+    /// Returns early in a cancelled task, because the time limit of a test cancels the task and waits for its end.
     public func arrivals(_ wanted: Int) async {
         guard arrived < wanted else { return }
         numbers += 1

@@ -12,19 +12,19 @@ import Foundation
 public final class ManualClock: Clock, @unchecked Sendable {
     /// A moment, counted from the clock's creation.
     public struct Instant: InstantProtocol {
-        /// The time since the clock was created.
+        /// The duration since the clock was created.
         public var offset: Duration
 
-        /// A moment so long after the clock's creation.
+        /// Creates an instant at this duration after the clock's creation.
         public init(offset: Duration = .zero) { self.offset = offset }
 
-        /// The moment that is so much later.
+        /// Returns the instant that is later by this duration.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
 
-        /// How much later the other is.
+        /// Returns the duration to the other instant.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
 
-        /// Whether one is earlier.
+        /// Returns whether the first instant is earlier.
         public static func < (first: Instant, second: Instant) -> Bool { first.offset < second.offset }
     }
 
@@ -41,19 +41,19 @@ public final class ManualClock: Clock, @unchecked Sendable {
     private var numbers = 0
     private var observers: [(wanted: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Creates a clock that shows zero.
+    /// Creates a clock at zero.
     public init() {}
 
-    /// What the clock shows.
+    /// The current instant.
     public var now: Instant { lock.withLock { current } }
 
     /// The smallest step of time.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// How many tasks sleep at this moment.
+    /// The number of sleeping tasks.
     public var sleeperCount: Int { lock.withLock { sleepers.count } }
 
-    /// Waits until so many tasks sleep.
+    /// Waits until this many tasks sleep.
     public func sleepers(_ wanted: Int) async {
         await withCheckedContinuation { continuation in
             let isReached = lock.withLock {
@@ -64,7 +64,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
         }
     }
 
-    /// Sleeps until the clock shows the deadline.
+    /// Sleeps until the clock reaches the deadline.
     public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let number = lock.withLock {
             numbers += 1
@@ -80,7 +80,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
         }
     }
 
-    /// Lets time pass, and wakes those who slept until then, the earliest deadline first.
+    /// Moves the clock forward, and wakes the tasks with deadlines until then, the earliest deadline first.
     public func advance(by duration: Duration) {
         let due = lock.withLock {
             current = current.advanced(by: duration)

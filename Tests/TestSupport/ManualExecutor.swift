@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs tasks on the thread of the test, one step after the other, so that a test says what has happened and when.
+/// An executor that runs tasks on the thread of the test, job by job, so that the test controls their order.
 ///
 ///     let executor = ManualExecutor()
 ///     let waiter = executor.spawn { await condition.wait() }
@@ -9,15 +9,15 @@ import Foundation
 ///     executor.runUntilIdle()
 ///     #expect(await waiter.value == .signalled)
 ///
-/// Without a seed jobs run in the order in which they become ready. With one the next is chosen at random, the same way
-/// each time the same seed is given.
+/// Without a seed, jobs run in the order in which they become ready. With a seed, the next job is chosen at random. The
+/// same seed gives the same order.
 public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
     // `lock` protects everything below.
     private let lock = NSLock()
     private var jobs: [UnownedJob] = []
     private var random: SeededRandom?
     private var hasEnded = false
-    /// What `run(until:)` waits with for a job, or for the end.
+    /// Resumed when `run(until:)` gets a job, or when its body ends.
     private var idle: CheckedContinuation<Void, Never>?
 
     /// Creates an executor with nothing to do.
@@ -25,7 +25,7 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         random = seed.map(SeededRandom.init(seed:))
     }
 
-    /// Takes a job; it waits for `runUntilIdle()`.
+    /// Enqueues a job for `runUntilIdle()`.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let idle = lock.withLock {
@@ -35,14 +35,14 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         idle?.resume()
     }
 
-    /// Makes a task that only runs in `runUntilIdle()`.
+    /// Creates a task that only runs in `runUntilIdle()`.
     public func spawn<Success: Sendable>(
         priority: TaskPriority? = nil, _ body: sending @escaping @isolated(any) () async -> Success
     ) -> Task<Success, Never> {
         Task(executorPreference: self, priority: priority, operation: body)
     }
 
-    /// Makes a task, which may fail, that only runs in `runUntilIdle()`.
+    /// Creates a throwing task that only runs in `runUntilIdle()`.
     public func spawnThrowing<Success: Sendable>(
         _ body: sending @escaping @isolated(any) () async throws -> Success
     ) -> Task<Success, any Error> {
@@ -62,7 +62,7 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         return true
     }
 
-    /// Runs jobs, also those that other threads make ready, until the body has ended; the body doesn't run on the executor.
+    /// Runs jobs, including those that other threads enqueue, until the body has ended. The body doesn't run on the executor.
     ///
     ///     await executor.run { await gate.open() }            // an actor: what it lets go of comes back a moment later
     ///     await executor.run { _ = await caller.result }

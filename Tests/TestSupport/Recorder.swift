@@ -1,20 +1,20 @@
 import Foundation
 
-/// Notes values in the order in which they come, from any task or thread.
+/// Records values in order, from any task or thread.
 public final class Recorder<Value: Sendable>: @unchecked Sendable {
     // `lock` protects `noted`.
     private let lock = NSLock()
     private var noted: [Value] = []
 
-    /// Creates a recorder with nothing noted.
+    /// Creates an empty recorder.
     public init() {}
 
-    /// Notes a value.
+    /// Records a value.
     public func note(_ value: Value) {
         lock.withLock { noted.append(value) }
     }
 
-    /// Forgets everything that was noted.
+    /// Removes all values.
     public func forget() {
         _ = lock.withLock {
             defer { noted = [] }
@@ -22,7 +22,7 @@ public final class Recorder<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// What was noted so far.
+    /// The recorded values.
     public var values: [Value] {
         lock.withLock { noted }
     }

@@ -1,13 +1,13 @@
-/// Random numbers that are the same each time the same seed is given (SplitMix64, by Steele, Lea and Flood).
+/// A random number generator with the same sequence for the same seed (SplitMix64, by Steele, Lea and Flood).
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Starts the sequence that belongs to a seed.
+    /// Creates a generator with a seed.
     public init(seed: UInt64) {
         state = seed
     }
 
-    /// The next number.
+    /// Returns the next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

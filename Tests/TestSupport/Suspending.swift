@@ -1,4 +1,4 @@
-/// Suspends the task for a moment, so that other tasks run in the middle of what it does.
+/// Suspends the task for a moment, so that other tasks run in between.
 ///
 ///     await limiter.run {
 ///         occupancy.enter()
@@ -6,13 +6,13 @@
 ///         occupancy.leave()
 ///     }
 ///
-/// It makes a race, or on a ``ManualExecutor`` one more place where the order of jobs may change. It isn't a way to wait: how many
-/// turns something takes depends on the machine. Wait for a ``Gate``, a condition or the task instead.
+/// It causes a race, or on a ``ManualExecutor`` one more point at which the order of jobs may change. Don't use it to wait: the number of
+/// turns that an operation takes depends on the machine. Wait for a ``Gate``, a condition or the task instead.
 public nonisolated(nonsending) func suspendOnce() async {
     await Task.yield()
 }
 
-/// Suspends the task that many times: moves a cancellation or a write to other moments of what runs beside it.
+/// Suspends the task this many times, to move a cancellation or a write to another moment of a concurrent operation.
 ///
 ///     let task = Task { try await file.read() }
 ///     await suspend(times: attempt % 7)

@@ -1,12 +1,12 @@
-// Starts a child and looks after it:
+// Starts a child process, and measures or stops it:
 //
-//     ChildUsage FILE COMMAND ARGUMENTS...      runs a command and writes what it used to the file
-//     ChildUsage --serve COMMAND ARGUMENTS...   runs a server until our standard input ends, then stops it
+//     ChildUsage FILE COMMAND ARGUMENTS...      runs a command and writes its time and peak memory to the file
+//     ChildUsage --serve COMMAND ARGUMENTS...   runs a server until the standard input ends, then stops it
 //
-// A program of its own for three reasons. The peak memory of a child is counted from the memory of the process that
-// starts it (getrusage(2): the maximum is kept over execve(2)), and a benchmark's process is large. Its threads block
-// signals, which children inherit: a server that blocks SIGTERM never ends. And a server must not outlive a benchmark
-// that was killed; its standard input ends with it.
+// This is a separate program for three reasons. The peak memory of a child includes the memory of the process that starts it (getrusage(2):
+// the maximum is kept over execve(2)), and the process of a benchmark is large. The threads of a benchmark block signals, and children
+// inherit that: a server that blocks SIGTERM never ends. And a server must not outlive a benchmark that is killed: its standard input ends
+// with the benchmark.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include <sys/prctl.h>
 #endif
 
-// What a measured command and a server that was told to stop may take, in seconds.
+// The limits for a measured command and for a server that stops, in seconds.
 enum { MOST_FOR_COMMAND = 300, MOST_FOR_STOPPING = 5 };
 
 static double now(void) {
@@ -43,12 +43,12 @@ static int failed(const char *what) {
     return 2;
 }
 
-// As a shell tells it.
+// The exit code in the form of a shell.
 static int code(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Blocks nothing and ignores nothing. Both are inherited over fork(2) and execve(2).
+// Resets blocked and ignored signals, because both are inherited over fork(2) and execve(2).
 static void take_all_signals(void) {
     for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
     sigset_t none;
@@ -58,7 +58,7 @@ static void take_all_signals(void) {
 
 static void execute(char **command) {
 #ifdef __linux__
-    // Should we be killed, it ends too.
+    // The child ends if this process is killed.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
     execvp(command[0], command);
@@ -72,7 +72,7 @@ static int measure(const char *path, char **command) {
     double began = now();
     pid_t child = fork();
     if (child == 0) {
-        // Kept over execve(2): ends a command that hangs.
+        // Ends a command that hangs. An alarm is kept over execve(2).
         alarm(MOST_FOR_COMMAND);
         execute(command);
     }
@@ -95,7 +95,7 @@ static void interrupt(int number) {
 }
 
 static int serve(char **command) {
-    // Blocked except in pselect(2), so that a child that ends at any moment interrupts it.
+    // SIGCHLD is blocked except in pselect(2), so that the end of the child always interrupts it.
     signal(SIGCHLD, interrupt);
     sigset_t child_ends, none;
     sigemptyset(&none);
@@ -112,7 +112,7 @@ static int serve(char **command) {
         execute(command);
     }
 
-    // When the input can be read it has ended, for nobody writes to it. A child that is not yet waited for keeps its id.
+    // The input becomes readable only when it ends, because no process writes to it. The id of the child stays valid until waitpid(2).
     fd_set input;
     FD_ZERO(&input);
     FD_SET(STDIN_FILENO, &input);

@@ -1,4 +1,4 @@
-// Reads a Markdown file and writes its HTML, as `cmark` does: a process of its own, whose memory can be told.
+// Reads a Markdown file and writes its HTML, as `cmark` does, in a separate process, so that its memory can be measured.
 import NativeMark
 
 #if canImport(Glibc)

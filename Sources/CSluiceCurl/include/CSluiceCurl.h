@@ -1,7 +1,6 @@
 #pragma once
 
-// libcurl without its variadic functions, which Swift cannot call. Empty where URLSession carries the bytes instead: iOS, tvOS, watchOS,
-// visionOS.
+// Wraps libcurl's variadic functions, which Swift can't call. Empty on iOS, tvOS, watchOS and visionOS, where URLSession is used instead.
 
 #if defined(__APPLE__)
 #include <TargetConditionals.h>
@@ -22,12 +21,12 @@
 #error "This libcurl is older than 7.76. Install a newer one and build again."
 #endif
 
-/// Prepares libcurl. Any thread may call it, any number of times. 0, or a CURLcode.
+/// Initializes libcurl. Any thread may call it, any number of times. Returns 0, or a CURLcode.
 int csluice_curl_prepare(void);
 
 // MARK: Transfers
 
-/// What all requests of a transport have in common. A string that is NULL leaves libcurl's default.
+/// The settings that all requests of a transport share. NULL instead of a string keeps libcurl's default.
 struct csluice_curl_settings {
     long connect_milliseconds;
     long buffer_size;
@@ -35,71 +34,72 @@ struct csluice_curl_settings {
     const char *_Nullable ca_file;
     const char *_Nullable certificate;
     const char *_Nullable key;
-    /// A line of a head with its line ending, also of an informational head and of trailers. See CURLOPT_HEADERFUNCTION(3).
+    /// Receives a line of a head with its line ending, including lines of informational heads and of trailers. See
+    /// CURLOPT_HEADERFUNCTION(3).
     curl_write_callback _Nonnull line;
-    /// Bytes of the body. See CURLOPT_WRITEFUNCTION(3).
+    /// Receives bytes of the body. See CURLOPT_WRITEFUNCTION(3).
     curl_write_callback _Nonnull body;
-    /// Asks for bytes of the request's body. See CURLOPT_READFUNCTION(3).
+    /// Provides bytes of the request's body. See CURLOPT_READFUNCTION(3).
     curl_read_callback _Nonnull upload;
 };
 
-/// A handle for one request after another, or NULL if there is no memory or an option is refused.
+/// Creates a handle that carries one request after another. Returns NULL if there is no memory or libcurl refuses an option.
 CURL *_Nullable csluice_curl_easy(const struct csluice_curl_settings *_Nonnull settings);
 
 /// One request. libcurl copies the strings. The fields must live as long as the request.
 struct csluice_curl_request {
     const char *_Nonnull url;
     const char *_Nonnull method;
-    /// "" for none, whatever the environment says.
+    /// The proxy's URL; "" for no proxy, even if the environment variables name one.
     const char *_Nonnull proxy;
     struct curl_slist *_Nullable fields;
-    /// How many bytes the request's body has; -1 if it has none.
+    /// The length of the request's body in bytes; -1 if there is no body.
     curl_off_t body_size;
-    /// Whether it may use a connection of an earlier request. libcurl sends a request again if that connection turns out to be closed.
+    /// Whether the request may reuse a connection. libcurl sends the request again if that connection turns out to be closed.
     bool may_reuse;
-    /// What the callbacks get.
+    /// The last argument of the callbacks.
     void *_Nonnull context;
 };
 
-/// Sets the request that the handle carries next. 0, or a CURLcode.
+/// Sets the request that the handle carries next. Returns 0, or a CURLcode.
 int csluice_curl_set_request(CURL *_Nonnull easy, const struct csluice_curl_request *_Nonnull request,
                          char error_text[_Nonnull CURL_ERROR_SIZE]);
 
-/// What libcurl knows of a transfer.
+/// Details of a transfer, to find the reason of a failure.
 struct csluice_curl_facts {
-    /// The error number of the last system call that failed to connect, 0 if none did.
+    /// The errno(3) of the last failed attempt to connect; 0 if there was none.
     long system_error;
-    /// What a proxy answered to CONNECT, 0 if none was asked.
+    /// The status of the proxy's response to CONNECT; 0 if there was none.
     long proxy_status;
-    /// When the request was about to be sent, in microseconds from the start; 0 before.
+    /// The time at which libcurl was about to send the request, in microseconds from the start of the transfer; 0 until then.
     curl_off_t request_time;
 };
 struct csluice_curl_facts csluice_curl_get_facts(CURL *_Nonnull easy);
 
-/// When the steps of a transfer ended, in microseconds from its start; 0 for a step that has not ended, or that there was not.
+/// The times at which the steps of a transfer ended, in microseconds from its start; 0 for a step that hasn't ended or doesn't occur.
 struct csluice_curl_times {
     curl_off_t lookup;
     curl_off_t connection;
     curl_off_t handshake;
     curl_off_t first_byte;
     curl_off_t now;
-    /// How many connections were opened for it.
+    /// The number of connections that were opened for the transfer; 0 if it reused one.
     long connections;
 };
 struct csluice_curl_times csluice_curl_get_times(CURL *_Nonnull easy);
 
-/// Lets a paused transfer go on. May call the callbacks before it returns. 0, or a CURLcode.
+/// Continues a paused transfer. May call the callbacks before it returns. Returns 0, or a CURLcode.
 int csluice_curl_resume(CURL *_Nonnull easy);
 
 // MARK: Many transfers on one thread
 
-/// NULL if there is no memory. Keeps at most so many idle connections.
+/// Creates a multi handle that keeps at most `idle_connections` idle connections. Returns NULL if there is no memory.
 CURLM *_Nullable csluice_curl_multi(long idle_connections);
 
-/// The next transfer that ended and how, a CURLcode; NULL if none did.
+/// Returns the next transfer that has ended and sets `result` to its CURLcode. Returns NULL if there is none.
 CURL *_Nullable csluice_curl_next_ended(CURLM *_Nonnull multi, int *_Nonnull result);
 
-/// The context of the handle's request.
+/// Returns the context of the handle's request.
 void *_Nullable csluice_curl_context(CURL *_Nonnull easy);
 
 #endif

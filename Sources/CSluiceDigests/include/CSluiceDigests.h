@@ -1,6 +1,6 @@
 #pragma once
 
-// SHA-256 of OpenSSL's libcrypto, behind functions that Swift can call. Empty on Apple's platforms, which have CryptoKit.
+// Wraps SHA-256 of OpenSSL's libcrypto for Swift. Empty on Apple's platforms, which have CryptoKit.
 
 #if !defined(__APPLE__)
 
@@ -11,19 +11,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// A digest that takes bytes. One thread at a time may use it.
+/// An incremental digest. Only one thread at a time may use it.
 typedef struct csluice_sha256 csluice_sha256;
 
-/// NULL if there is no memory, or if the system's policy forbids the digest. See EVP_DigestInit(3).
+/// Creates a digest. Returns NULL if there is no memory, or if the system's policy forbids SHA-256. See EVP_DigestInit(3).
 csluice_sha256 *_Nullable csluice_sha256_begin(void);
 
-/// Takes more bytes. False if libcrypto failed.
+/// Adds bytes to the digest. Returns false if libcrypto failed.
 bool csluice_sha256_update(csluice_sha256 *_Nonnull digest, const void *_Nullable bytes, size_t count);
 
-/// Writes the 32 bytes of the digest. False if libcrypto failed.
+/// Writes the 32 bytes of the digest to `into`. Returns false if libcrypto failed.
 bool csluice_sha256_end(csluice_sha256 *_Nonnull digest, unsigned char *_Nonnull into);
 
-/// Frees a digest, also one that has not ended.
+/// Frees a digest, finished or not.
 void csluice_sha256_free(csluice_sha256 *_Nonnull digest);
 
 #endif

@@ -2,9 +2,9 @@
 
 // The system calls of SluiceFiles, one C function each.
 //
-// Every function returns what the kernel returns, zero or more, or else *minus* the error number. `errno` is thus read
-// beside the call that set it: Swift code between the two (a retain, an allocation) may change it. Differences between
-// Linux and Apple platforms end here.
+// Every function returns the kernel's result, 0 or more, or *minus* the error number. So `errno` is read directly after the call
+// that set it; Swift code in between (a retain, an allocation) may change it. Differences between Linux and Apple platforms are
+// hidden here.
 //
 // The headers below are part of the interface: Swift sees ENOENT, O_CLOEXEC, pthread_cond_t ... through this module.
 
@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/// What a directory says about an entry's kind, without a stat.
+/// The kind of an entry as the directory reports it, without a stat.
 enum csluice_kind {
     csluice_kind_unknown = 0,
     csluice_kind_directory = 1,
@@ -44,30 +44,30 @@ int csluice_flock(int descriptor, int operation);
 
 // Durability
 int csluice_fsync(int descriptor);
-/// The data and what is needed to read it back: fdatasync(2); fsync(2) on Apple platforms.
+/// Syncs the data and the metadata that is needed to read it: fdatasync(2); fsync(2) on Apple platforms.
 int csluice_sync_data(int descriptor);
-/// Down to the medium: fsync(2); F_FULLFSYNC on Apple platforms, where fsync stops at the drive's cache.
+/// Syncs to the medium: fsync(2); F_FULLFSYNC on Apple platforms, where fsync stops at the drive's cache.
 int csluice_sync_full(int descriptor);
 
 // Paths
 int csluice_rename(const char *source, const char *destination);
-/// renameat2(2) with RENAME_NOREPLACE; renamex_np(2) with RENAME_EXCL on Apple platforms; -ENOSYS where there is neither.
+/// renameat2(2) with RENAME_NOREPLACE; renamex_np(2) with RENAME_EXCL on Apple platforms; -ENOSYS elsewhere.
 int csluice_rename_noreplace(const char *source, const char *destination);
 int csluice_link(const char *source, const char *destination);
 int csluice_unlink(const char *path);
 int csluice_rmdir(const char *path);
 int csluice_mkdir(const char *path, mode_t mode);
 int csluice_unlinkat(int directory, const char *name, int flags);
-/// Calls `each` for at most `limit` entries of the directory, from its start, "." and ".." left out. Returns their number.
+/// Calls `each` for at most `limit` entries of the directory, from its start, except "." and "..". Returns their number.
 int csluice_list(int directory, int limit, void (*each)(void *context, const char *name, int kind), void *context);
 
 // Threads
-/// Starts a detached thread that blocks every signal but those of faults, so that a write to a closed pipe is EPIPE here
-/// and the program's handlers run on its own threads.
+/// Starts a detached thread that blocks every signal except those of faults. A write to a closed pipe then returns EPIPE, and the
+/// program's signal handlers run on its own threads.
 int csluice_thread_start(void (*body)(void *context), void *context, size_t stack);
 
 // Errors
-/// The text of an error number, thread-safe.
+/// Writes the text of an error number. Thread-safe.
 void csluice_error_text(int number, char *into, size_t capacity);
 
 #include "CSluiceFiles_random_access.h"

@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/// Since 1970. The nanoseconds are counted upwards, also before that.
+/// A time since 1970. The nanoseconds are added to the seconds, even if these are negative.
 struct csluice_time {
     int64_t seconds;
     int64_t nanoseconds;
 };
 
-/// What statx(2) tells (stat(2) on Apple platforms), with the same field names and widths on every platform.
+/// The result of statx(2) (stat(2) on Apple platforms), with the same field names and widths on every platform.
 struct csluice_status {
     uint64_t device;
     uint64_t inode;
@@ -27,37 +27,37 @@ struct csluice_status {
     struct csluice_time modified;
     struct csluice_time changed;
     struct csluice_time created;
-    /// Whether the file system knows when the file was created.
+    /// Whether the file system reports when the file was created.
     bool has_created;
 };
 
 int csluice_fstat(int descriptor, struct csluice_status *status);
 int csluice_stat(const char *path, struct csluice_status *status);
 int csluice_lstat(const char *path, struct csluice_status *status);
-/// Of a name in an open directory, or below it.
+/// Returns the status of a name relative to an open directory.
 int csluice_status_at(int directory, const char *name, bool following_links, struct csluice_status *status);
 
-/// utimensat(2), futimens(2). A time that is null is left as it is.
+/// utimensat(2), futimens(2). A null time isn't changed.
 int csluice_set_times(
     int directory, const char *name, const struct csluice_time *modified, const struct csluice_time *accessed,
     bool following_links);
 int csluice_fset_times(int descriptor, const struct csluice_time *modified, const struct csluice_time *accessed);
 int csluice_chmod(const char *path, mode_t mode);
-/// A number of all ones leaves that owner as it is.
+/// A number of all ones doesn't change that owner.
 int csluice_chown(int directory, const char *name, uint32_t user, uint32_t group, bool following_links);
 int csluice_fchown(int descriptor, uint32_t user, uint32_t group);
 
 // Links
 int csluice_symlink(const char *target, const char *path);
-/// linkat(2). POSIX leaves to link(2) whether it follows a symbolic link; this says which.
+/// linkat(2). Unlike link(2), it says whether a symbolic link is followed; POSIX leaves that open for link(2).
 int csluice_link_as(const char *source, const char *destination, bool following_links);
 ssize_t csluice_readlink(const char *path, char *into, size_t capacity);
-/// realpath(3). Returns the length of the path, or -ERANGE where it needs more than `capacity` bytes.
+/// realpath(3). Returns the length of the path, or -ERANGE if it needs more than `capacity` bytes.
 ssize_t csluice_realpath(const char *path, char *into, size_t capacity);
 
 // Extended attributes
 //
-// Of `descriptor`, or of `path` if that is not null. A missing attribute is ENODATA on every platform.
+// The attributes of `path`, or of `descriptor` if `path` is null. A missing attribute is ENODATA on every platform.
 ssize_t csluice_xattr_list(int descriptor, const char *path, bool following_links, char *into, size_t capacity);
 ssize_t csluice_xattr_get(
     int descriptor, const char *path, bool following_links, const char *name, void *into, size_t capacity);
@@ -65,6 +65,6 @@ int csluice_xattr_set(
     int descriptor, const char *path, bool following_links, const char *name, const void *from, size_t count,
     int flags);
 int csluice_xattr_remove(int descriptor, const char *path, bool following_links, const char *name);
-/// For csluice_xattr_set: fail with EEXIST if it is there, with ENODATA if it is not.
+/// Flags of csluice_xattr_set: fail with EEXIST if the attribute exists, or with ENODATA if it doesn't.
 extern const int csluice_xattr_create;
 extern const int csluice_xattr_replace;

@@ -1,21 +1,21 @@
 #pragma once
 
-// Descriptors that are waited for.
+// Waiting for descriptors.
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/// What a descriptor is ready for, or waited for: the bits of an interest and of an event.
+/// The events that a descriptor is armed for or is ready for.
 enum csluice_readiness {
     csluice_readable = 1,
     csluice_writable = 2,
-    /// The other side has gone. Comes unasked.
+    /// The other side has gone. Reported without being requested.
     csluice_hung_up = 4,
-    /// It failed, or of a pipe's writing end: nobody reads. Comes unasked.
+    /// The descriptor failed, or it's the writing end of a pipe without a reader. Reported without being requested.
     csluice_failed = 8,
-    /// The number is not open. From poll(2) alone.
+    /// The number isn't open. Only from poll(2).
     csluice_not_open = 16,
-    /// Asks for every event, not for one.
+    /// Requests every event instead of one.
     csluice_repeatedly = 32,
 };
 
@@ -25,46 +25,46 @@ struct csluice_event {
     int descriptor;
 };
 
-// Waiting for many: epoll(7). -ENOSYS where there is none.
+// Waiting for many descriptors: epoll(7). -ENOSYS where it is missing.
 int csluice_epoll_create(void);
-/// Adds, or with `again` arms anew, a registration that gives one event and is then at rest (EPOLLONESHOT), unless told otherwise.
+/// Adds a registration, or with `again` arms it again. It gives one event (EPOLLONESHOT) unless csluice_repeatedly is set.
 int csluice_epoll_set(int queue, int descriptor, uint32_t readiness, uint64_t token, int again);
 int csluice_epoll_remove(int queue, int descriptor);
 int csluice_epoll_wait(int queue, struct csluice_event *events, int count, int milliseconds);
 
-// Waiting for many: poll(2). An entry with a negative descriptor is left out.
-/// Fills `readiness` of each entry in, and returns how many have any.
+// Waiting for many descriptors: poll(2). Entries with a negative descriptor are ignored.
+/// Sets `readiness` of each entry, and returns how many are ready.
 int csluice_poll_many(struct csluice_event *entries, int count, int milliseconds);
 
-// Waking who waits: eventfd(2), both ends one descriptor, and a pipe where there is none.
+// Waking a waiting thread: eventfd(2), where both ends are one descriptor, or a pipe where it is missing.
 int csluice_wakeup_open(int ends[2]);
 int csluice_wakeup_signal(int writing);
 int csluice_wakeup_clear(int reading);
 
-// Reading and writing what is there, without waiting.
+// Reading and writing without waiting.
 enum csluice_manner {
-    /// read(2), write(2) on a descriptor that is non-blocking, or of which poll(2) has said that it will not block.
+    /// read(2), write(2) on a descriptor that is non-blocking, or that poll(2) has reported as ready.
     csluice_manner_plain = 0,
     /// recv(2), send(2) with MSG_DONTWAIT.
     csluice_manner_socket = 1,
-    /// preadv2(2), pwritev2(2) with RWF_NOWAIT: pipes and sockets of Linux, not its FIFOs or terminals.
+    /// preadv2(2), pwritev2(2) with RWF_NOWAIT: for pipes and sockets of Linux, but not for its FIFOs or terminals.
     csluice_manner_no_wait = 2,
 };
 ssize_t csluice_read_now(int descriptor, void *into, size_t count, int manner);
-/// Raises no SIGPIPE, on whatever thread it runs.
+/// Raises no SIGPIPE, on any thread.
 ssize_t csluice_write_now(int descriptor, const void *from, size_t count, int manner);
 
-/// The next connection of a listening socket that doesn't block; neither does the connection, and child processes don't inherit it.
+/// Accepts a connection of a non-blocking listening socket. The connection is non-blocking, and child processes don't inherit it.
 int csluice_accept(int listening);
 
-/// The kind of file (S_IFMT) behind a descriptor, without asking a server for it.
+/// Returns the kind (S_IFMT) of a descriptor's file, without asking a file server.
 int csluice_kind(int descriptor);
-/// The state of a descriptor now: bits of csluice_readiness. Does not wait.
+/// Returns the current bits of csluice_readiness. Doesn't wait.
 int csluice_readiness_now(int descriptor);
-/// Whether poll and non-blocking calls mean anything for this device: 1 or 0.
+/// Returns 1 if this device can be waited for and used without blocking, otherwise 0.
 int csluice_can_be_waited_for(int descriptor);
-/// The flags of the open file (O_NONBLOCK among them), and setting them. See fcntl(2).
+/// Returns or sets the flags of the open file, such as O_NONBLOCK. See fcntl(2).
 int csluice_get_flags(int descriptor);
 int csluice_set_flags(int descriptor, int flags);
-/// Opens what is behind a FIFO's or terminal's descriptor once more, with flags of its own. -ENOTSUP where that cannot be.
+/// Opens the file of a FIFO's or terminal's descriptor a second time, with separate flags. -ENOTSUP if that isn't possible.
 int csluice_reopen(int descriptor, int flags);

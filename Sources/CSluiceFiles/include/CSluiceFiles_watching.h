@@ -1,10 +1,10 @@
 #pragma once
 
-// Change notification. Every function returns zero or more, or else minus the error number.
+// Change notification. Every function returns 0 or more, or minus the error number.
 
 #include <stdint.h>
 
-/// The bits and the layout of inotify(7), named here so that Swift has them on every platform.
+/// The bits of inotify(7), defined here so that Swift has them on every platform.
 enum {
     csluice_changed_modified = 0x2,
     csluice_changed_attributes = 0x4,
@@ -23,7 +23,7 @@ enum {
     csluice_changed_is_directory = 0x40000000,
 };
 
-/// A descriptor that does not block: inotify_init1(2); -ENOSYS where there is none.
+/// Opens a descriptor that doesn't block: inotify_init1(2). -ENOSYS on platforms without it.
 int csluice_watch_make(void);
 /// inotify_add_watch(2).
 int csluice_watch_add(int queue, const char *path, uint32_t mask);

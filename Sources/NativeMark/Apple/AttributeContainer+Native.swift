@@ -1,9 +1,8 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(Darwin)
 import Foundation
 
 extension AttributeContainer {
-    /// Adds what Foundation and SwiftUI know of a run, beside the attributes of ``NativeMarkAttributes``.
     mutating func addNative(_ run: StyledText.Run, in text: StyledText, blocks: StyledText.Path?) {
         typealias Keys = AttributeScopes.FoundationAttributes
         if let blocks { self[Keys.PresentationIntentAttribute.self] = PresentationIntent(blocks, in: text) }

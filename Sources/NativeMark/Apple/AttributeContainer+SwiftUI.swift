@@ -1,10 +1,9 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(SwiftUI)
 import Foundation
 import SwiftUI
 
 extension AttributeContainer {
-    /// Adds what a style looks like as SwiftUI knows it.
     mutating func addSwiftUI(_ style: ResolvedTextStyle) {
         typealias Keys = AttributeScopes.SwiftUIAttributes
         self[Keys.FontAttribute.self] = Font(style)
@@ -18,7 +17,7 @@ extension AttributeContainer {
 }
 
 extension Font {
-    /// The system's font. Its size is that of the style, which has grown with the size category already.
+    /// The size of the style already includes the size category.
     init(_ style: ResolvedTextStyle) {
         let font = Font.system(
             size: style.fontSize, weight: style.isBold ? .bold : .regular,
@@ -28,7 +27,7 @@ extension Font {
 }
 
 extension Color {
-    /// Nil for the colour that text has anyway.
+    /// Returns `nil` for the standard text color.
     nonisolated init?(_ tone: StyleSheet.Tone) {
         guard let rgb = tone.rgb else { return nil }
         self.init(

@@ -1,13 +1,11 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(Darwin)
 public import Foundation
 
 extension Document {
-    /// Parses what a string catalogue has in the person's language.
+    /// Parses a localized string in the user's language.
     ///
-    ///     let document = Document(localized: "welcome")
-    ///
-    /// What is interpolated is markup as well: a name is put in with ``escaped(_:)``, or as an argument of
+    /// Interpolated values are parsed as Markdown. To insert a name as text, use ``escaped(_:)`` or the arguments of
     /// ``init(localized:table:bundle:arguments:options:)``.
     public init(
         localized key: String.LocalizationValue, table: String? = nil, bundle: Bundle? = nil,
@@ -16,17 +14,17 @@ extension Document {
         self.init(String(localized: key, table: table, bundle: bundle, locale: locale), options: options)
     }
 
-    /// Parses what a string catalogue has for a resource, in its locale.
+    /// Parses a localized string resource in its locale.
     public init(localized resource: LocalizedStringResource, options: Options = .init()) {
         self.init(String(localized: resource), options: options)
     }
 
-    /// Parses what a string catalogue has for a key, with arguments put in as plain text.
+    /// Parses a localized string, with arguments inserted as plain text.
     ///
     ///     Document(localized: "greeting", arguments: [name])   // "Hello **%@**"
     ///
-    /// Arguments are put in as ``init(localized:in:languages:arguments:options:)`` says. A key that is not in the table is its
-    /// own text. Variations by number are not chosen here: the system does that for interpolations only.
+    /// See ``init(localized:in:languages:arguments:options:)`` for how arguments are inserted. A key that isn't in the table is its own
+    /// text. Variations by plural category aren't supported here; the system supports them only for interpolated values.
     public init(
         localized key: String, table: String? = nil, bundle: Bundle = .main, arguments: [any CustomStringConvertible],
         options: Options = .init()

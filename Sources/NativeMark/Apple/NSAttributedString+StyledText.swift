@@ -1,4 +1,4 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
 public import Foundation
 
@@ -9,17 +9,15 @@ public import AppKit
 #endif
 
 extension NSAttributedString {
-    /// The text as text views, labels and printers show it: fonts, colours, paragraphs with indents, markers as text.
+    /// Creates an attributed string for text views, labels and printing, with fonts, colors, paragraph indents and markers as text.
     ///
-    ///     let attributed = NSAttributedString(StyledText(document))
-    ///
-    /// What stands where is decided by code that is tested everywhere, and only translated here. Not shown: borders, and the
-    /// background of a block beyond its letters. `trailing` is the right, as text tabs and paragraphs know no other.
+    /// Borders aren't shown, nor is the background of a block outside its text. `trailing` alignment is shown as right alignment,
+    /// because paragraph styles and text tabs have no trailing alignment.
     ///
     /// - Parameters:
-    ///   - text: A styled document, resolved for the appearance that it is shown in.
-    ///   - linkSchemes: What links may open, see ``StyledText/Link/url(schemes:)``. Other links are text.
-    ///   - image: Gives an image that is there already. For the others there is the alternative text.
+    ///   - text: The styled document, resolved for the appearance in which it is shown.
+    ///   - linkSchemes: The schemes that links may open; see ``StyledText/Link/url(schemes:)``. Other links are shown as text.
+    ///   - image: Returns an image if it is already loaded. Other images are shown as their alternative text.
     public convenience init(
         _ text: StyledText, linkSchemes: Set<String> = StyledText.Link.openSchemes,
         image: (StyledText.Image) -> StyledText.NativeImage? = { _ in nil }
@@ -67,7 +65,7 @@ extension NSParagraphStyle {
         style.alignment = NSTextAlignment(paragraph.alignment)
         style.firstLineHeadIndent = paragraph.firstIndent
         style.headIndent = paragraph.indent
-        // Counted from the other edge if negative; 0 is that edge.
+        // A negative tail indent is the distance from the trailing edge.
         style.tailIndent = -paragraph.trailingIndent
         style.paragraphSpacingBefore = paragraph.space
         style.lineSpacing = paragraph.lineSpacing

@@ -1,10 +1,10 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(UIKit) && !os(watchOS)
 import Foundation
 public import UIKit
 
 extension StyledText {
-    /// An image as the platform has it.
+    /// The platform's image type.
     public typealias NativeImage = UIImage
 }
 
@@ -13,7 +13,7 @@ typealias NativeColor = UIColor
 typealias NativeFont = UIFont
 
 extension UIFont {
-    /// With slanted letters; a font that has none stays upright. Size 0 is that of the descriptor.
+    /// The italic variant, or the font itself if there is none. Size 0 keeps the descriptor's size.
     var slanted: UIFont {
         let traits = fontDescriptor.symbolicTraits.union(.traitItalic)
         return fontDescriptor.withSymbolicTraits(traits).map { UIFont(descriptor: $0, size: 0) } ?? self
@@ -32,7 +32,7 @@ public import AppKit
 import Foundation
 
 extension StyledText {
-    /// An image as the platform has it.
+    /// The platform's image type.
     public typealias NativeImage = NSImage
 }
 
@@ -40,7 +40,7 @@ typealias NativeColor = NSColor
 typealias NativeFont = NSFont
 
 extension NSFont {
-    /// With slanted letters; a font that has none stays upright. Size 0 is that of the descriptor.
+    /// The italic variant, or the font itself if there is none. Size 0 keeps the descriptor's size.
     var slanted: NSFont {
         let traits = fontDescriptor.symbolicTraits.union(.italic)
         return NSFont(descriptor: fontDescriptor.withSymbolicTraits(traits), size: 0) ?? self
@@ -58,7 +58,7 @@ extension NSColor {
 
 #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
 extension NativeFont {
-    /// The system's font. Its size is that of the style, which has grown with the size category already.
+    /// The size of the style already includes the size category.
     static func native(_ style: ResolvedTextStyle) -> NativeFont {
         let weight = style.isBold ? NativeFont.Weight.bold : .regular
         let font =

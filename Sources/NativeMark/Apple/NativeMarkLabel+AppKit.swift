@@ -1,48 +1,48 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(AppKit) && !canImport(UIKit)
 public import AppKit
 public import Foundation
 
-/// A document in AppKit: as high as its text, with links that open, and text that can be selected.
+/// An AppKit view that shows a document. Its height fits the text, links can be opened, and text can be selected.
 ///
 ///     let label = NativeMarkLabel(Document("Hello *world*"))
 ///     stack.addArrangedSubview(label)
 ///
-/// The text is made again when the document, the sheet or the appearance changes; macOS has no size categories. Links open as
-/// those of every text view do: by the system, or by the delegate of ``textView``.
+/// The label updates its text when the document, the style sheet or the appearance changes. macOS has no size categories. Links are
+/// opened as in every text view: by the system or by the delegate of ``textView``.
 public final class NativeMarkLabel: NSView {
-    /// What is shown.
+    /// The document to show.
     public var document = Document("") { didSet { show() } }
-    /// How.
+    /// The style sheet.
     public var styleSheet = StyleSheet.default { didSet { show() } }
-    /// What links may open, see ``StyledText/Link/url(schemes:)``.
+    /// The schemes that links may open; see ``StyledText/Link/url(schemes:)``.
     public var linkSchemes = StyledText.Link.openSchemes { didSet { show() } }
-    /// Gives images that are there already. Set it again when more have come.
+    /// Returns images that are already loaded. Set the property again when more images are loaded.
     public var image: (StyledText.Image) -> NSImage? = { _ in nil } { didSet { show() } }
 
-    /// The view that shows the text.
+    /// The text view inside the label.
     public let textView = NSTextView(frame: .zero)
 
-    /// The text of the document. Setting it parses it.
+    /// The source of the document. Setting it parses the text.
     public var markdown: String {
         get { document.source }
         set { document = Document(newValue) }
     }
 
-    /// A label with a document.
+    /// Creates a label that shows a document.
     public convenience init(_ document: Document, styleSheet: StyleSheet = .default) {
         self.init(frame: .zero)
         self.styleSheet = styleSheet
         self.document = document
     }
 
-    /// A label without text.
+    /// Creates an empty label.
     public override init(frame: NSRect) {
         super.init(frame: frame)
         setUp()
     }
 
-    /// A label out of a nib.
+    /// Creates a label from a nib.
     public required init?(coder: NSCoder) {
         super.init(coder: coder)
         setUp()
@@ -54,27 +54,27 @@ public final class NativeMarkLabel: NSView {
         textView.drawsBackground = false
         textView.textContainerInset = .zero
         textView.textContainer?.lineFragmentPadding = 0
-        // Colours and underlines of links are those of the sheet.
+        // The style sheet determines the color and underline of links.
         textView.linkTextAttributes = [:]
         textView.frame = bounds
         textView.autoresizingMask = [.width, .height]
         addSubview(textView)
     }
 
-    /// As high as the text at the width that the view has.
+    /// The height of the text at the current width. The width isn't constrained.
     public override var intrinsicContentSize: NSSize {
         guard let manager = textView.textLayoutManager else { return super.intrinsicContentSize }
         manager.ensureLayout(for: manager.documentRange)
         return NSSize(width: NSView.noIntrinsicMetric, height: manager.usageBoundsForTextContainer.height.rounded(.up))
     }
 
-    /// A new width makes a new height.
+    /// Sets the size and updates the intrinsic height for the new width.
     public override func setFrameSize(_ newSize: NSSize) {
         super.setFrameSize(newSize)
         invalidateIntrinsicContentSize()
     }
 
-    /// A new appearance makes new colours.
+    /// Updates the colors for the new appearance.
     public override func viewDidChangeEffectiveAppearance() {
         super.viewDidChangeEffectiveAppearance()
         show()
@@ -89,7 +89,7 @@ public final class NativeMarkLabel: NSView {
 }
 
 extension StyleSheet.Environment {
-    /// What a view is shown in, at the usual size.
+    /// Creates the environment of an appearance, with the standard text size.
     public init(_ appearance: NSAppearance) {
         self.init(appearance: appearance.bestMatch(from: [.aqua, .darkAqua]) == .darkAqua ? .dark : .light)
     }

@@ -1,45 +1,45 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(UIKit) && !os(watchOS)
 public import Foundation
 public import UIKit
 
-/// A document in UIKit: as high as its text, with links that open, and text that can be selected.
+/// A UIKit view that shows a document. Its height fits the text, links can be opened, and text can be selected.
 ///
 ///     let label = NativeMarkLabel(Document("Hello *world*"))
 ///     stack.addArrangedSubview(label)
 ///
-/// The text is made again when the document, the sheet, the appearance or the size category changes. Links open as those of
-/// every text view do: by the system, or by the `delegate`.
+/// The label updates its text when the document, the style sheet, the appearance or the size category changes. Links are opened as in
+/// every text view: by the system or by the `delegate`.
 public final class NativeMarkLabel: UITextView {
-    /// What is shown.
+    /// The document to show.
     public var document = Document("") { didSet { show() } }
-    /// How.
+    /// The style sheet.
     public var styleSheet = StyleSheet.default { didSet { show() } }
-    /// What links may open, see ``StyledText/Link/url(schemes:)``.
+    /// The schemes that links may open; see ``StyledText/Link/url(schemes:)``.
     public var linkSchemes = StyledText.Link.openSchemes { didSet { show() } }
-    /// Gives images that are there already. Set it again when more have come.
+    /// Returns images that are already loaded. Set the property again when more images are loaded.
     public var image: (StyledText.Image) -> UIImage? = { _ in nil } { didSet { show() } }
 
-    /// The text of the document. Setting it parses it.
+    /// The source of the document. Setting it parses the text.
     public var markdown: String {
         get { document.source }
         set { document = Document(newValue) }
     }
 
-    /// A label with a document.
+    /// Creates a label that shows a document.
     public convenience init(_ document: Document, styleSheet: StyleSheet = .default) {
         self.init(frame: .zero, textContainer: nil)
         self.styleSheet = styleSheet
         self.document = document
     }
 
-    /// A label without text.
+    /// Creates an empty label.
     public override init(frame: CGRect, textContainer: NSTextContainer?) {
         super.init(frame: frame, textContainer: textContainer)
         setUp()
     }
 
-    /// A label out of a storyboard.
+    /// Creates a label from a storyboard.
     public required init?(coder: NSCoder) {
         super.init(coder: coder)
         setUp()
@@ -54,7 +54,7 @@ public final class NativeMarkLabel: UITextView {
         backgroundColor = nil
         textContainerInset = .zero
         textContainer.lineFragmentPadding = 0
-        // Colours and underlines of links are those of the sheet.
+        // The style sheet determines the color and underline of links.
         linkTextAttributes = [:]
         registerForTraitChanges([UITraitUserInterfaceStyle.self, UITraitPreferredContentSizeCategory.self]) {
             (label: NativeMarkLabel, _) in
@@ -69,7 +69,7 @@ public final class NativeMarkLabel: UITextView {
 }
 
 extension StyleSheet.Environment {
-    /// What a view is shown in.
+    /// Creates the environment of a view's traits.
     public init(_ traits: UITraitCollection) {
         self.init(
             appearance: traits.userInterfaceStyle == .dark ? .dark : .light,
@@ -78,7 +78,7 @@ extension StyleSheet.Environment {
 }
 
 extension StyleSheet.SizeCategory {
-    /// The category of UIKit; ``large`` for one that is not known here.
+    /// Creates the category for a UIKit category; ``large`` for an unknown one.
     public init(_ category: UIContentSizeCategory) {
         self =
             switch category {

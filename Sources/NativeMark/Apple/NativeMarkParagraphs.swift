@@ -1,9 +1,8 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(SwiftUI)
 import Foundation
 import SwiftUI
 
-/// The paragraphs of a text, one below the other.
 struct NativeMarkParagraphs: View {
     let text: StyledText
     let layout: ParagraphLayout
@@ -69,7 +68,7 @@ struct NativeMarkParagraphs: View {
 
     // MARK: Text
 
-    /// One text for what stands between two images, and one for each image.
+    /// Returns one text for each image and one for the text between two images.
     private func texts(of pieces: [ParagraphLayout.Piece]) -> [Text] {
         var texts: [Text] = []
         var string = AttributedString()
@@ -95,7 +94,6 @@ struct NativeMarkParagraphs: View {
     }
 }
 
-/// What stands in front of a paragraph, and behind it: bars and a colour.
 private struct NativeMarkSides: View {
     let paragraph: ParagraphLayout.Paragraph
 
@@ -121,7 +119,7 @@ private struct NativeMarkSides: View {
 }
 
 extension Text {
-    /// All texts as one. Joined in pairs: one after the other would nest as deep as there are texts.
+    /// Concatenates texts in pairs, because concatenating them one by one would nest as deep as there are texts.
     fileprivate init(joining texts: [Text]) {
         var texts = texts
         while texts.count > 1 {

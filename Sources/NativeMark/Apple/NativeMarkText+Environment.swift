@@ -1,9 +1,9 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(SwiftUI)
 public import SwiftUI
 
 extension View {
-    /// The sheet of all ``NativeMarkText`` in a view.
+    /// Sets the style sheet of every ``NativeMarkText`` in the view.
     ///
     ///     settings.nativeMarkStyle(sheet)
     public func nativeMarkStyle(_ style: StyleSheet) -> some View {
@@ -12,7 +12,7 @@ extension View {
 }
 
 extension EnvironmentValues {
-    /// The sheet that ``NativeMarkText`` uses; the default one unless a view says otherwise.
+    /// The style sheet of ``NativeMarkText`` views. By default ``StyleSheet/default``.
     public var nativeMarkStyle: StyleSheet {
         get { self[NativeMarkStyleKey.self] }
         set { self[NativeMarkStyleKey.self] = newValue }
@@ -24,7 +24,7 @@ private struct NativeMarkStyleKey: EnvironmentKey {
 }
 
 extension StyleSheet.Environment {
-    /// What a view is shown in.
+    /// Creates the environment of a color scheme and a Dynamic Type size.
     public init(_ colorScheme: ColorScheme, _ dynamicTypeSize: DynamicTypeSize) {
         self.init(
             appearance: colorScheme == .dark ? .dark : .light, sizeCategory: StyleSheet.SizeCategory(dynamicTypeSize))
@@ -32,7 +32,7 @@ extension StyleSheet.Environment {
 }
 
 extension StyleSheet.SizeCategory {
-    /// The size of SwiftUI; ``large`` for one that is not known here.
+    /// Creates the category for a Dynamic Type size; ``large`` for an unknown one.
     public init(_ size: DynamicTypeSize) {
         switch size {
         case .xSmall: self = .xSmall

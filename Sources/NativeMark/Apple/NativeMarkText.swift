@@ -1,25 +1,26 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(SwiftUI)
 public import Foundation
 public import SwiftUI
 
-/// A document in SwiftUI.
+/// A SwiftUI view that shows a document.
 ///
 ///     NativeMarkText("Hello *world*")
 ///         .nativeMarkStyle(.default.setting(inline: [.emphasis: [.color(.accent)]]))
 ///
-/// Takes the sheet, the colour scheme and the Dynamic Type size from the environment. Links open by the environment's
-/// `openURL`. Images are shown if there is a way to load them; until one has come, and if it does not, there is its
-/// alternative text:
+/// The view takes the style sheet, the color scheme and the Dynamic Type size from the environment. Links are opened with the
+/// environment's `openURL`. Images are shown if you pass a closure that loads them; until an image is loaded, and if loading fails,
+/// its alternative text is shown:
 ///
 ///     NativeMarkText(document) { image in
 ///         await loader.image(at: image.source)
 ///     }
 ///
-/// The text is made again whenever the view is: give it a ``Document`` that is kept somewhere if it is long. Of borders
-/// only the leading ones are shown, and no indent of the first line alone.
+/// Each evaluation of the view styles the text, and the initializers with a string also parse it; store a ``Document`` if the text is
+/// long. Loading is cancelled when the view disappears or shows another document. Of borders only the leading ones are shown.
+/// First-line indents aren't shown.
 public struct NativeMarkText: View {
-    /// Loads an image, or gives nil. Its source comes from the document, and is not to be trusted.
+    /// A function that loads an image, or returns `nil`. The image's source comes from the document; don't trust it.
     public typealias ImageLoader = @Sendable (StyledText.Image) async -> Image?
 
     private let document: Document
@@ -29,15 +30,13 @@ public struct NativeMarkText: View {
     @Environment(\.colorScheme) private var colorScheme
     @Environment(\.dynamicTypeSize) private var dynamicTypeSize
     @Environment(\.nativeMarkStyle) private var style
-    /// By source.
     @State private var loaded: [String: Image] = [:]
 
-    /// Shows a document.
+    /// Creates a view that shows a document.
     ///
     /// - Parameters:
-    ///   - document: What to show.
-    ///   - linkSchemes: What links may open, see ``StyledText/Link/url(schemes:)``.
-    ///   - images: Loads images, four at a time. None are loaded without it.
+    ///   - linkSchemes: The schemes that links may open; see ``StyledText/Link/url(schemes:)``.
+    ///   - images: Loads images, four concurrently. Without it, images aren't loaded.
     public init(
         _ document: Document, linkSchemes: Set<String> = StyledText.Link.openSchemes, images: ImageLoader? = nil
     ) {
@@ -46,18 +45,16 @@ public struct NativeMarkText: View {
         load = images
     }
 
-    /// Shows a text. It is parsed each time that the view is made.
+    /// Creates a view that shows a Markdown text. The text is parsed each time the view is created.
     public init(
         _ markdown: String, linkSchemes: Set<String> = StyledText.Link.openSchemes, images: ImageLoader? = nil
     ) {
         self.init(Document(markdown), linkSchemes: linkSchemes, images: images)
     }
 
-    /// Shows what a string catalogue has in the person's language.
+    /// Creates a view that shows a localized string in the user's language.
     ///
-    ///     NativeMarkText(localized: "welcome")
-    ///
-    /// What is interpolated is markup as well: see ``Document/escaped(_:)``.
+    /// Interpolated values are parsed as Markdown; see ``Document/escaped(_:)``.
     public init(
         localized resource: LocalizedStringResource, linkSchemes: Set<String> = StyledText.Link.openSchemes,
         images: ImageLoader? = nil
@@ -65,7 +62,7 @@ public struct NativeMarkText: View {
         self.init(Document(localized: resource), linkSchemes: linkSchemes, images: images)
     }
 
-    /// The paragraphs of the document, one below the other.
+    /// The content of the view.
     public var body: some View {
         let environment = StyleSheet.Environment(colorScheme, dynamicTypeSize)
         let text = StyledText(document, style: style, environment: environment)

@@ -1,13 +1,11 @@
-// Type-checked against stub modules by Scripts/checks/apple.py; run by no test of ours.
+// Type-checked against stub modules by Scripts/checks/apple.py. No test runs this code.
 #if canImport(Darwin)
 public import Foundation
 
 extension PresentationIntent {
-    /// The blocks around a piece of styled text as Foundation knows them, innermost first; `nil` for text in no block.
+    /// Creates the presentation intent of a path's blocks, or returns `nil` if the path has none with an intent.
     ///
-    ///     let intent = PresentationIntent(path, in: text)
-    ///
-    /// Footnotes become items of a list with numbers. Blocks keep their number in ``StyledText/blocks`` as identity.
+    /// Footnotes become items of an ordered list. The identity of a block is its index in ``StyledText/blocks``.
     public init?(_ path: StyledText.Path, in text: StyledText) {
         var intent: PresentationIntent?
         var numbers: [Int] = []

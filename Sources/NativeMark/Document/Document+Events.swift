@@ -1,13 +1,13 @@
 extension Document {
-    /// One step of a walk over the tree.
+    /// One step of a traversal of the tree.
     public enum Event: Sendable, Hashable {
-        /// A node begins: its children follow.
+        /// The traversal reaches a node. The events of its children follow.
         case enter(Node)
-        /// A node that can have children ends.
+        /// The traversal leaves a node that can have children.
         case leave(Node)
     }
 
-    /// The whole tree in document order, without recursion.
+    /// The events of a depth-first traversal of the whole tree, in document order.
     ///
     ///     for event in document.events {
     ///         switch event {
@@ -16,11 +16,11 @@ extension Document {
     ///         }
     ///     }
     ///
-    /// A node that can have children gives both events, even if it has none. The others (`text`, `softBreak`, `lineBreak`,
-    /// `code`, `thematicBreak`, `footnoteReference`) give only `enter`.
+    /// A node that can have children produces both events, even if it has none. The other kinds (`text`, `softBreak`, `lineBreak`, `code`,
+    /// `thematicBreak`, `footnoteReference`) produce only `enter`. The traversal doesn't recurse.
     public var events: Events { Events(of: root) }
 
-    /// The walk of ``Document/events``. It is a value: a copy goes on from where it is.
+    /// The sequence of ``Document/events``. A copy continues from the current position.
     public struct Events: Sequence, IteratorProtocol, Sendable {
         private let document: Document
         private var walk: TreeWalk
@@ -30,7 +30,7 @@ extension Document {
             walk = TreeWalk(from: node.id)
         }
 
-        /// The next event; nil at the end.
+        /// Returns the next event, or `nil` at the end.
         public mutating func next() -> Event? {
             guard let step = walk.next(in: document.storage.nodes) else { return nil }
             let node = Node(document: document, id: step.index)
@@ -40,11 +40,11 @@ extension Document {
 }
 
 extension Document.Node {
-    /// The same walk over this node and what is below it.
+    /// The events of a traversal of this node and its descendants.
     public var events: Document.Events { Document.Events(of: self) }
 }
 
-/// A walk over the links of the nodes, with no stack: every node knows its parent.
+/// A traversal without a stack or recursion: every node stores the index of its parent.
 struct TreeWalk: Sendable {
     struct Step {
         var index: Int

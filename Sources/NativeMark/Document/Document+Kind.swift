@@ -1,43 +1,45 @@
 extension Document {
-    /// What a node is.
+    /// The kind of a node, with the values that belong to it.
     ///
     /// Blocks are `document`, `blockQuote`, `paragraph`, `thematicBreak`, `list`, `item`, `heading`, `codeBlock`, `table`,
-    /// `tableRow`, `tableCell` and `footnoteDefinition`; the others stand in a paragraph, heading or table cell.
+    /// `tableRow`, `tableCell` and `footnoteDefinition`. The other kinds are inline: they occur in paragraphs, headings and table cells.
     public enum Kind: Sendable, Hashable {
-        /// The root.
+        /// The root of the tree.
         case document
         /// `> quoted`
         case blockQuote
-        /// Lines of text. In a tight list (``List/isTight``) too: whether it is set apart is a question of style.
+        /// A paragraph. The text of an item is a paragraph in a tight list (``List/isTight``) too.
         case paragraph
         /// `---`
         case thematicBreak
-        /// Items, and nothing else, are its children.
+        /// A list. Its children are items.
         case list(List)
-        /// One of a list.
+        /// An item of a list. `task` is `nil` unless the item has a task box.
         case item(task: TaskState?)
-        /// `# Heading`, of level 1 to 6.
+        /// `# Heading`, with a level from 1 to 6.
         case heading(level: Int)
-        /// Fenced or indented code. Its one child is a `text` with the code, the line feed at the end of each line among it; an
-        /// empty block has no child. `info` is what stands behind the opening fence.
+        /// Fenced or indented code. `info` is the text after the opening fence.
+        ///
+        /// The only child is a `text` that holds the code, including the line feed at the end of each line. An empty block has no child.
         case codeBlock(info: String, isFenced: Bool)
-        /// Rows are its children, the first one the header. There is one alignment per column.
+        /// A table. Its children are rows, and the first row is the header. There is one alignment for each column.
         case table(alignments: [Alignment])
-        /// Cells are its children: as many as the table has columns, some of them empty.
+        /// A row of a table. It has one cell for each column of the table; cells can be empty.
         case tableRow(isHeader: Bool)
-        /// One cell, with the alignment of its column.
+        /// A cell of a table, with the alignment of its column.
         case tableCell(Alignment)
-        /// A footnote. All stand at the end of the document, in the order of the first reference to each.
+        /// A footnote. All footnotes are at the end of the document, in the order of the first reference to each.
         case footnoteDefinition(label: String)
 
-        /// Letters as they are to be shown: entities and backslashes are resolved. Never empty, never holds a line feed but in
-        /// a code block. Two texts never stand side by side.
+        /// Text with its entities and backslash escapes resolved.
+        ///
+        /// A text is never empty and has no line feeds, except in a code block. Two texts are never adjacent.
         case text(String)
-        /// The end of a line in the source: shown as a space.
+        /// A line break in the source that is shown as a space.
         case softBreak
-        /// The end of a line that was asked for, by two spaces or a backslash.
+        /// A hard line break: two spaces or a backslash at the end of a line.
         case lineBreak
-        /// Code in a line.
+        /// A code span.
         case code(String)
         /// `*emphasis*`
         case emphasis
@@ -45,24 +47,24 @@ extension Document {
         case strong
         /// `~~struck~~`
         case strikethrough
-        /// A link around its children. The destination is percent-encoded where it must be.
+        /// A link. Its children are its text. The destination is percent-encoded where necessary.
         case link(destination: String, title: String?)
-        /// An image. Its children are its description, to be shown in its place.
+        /// An image. Its children are its description.
         case image(source: String, title: String?)
-        /// A mark that points to a footnote, which is `number` in the order of first references, from 1.
+        /// A reference to a footnote. `number` counts footnotes from 1, in the order of their first references.
         case footnoteReference(label: String, number: Int)
     }
 
-    /// What all items of a list share.
+    /// The properties that all items of a list share.
     public struct List: Sendable, Hashable {
-        /// The number of the first item, 0 to 999,999,999; nil in a list of bullets.
+        /// The number of the first item, from 0 to 999,999,999, or `nil` for a bullet list.
         public var start: Int?
-        /// The bullet (`-`, `+` or `*`), or what stands behind the number (`.` or `)`).
+        /// The bullet (`-`, `+` or `*`), or the character after the number (`.` or `)`).
         public var marker: Character
-        /// Whether the items stand close together: no blank line in between.
+        /// Whether the list is tight: blank lines don't separate its items or the blocks in them.
         public var isTight: Bool
 
-        /// A list that begins with a number, or one of bullets.
+        /// Creates the properties of an ordered list, or of a bullet list if `start` is `nil`.
         public init(start: Int?, marker: Character, isTight: Bool) {
             self.start = start
             self.marker = marker
@@ -70,7 +72,7 @@ extension Document {
         }
     }
 
-    /// The box of a task item.
+    /// The state of a task item.
     public enum TaskState: Sendable, Hashable, CaseIterable {
         /// `[ ]`
         case open
@@ -80,7 +82,7 @@ extension Document {
 
     /// How the cells of a column are aligned.
     public enum Alignment: Sendable, Hashable, CaseIterable {
-        /// `---`: nothing was said.
+        /// `---`, no alignment.
         case none
         /// `:--`
         case leading

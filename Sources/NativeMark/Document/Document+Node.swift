@@ -1,17 +1,15 @@
 extension Document {
-    /// One place in the tree: a document and a number.
+    /// A node of the tree: a document and the number of the node in it.
     ///
     ///     let heading = document.root.firstChild
     ///     if case .heading(let level)? = heading?.kind { print(level, heading!.plainText) }
     ///
-    /// A node keeps its document alive, and costs no more than a reference to it. Going to a neighbour is O(1), and so is
-    /// ``kind`` but for the strings in it, which are made on demand.
-    ///
-    /// Nodes are equal when they have the same ``id`` in equal documents.
+    /// A node keeps its document alive and is as cheap to copy as a reference to it. The properties that return another node are O(1).
+    /// ``kind`` is O(1) too, except for creating the strings in it.
     public struct Node: Sendable, Identifiable {
-        /// The document that the node is of.
+        /// The document that contains the node.
         public let document: Document
-        /// Its number in the document: 0 is the root. Parsing the same text with the same options gives the same numbers.
+        /// The number of the node in its document. The root is 0. Parsing the same text with the same options gives the same numbers.
         public let id: Int
 
         init(document: Document, id: Int) {
@@ -19,21 +17,21 @@ extension Document {
             self.id = id
         }
 
-        /// What the node is.
+        /// The kind of the node.
         public var kind: Kind { document.storage.kind(of: id) }
 
-        /// Where the node stands in the source, in UTF-8 bytes.
+        /// The range of the node in the source, as UTF-8 offsets. O(log n) in the number of lines.
         ///
-        /// From the first byte of the first marker to the last byte that is not the end of a line; the range of a parent covers
-        /// its children. A text whose entities were resolved covers the source of those. In a block quote or list the range of
-        /// several lines has the markers in between in it. O(log n) in the number of lines.
+        /// The range begins at the node's first marker, ends before its last line ending, and contains the ranges of its children. The
+        /// range of a text with resolved entities covers the entities. In a block quote or list, a range of several lines includes the
+        /// markers at the beginning of its inner lines.
         public var sourceRange: Range<Int> { document.storage.sourceRange(of: id) }
 
-        /// The node that this one is a child of; nil for the root.
+        /// The parent, or `nil` for the root.
         public var parent: Node? { neighbour(record.parent) }
-        /// The first child, if there is one.
+        /// The first child, or `nil` if the node has no children.
         public var firstChild: Node? { neighbour(record.firstChild) }
-        /// The last child, if there is one.
+        /// The last child, or `nil` if the node has no children.
         public var lastChild: Node? { neighbour(record.lastChild) }
         /// The next child of the same parent.
         public var nextSibling: Node? { neighbour(record.next) }
@@ -45,8 +43,9 @@ extension Document {
             sequence(first: firstChild) { $0?.nextSibling }.prefix { $0 != nil }.lazy.map { $0! }
         }
 
-        /// All text below the node without its markup: a line break counts as a line feed, a soft one as a space, and two
-        /// blocks have a line feed in between. Linear in the size of the subtree.
+        /// The text of the node and its descendants without markup. O(n) in the size of the subtree.
+        ///
+        /// Line breaks become line feeds, soft breaks become spaces, and a line feed separates blocks.
         public var plainText: String { document.storage.plainText(of: id) }
 
         private var record: NodeRecord { document.storage.nodes[id] }
@@ -58,12 +57,12 @@ extension Document {
 }
 
 extension Document.Node: Hashable {
-    /// Whether both are the same place in equal documents: O(1) in one document, see ``Document`` for two.
+    /// Returns whether two nodes have the same ``id`` in equal documents. O(1) within one document; see ``Document`` for two.
     public static func == (left: Self, right: Self) -> Bool {
         left.id == right.id && left.document == right.document
     }
 
-    /// Hashes the number only, because hashing the document takes time.
+    /// Hashes only ``id``: hashing the document takes time linear in its length.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(id)
     }

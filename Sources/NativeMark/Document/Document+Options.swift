@@ -1,10 +1,10 @@
 extension Document {
-    /// What is read beside CommonMark.
+    /// The extensions of CommonMark that the parser recognizes.
     ///
     ///     var options = Document.Options.commonMark
     ///     options.tables = true
     ///
-    /// By default all extensions are on but ``smartPunctuation``.
+    /// By default, all extensions except ``smartPunctuation`` are on.
     public struct Options: Sendable, Hashable {
         /// Tables with a line of dashes below the header (GFM 4.10).
         public var tables = true
@@ -14,15 +14,15 @@ extension Document {
         public var taskItems = true
         /// Links without angle brackets: `www.`, `http://`, `https://` and e-mail addresses (GFM 6.9).
         public var autolinks = true
-        /// `[^label]`, and `[^label]: text` somewhere else.
+        /// `[^label]` references and `[^label]: text` definitions.
         public var footnotes = true
-        /// Turns straight quotes into curly ones, `--` and `---` into dashes, `...` into an ellipsis.
+        /// Straight quotes become curly quotes, `--` and `---` become dashes, and `...` becomes an ellipsis.
         public var smartPunctuation = false
 
-        /// The extensions of GFM, and footnotes.
+        /// Creates options with all extensions except ``smartPunctuation``.
         public init() {}
 
-        /// CommonMark and nothing else.
+        /// CommonMark without extensions.
         public static let commonMark: Self = {
             var options = Self()
             options.tables = false

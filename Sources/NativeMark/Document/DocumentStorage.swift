@@ -1,18 +1,17 @@
-/// What all copies of a document share; it never changes.
+/// The immutable storage that all copies of a document share.
 final class DocumentStorage: Sendable {
-    /// With contiguous UTF-8.
+    /// Contiguous UTF-8.
     let source: String
     let options: Document.Options
     /// The root is the first.
     let nodes: [NodeRecord]
-    /// The content of all leaf blocks, line for line without the markers of their containers; behind that, text that does
-    /// not stand so in the source.
+    /// The content of all leaf blocks, line by line without the markers of their containers, followed by text that doesn't occur
+    /// literally in the source, such as resolved entities.
     let bytes: [UInt8]
-    /// From offsets in the content to those in the source.
     let map: SourceMap
     let strings: [String]
     let alignments: [Document.Alignment]
-    /// What it looks different for, of a text that it is a part of.
+    /// For a part of a stream: the definitions from other parts that affect this part.
     let uses: [DocumentContext.Use]
 
     init(
@@ -99,8 +98,8 @@ final class DocumentStorage: Sendable {
     }
 }
 
-/// From offsets in the content to those in the source: both rise together, with jumps where a line begins, and where
-/// what was copied differs in length.
+/// A map from offsets in the content to offsets in the source. Both increase together, with a jump at the beginning of each line and
+/// wherever the content differs in length from the source.
 struct SourceMap: Sendable {
     struct Jump: Sendable {
         var content: Int32
@@ -109,13 +108,12 @@ struct SourceMap: Sendable {
 
     private(set) var jumps: [Jump] = []
 
-    /// From here on, content and source run side by side.
+    /// From here on, the content and the source run in parallel.
     mutating func append(content: Int, source: Int) {
         jumps.append(Jump(content: Int32(truncatingIfNeeded: content), source: Int32(truncatingIfNeeded: source)))
     }
 
-    /// The range in the source, O(log n). Its end is that of the last byte, not the beginning of the byte behind it, which
-    /// may stand on another line.
+    /// O(log n). The range ends after the last byte's own position, not at the position of the next byte, which may be on another line.
     func range(of content: Range<Int>) -> Range<Int> {
         let start = offset(of: content.lowerBound).0
         guard !content.isEmpty else { return start..<start }

@@ -1,23 +1,20 @@
-/// Renders a document as HTML: for conformance tests, and to look at.
+/// Renders a document as HTML, for conformance tests and for inspection.
 ///
 ///     HTMLRenderer().render(Document("Hello *world*"))  // "<p>Hello <em>world</em></p>\n"
 ///
-/// The output is that of the CommonMark specification's examples; tables and task items are as markdown-it writes them.
-/// Everything that comes from the document is escaped, and there is no raw HTML in a ``Document``, so that the result holds
-/// only the elements of Markdown. Destinations that run something are no links in a document in the first place.
-///
-/// Linear in the size of the document, without recursion.
+/// The output matches the examples of the CommonMark specification; tables and task items match markdown-it. All text of the document is
+/// escaped, and a ``Document`` contains no raw HTML, so the result has no elements other than those of Markdown. Rendering takes linear
+/// time and doesn't recurse.
 public struct HTMLRenderer: Sendable, Hashable {
-    /// Whether images are elements. If not, their descriptions stand in their places, and the program that shows the result loads
-    /// nothing.
+    /// Whether images become `<img>` elements. If `false`, the description of an image takes its place, so a browser loads nothing.
     public var images: Bool
 
-    /// A renderer.
+    /// Creates a renderer.
     public init(images: Bool = true) {
         self.images = images
     }
 
-    /// The document as a fragment of HTML, without `<html>` and `<body>`.
+    /// Returns the document as an HTML fragment, without `<html>` and `<body>`.
     public func render(_ document: Document) -> String {
         String(decoding: bytes(of: document), as: UTF8.self)
     }

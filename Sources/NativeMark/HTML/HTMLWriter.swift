@@ -1,13 +1,10 @@
-/// The walk of ``HTMLRenderer``.
 struct HTMLWriter {
     let storage: DocumentStorage
-    /// Whether images are elements, or their descriptions alone.
     let images: Bool
     var output: [UInt8] = []
-    /// In the description of an image there is only text.
+    /// Greater than 0 within the description of an image, where only text is written.
     private var imageDepth = 0
     private var inFootnotes = false
-    /// How often each footnote was referred to.
     private var footnoteReferences: [Int32: Int] = [:]
 
     init(storage: DocumentStorage, images: Bool) {
@@ -170,7 +167,7 @@ struct HTMLWriter {
         writeEscaped(title)
     }
 
-    // MARK: Neighbours
+    // MARK: Neighbors
 
     private func isTight(_ node: NodeRecord) -> Bool {
         let parent = storage.nodes[Int(node.parent)]
@@ -191,7 +188,6 @@ struct HTMLWriter {
 
     private mutating func write(_ text: String) { output.append(contentsOf: text.utf8) }
 
-    /// Blocks begin on a line of their own.
     private mutating func block(_ text: StaticString) {
         if let last = output.last, last != 0x0A { output.append(0x0A) }
         write(text)

@@ -1,12 +1,12 @@
 extension Document {
-    /// A text as Markdown that shows this text, wherever text may stand: in a paragraph, a heading, a cell, a link's text.
+    /// Returns Markdown that shows a text literally wherever text may occur: in a paragraph, a heading, a table cell or a link's text.
     ///
-    ///     Document("Hello **\(Document.escaped(name))**")      // a name such as `*x*` or `[a](b)` is no markup
+    ///     Document("Hello **\(Document.escaped(name))**")      // `*x*` or `[a](b)` in a name isn't markup
     ///     Document(Document.escaped(text)).root.plainText      // text
     ///
-    /// Punctuation gets a backslash, and white space that Markdown would take away is written as a number. Line feeds stay what
-    /// they are, without beginning a new line of Markdown. U+0000 becomes U+FFFD, as in every document. Not for code, where
-    /// backslashes show, nor for addresses: ``init(localized:in:languages:arguments:options:)`` does those as well. Linear.
+    /// Punctuation gets a backslash. White space that Markdown would drop becomes a numeric entity; line feeds don't begin a new line of
+    /// Markdown. U+0000 becomes U+FFFD, as in every document. Don't use the result in code, where backslashes show, or in addresses;
+    /// ``init(localized:in:languages:arguments:options:)`` handles both. O(n).
     public static func escaped(_ text: String) -> String {
         var result = ""
         result.reserveCapacity(text.utf8.count * 2)
@@ -20,13 +20,13 @@ extension Document {
                 let isInside = last.value > 0x20 && after < scalars.endIndex && scalars[after].value > 0x20
                 result += isInside ? " " : "&#32;"
             case 0x01..<0x20: result += "&#\(scalar.value);"
-            // A backslash does not hide a backtick from the first line of a block of code, which has none; and one in front of
-            // the end of a cell would hide that.
+            // The info string of a fenced code block can't contain a backtick, even after a backslash. A backslash at the end of a table
+            // cell would escape the cell's delimiter.
             case 0x60, 0x5C: result += "&#\(scalar.value);"
             case 0x21...0x2F, 0x3A...0x40, 0x5B, 0x5D...0x5F, 0x7B...0x7E:
                 result += "\\"
                 result.unicodeScalars.append(scalar)
-            // Emphasis does not begin in front of white space.
+            // An opening delimiter of emphasis isn't recognized before white space.
             case 0x80... where scalar.properties.isWhitespace: result += "&#\(scalar.value);"
             default: result.unicodeScalars.append(scalar)
             }

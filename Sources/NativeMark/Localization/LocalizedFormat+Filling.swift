@@ -1,12 +1,12 @@
 extension LocalizedFormat {
-    /// The Markdown with arguments in it, each as plain text, wherever its place is.
+    /// Returns the Markdown with the arguments inserted as plain text.
     ///
-    /// 1. The text is parsed with one scalar in each place that no text has. They are letters to Markdown.
-    /// 2. Where a scalar ended up says how its argument is written: escaped in text, as it is in code, percent-encoded in an
-    ///    address.
-    /// 3. The result is parsed. If anything but text differs from the first time (`は**%@**さ` is no emphasis if the argument
-    ///    begins with punctuation), arguments get a word joiner, which has no width, on both sides. If that is not enough,
-    ///    they lose their punctuation.
+    /// 1. The template is parsed with a private-use scalar in each place for an argument. Markdown treats these scalars as letters.
+    /// 2. The position of each scalar in the document determines how its argument is written: escaped in text, literally in code,
+    ///    percent-encoded in an address.
+    /// 3. The result is parsed. If anything except text differs from the first document (`は**%@**さ` isn't emphasis if the argument
+    ///    begins with punctuation), the arguments get a word joiner, which has no width, on both sides. If that isn't enough, their
+    ///    punctuation is removed.
     func filled(with arguments: [String], options: Document.Options) -> String {
         var template = Template(self, count: arguments.count)
         guard !template.places.isEmpty else { return template.markdown }
@@ -20,12 +20,12 @@ extension LocalizedFormat {
     }
 }
 
-/// How far arguments go to be text.
+/// The measures that keep an argument from being parsed as markup.
 enum Writing {
     case plain
-    /// With a word joiner on both sides.
+    /// Escaped, with a word joiner on both sides.
     case joined
-    /// That, and nothing but letters, digits and single spaces.
+    /// Letters, digits and single spaces only, with a word joiner on both sides.
     case bare
 
     static let joiner = "\u{2060}"
@@ -38,13 +38,12 @@ enum Writing {
         }
     }
 
-    /// The argument without what could be markup.
     func bare(_ argument: String) -> String {
         argument.split { !$0.isLetter && !$0.isNumber }.joined(separator: " ")
     }
 }
 
-/// All of a document but its text: the kinds of nodes in order, and where each ends.
+/// The kinds of nodes in order, and where each ends.
 private struct Shape: Equatable {
     private var steps: [Step] = []
 

@@ -1,32 +1,28 @@
-/// A text with one scalar of its own in each place for an argument.
+/// A text with a distinct private-use scalar in each place for an argument.
 struct Template {
-    /// The text.
     private(set) var markdown = ""
-    /// The places by scalar.
     private(set) var places: [Unicode.Scalar: Place] = [:]
-    /// Code in lines with places in it, in order: where it is in the text with its backticks, and what it says.
+    /// The code spans that contain places, in order: the range in the text including the backticks, and the content.
     private var codes: [(range: Range<Int>, content: String, isInTable: Bool)] = []
 
     struct Place {
-        /// The index of the argument.
         var argument: Int
         var context = Context.text
     }
 
-    /// Where an argument is put.
     enum Context {
         case text
         case codeBlock
         /// A part of an address.
         case address
-        /// All of it.
+        /// A whole address.
         case wholeAddress
     }
 
     init(_ format: LocalizedFormat, count: Int) {
         var used: Set<Unicode.Scalar> = []
         for case .text(let text) in format.parts { used.formUnion(text.unicodeScalars) }
-        // Plane 15 is for private use. A text that has all of it has no room for arguments.
+        // Plane 15 is a private use area. If the text already uses all of it, arguments can't be inserted.
         var free = (UInt32(0xF0000)...0xFFFFD).lazy.compactMap(Unicode.Scalar.init).filter { !used.contains($0) }
             .makeIterator()
         for part in format.parts {
@@ -43,7 +39,6 @@ struct Template {
         }
     }
 
-    /// Sees where the scalars went.
     mutating func findContexts(options: Document.Options) {
         let document = Document(markdown, options: options)
         var isInTable = false
@@ -67,7 +62,6 @@ struct Template {
         }
     }
 
-    /// An address has its scalars percent-encoded.
     private mutating func setAddress(_ destination: String) {
         guard destination.utf8.contains(UInt8(ascii: "%")) else { return }
         for scalar in places.keys {
@@ -90,7 +84,6 @@ struct Template {
 
     // MARK: Filling
 
-    /// The text with the arguments in place of the scalars.
     func filled(with arguments: [String], _ writing: Writing) -> String {
         let bytes = Array(markdown.utf8)
         var result = ""
@@ -128,14 +121,14 @@ struct Template {
         case .text: writing.text(argument)
         case .codeBlock: (writing == .bare ? writing.bare(argument) : argument.inOneLine.withoutFences).notBlank
         case .address: percentEncoded(argument) { _ in false }
-        // Brackets of all kinds, spaces and backslashes end a destination, or begin something else.
+        // Brackets, spaces and backslashes could end a destination or begin other markup.
         case .wholeAddress:
             percentEncoded(argument) { ":/?#@!$'*+,;=%".utf8.contains($0) || $0 == 0x26 }
                 .split(separator: "&", omittingEmptySubsequences: false).joined(separator: "&amp;")
         }
     }
 
-    /// Everything but the unreserved characters of RFC 3986, section 2.3, and some more.
+    /// Keeps the unreserved characters of RFC 3986, section 2.3, and those that `isKept` accepts.
     private static func percentEncoded(_ text: String, but isKept: (UInt8) -> Bool) -> String {
         var result = ""
         for byte in text.utf8 {
@@ -149,7 +142,7 @@ struct Template {
         return result
     }
 
-    /// Code that says this: between as many backticks as it has not got together anywhere in it.
+    /// Delimited by the shortest run of backticks that doesn't occur in the content.
     private static func codeSpan(_ content: String, isInTable: Bool) -> String {
         let content = content.isEmpty ? Writing.joiner : content
         var runs: Set<Int> = []
@@ -165,7 +158,7 @@ struct Template {
         runs.insert(run)
         let count = (1...).first { !runs.contains($0) } ?? 1
         let fence = String(repeating: "`", count: count)
-        // One space on both sides is taken away, unless there is nothing else.
+        // The parser removes one space on each side unless the content is only spaces.
         let isPadded =
             content.hasPrefix("`") || content.hasSuffix("`")
             || (content.hasPrefix(" ") && content.hasSuffix(" ") && content.contains { $0 != " " })
@@ -178,17 +171,16 @@ struct Template {
 }
 
 extension String {
-    /// With spaces in place of line ends.
     fileprivate var inOneLine: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0 == "\n" || $0 == "\r" ? " " : $0 }))
     }
 
-    /// With a word joiner if there is nothing in it: code of nothing is none.
+    /// The text, followed by a word joiner if it is blank: blank code isn't a code block.
     fileprivate var notBlank: String {
         utf8.contains { $0 > 0x20 } ? self : self + Writing.joiner
     }
 
-    /// With a word joiner where three backticks or tildes would end a block of code.
+    /// The text with a word joiner between backticks or tildes that would end a code block.
     fileprivate var withoutFences: String {
         var result = ""
         var run = 0

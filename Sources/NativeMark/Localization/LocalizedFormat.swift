@@ -1,14 +1,13 @@
-/// A text with places for arguments, as string catalogues have them: `%@`, `%lld`, `%2$@`, and `%%` for a percent sign.
+/// A text with places for arguments in the format of string catalogs: `%@`, `%lld`, `%2$@`, and `%%` for a percent sign.
 ///
-/// Flags, widths and precisions are read and left alone: an argument is shown as it describes itself. A percent sign that begins
-/// none of these stays, and so does a place that no argument is given for.
+/// Flags, widths and precisions are parsed but ignored: an argument is shown as its description. A percent sign that doesn't begin a
+/// specifier stays, and so does a specifier without an argument.
 struct LocalizedFormat: Sendable, Hashable {
-    /// The text in order.
     private(set) var parts: [Part] = []
 
     enum Part: Sendable, Hashable {
         case text(String)
-        /// The argument with this index, and what stands in the text for it.
+        /// The index of an argument, and the specifier as written.
         case argument(Int, written: String)
     }
 
@@ -37,8 +36,8 @@ struct LocalizedFormat: Sendable, Hashable {
         if textStart < bytes.count { parts.append(.text(string(textStart..<bytes.count))) }
     }
 
-    /// `%`, a position with `$`, flags, width and precision, a length, and a letter. The flag that is a space is left out:
-    /// "100 % sure" asks for no number.
+    /// Parses `%`, a position with `$`, flags, width and precision, a length, and a letter. The space flag isn't recognized, because
+    /// "100 % sure" contains no specifier.
     private static func specifier(
         in bytes: [UInt8], at start: Int
     ) -> (position: Int?, isPercentSign: Bool, end: Int)? {
@@ -52,7 +51,7 @@ struct LocalizedFormat: Sendable, Hashable {
         var position: Int?
         let digits = skip(\.isDigit)
         if !digits.isEmpty, place < bytes.count, bytes[place] == UInt8(ascii: "$") {
-            // More digits than arguments can be given are no position.
+            // A position with five or more digits exceeds any number of arguments.
             guard digits.count < 5, let number = Int(String(decoding: bytes[digits], as: UTF8.self)), number > 0 else {
                 return nil
             }
@@ -62,7 +61,7 @@ struct LocalizedFormat: Sendable, Hashable {
         let flags = skip { $0.isDigit || "+-#.".utf8.contains($0) }
         _ = skip { "hlqztjL".utf8.contains($0) }
         guard place < bytes.count, "@diuoxXfFeEgGaAcCsSp".utf8.contains(bytes[place]) else { return nil }
-        // A substitution with a name.
+        // A named substitution.
         if bytes[place] == UInt8(ascii: "@"), bytes[flags].contains(UInt8(ascii: "#")) { return nil }
         return (position, false, place + 1)
     }

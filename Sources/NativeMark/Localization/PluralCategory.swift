@@ -1,8 +1,8 @@
-/// The kinds of numbers that a language has different words for (CLDR 47, Language Plural Rules).
+/// The plural categories of a language's grammar (CLDR 47, Language Plural Rules).
 ///
 ///     PluralCategory(of: 2, language: "pl")   // .few
 ///
-/// For whole numbers of the languages below. Every other language has ``other`` for all numbers here.
+/// Supports whole numbers in the languages below. In other languages, every number is ``other``.
 ///
 /// | numbers as in | languages |
 /// |---|---|
@@ -17,9 +17,9 @@
 /// | Arabic: 0, 1, 2, 3 to 10, 11 to 99 | ar |
 /// | Japanese: none | ja zh ko th vi id ms |
 public enum PluralCategory: String, Sendable, Hashable, CaseIterable {
-    /// Nothing. A text for it is used for 0 in every language.
+    /// Zero. In every language, a text for this category is used for 0.
     case zero
-    /// One, and what is said like it.
+    /// One, and numbers with the same grammar.
     case one
     /// Two.
     case two
@@ -27,10 +27,10 @@ public enum PluralCategory: String, Sendable, Hashable, CaseIterable {
     case few
     /// Many.
     case many
-    /// All other numbers. Every language has it.
+    /// All other numbers. Every language has this category.
     case other
 
-    /// The category of a whole number in a language; of a negative number, that of the number without its sign.
+    /// Creates the category of a whole number in a language. The sign of a negative number is ignored.
     public init(of count: Int, language: String) {
         let number = count.magnitude
         let parts = language.lowercased().split { $0 == "-" || $0 == "_" }

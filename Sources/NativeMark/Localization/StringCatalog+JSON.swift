@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension StringCatalog {
-    /// Reads a catalogue as Xcode writes it.
+    /// Creates a catalog from the JSON that Xcode writes.
     ///
     /// ```json
     /// {
@@ -21,10 +21,9 @@ extension StringCatalog {
     /// }
     /// ```
     ///
-    /// Keys that are not known are left out: Xcode adds some with every version. A key without texts is its own text in the
-    /// language of the source.
+    /// Unknown keys are ignored, because new versions of Xcode add keys. A key without texts is its own text in the source language.
     ///
-    /// - Throws: ``NativeMarkError``, which names the place.
+    /// - Throws: A ``NativeMarkError`` that names the position.
     public init(json: String) throws(NativeMarkError) {
         do {
             self = try JSONDecoder().decode(FileOfCatalog.self, from: Data(json.utf8)).catalog()
@@ -33,12 +32,13 @@ extension StringCatalog {
         } catch let error as DecodingError {
             throw NativeMarkError(stringCatalog: error)
         } catch {
-            throw NativeMarkError(.stringCatalog, at: "", "cannot be read: \(error)", remedy: "Check that it is JSON")
+            throw NativeMarkError(
+                .stringCatalog, at: "", "can't be read: \(error)", remedy: "Check that it is valid JSON")
         }
     }
 }
 
-/// The parts of the file that are read. Nothing in it holds itself, so that no file can nest deeper than this.
+/// The parts of the file that are read. The types aren't recursive, which limits the depth of nesting.
 private struct FileOfCatalog: Decodable {
     var sourceLanguage: String
     var strings: [String: Key]
@@ -74,7 +74,7 @@ private struct FileOfCatalog: Decodable {
         var state: String?
         var value: String
 
-        /// Nil for a text that nobody has written yet.
+        /// The text, or `nil` if it isn't translated yet.
         var text: String? { state == "new" || value.isEmpty ? nil : value }
     }
 
@@ -90,8 +90,8 @@ private struct FileOfCatalog: Decodable {
                     guard let category = PluralCategory(rawValue: name) else {
                         throw NativeMarkError(
                             .stringCatalog, at: "strings.\(key).localizations.\(language).variations.plural.\(name)",
-                            "is no kind of number",
-                            remedy: "Use one of \(PluralCategory.allCases.map(\.rawValue).joined(separator: ", "))")
+                            "isn't a plural category",
+                            remedy: "Use one of: \(PluralCategory.allCases.map(\.rawValue).joined(separator: ", "))")
                     }
                     read.plurals[category] = variation.stringUnit?.text
                 }
@@ -108,15 +108,15 @@ extension NativeMarkError {
         let found: (path: [any CodingKey], problem: String, remedy: String) =
             switch error {
             case .keyNotFound(let key, let context):
-                (context.codingPath, "has no \(key.stringValue)", "Export the catalogue from Xcode again")
+                (context.codingPath, "has no '\(key.stringValue)'", "Export the catalog from Xcode again")
             case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
                 (
-                    context.codingPath, type == String.self ? "is not a text" : "is not an object",
+                    context.codingPath, type == String.self ? "isn't a string" : "isn't an object",
                     type == String.self ? "Write a string" : "Write { … } with names and values"
                 )
             case .dataCorrupted(let context):
                 (context.codingPath, context.whyNotJSON, "Look for a missing comma, quote or bracket")
-            @unknown default: ([], "cannot be read: \(error)", "Check that it is JSON")
+            @unknown default: ([], "can't be read: \(error)", "Check that it is valid JSON")
             }
         self.init(.stringCatalog, at: found.path, found.problem, remedy: found.remedy, cause: error)
     }

@@ -1,47 +1,41 @@
-/// The strings of an app in all its languages, out of a string catalogue of Xcode (`Localizable.xcstrings`).
+/// The strings of an app in all its languages, from an Xcode string catalog (`Localizable.xcstrings`).
 ///
 ///     let catalog = try StringCatalog(json: text)
 ///     Document(localized: "welcome", in: catalog, languages: ["de-AT", "en"], arguments: [name])
 ///
-/// For where there is no compiled catalogue: on Linux, in tests, in tools. On Apple's platforms the system reads the catalogue
-/// of an app, and chooses the language: see `Document(localized:)`.
+/// Use it where no compiled catalog is available: on Linux, in tests and in tools. On Apple platforms, the system reads an app's
+/// catalog and chooses the language: see `Document(localized:)`.
 ///
-/// Of a catalogue are read the values, and their variations by number; of those by device, the one for other devices.
-/// Substitutions (`%#@name@`) are not: such a text is shown as it stands.
+/// The type reads values and their variations by plural category. Of variations by device, it reads the one for `other`. It doesn't
+/// support named substitutions (`%#@name@`): such a text is shown as written.
 public struct StringCatalog: Sendable, Hashable {
-    /// The language that the keys are written in.
+    /// The language of the keys.
     public var sourceLanguage: String
-    /// By key and language.
     var entries: [String: [String: Entry]] = [:]
 
-    /// What a catalogue has for one key in one language.
     struct Entry: Sendable, Hashable {
-        /// The text, if it is the same for all numbers.
+        /// The text, if it doesn't vary by plural category.
         var value: String?
-        /// The text for each kind of number.
         var plurals: [PluralCategory: String] = [:]
     }
 
-    /// All keys, in alphabetical order.
+    /// All keys in alphabetical order.
     public var keys: [String] { entries.keys.sorted() }
 
-    /// The languages that any key has a text in, in alphabetical order.
+    /// The languages of all texts and the source language, in alphabetical order.
     public var languages: [String] {
         entries.values.reduce(into: [sourceLanguage] as Set) { $0.formUnion($1.keys) }.sorted()
     }
 
-    /// The text for a key.
+    /// Returns the text for a key.
     ///
     ///     catalog.string("cart", languages: ["de-AT"], count: 2)      // "%lld Artikel"
     ///
-    /// Asked in this order: each of the languages, and what is left of it without its last part (`de-AT`, `de`); the language
-    /// of the source; the key itself. A part that says how a language is written is not left out: `zh-Hant` is not `zh`. Texts
-    /// that are new, or empty, count as missing.
+    /// The method looks for a text in this order: each of the languages, each followed by its more general languages (`de-AT`, `de`); the
+    /// source language; the key itself. Removing the script would change the language's writing system, so `zh-Hant` doesn't fall back
+    /// to `zh`. Texts that are marked as new or are empty count as missing.
     ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - languages: What a person reads, as BCP 47 has it, best first.
-    ///   - count: What the text counts, for one with variations by number: see ``PluralCategory``.
+    /// `languages` are the user's preferred languages as BCP 47 tags, best first. `count` chooses among variations by ``PluralCategory``.
     public func string(_ key: String, languages: [String], count: Int? = nil) -> String {
         let found = entries[key] ?? [:]
         for language in languages.flatMap(Self.fallbacks) + [sourceLanguage] {
@@ -52,9 +46,9 @@ public struct StringCatalog: Sendable, Hashable {
         return key
     }
 
-    /// The language and those that it is a kind of, narrowest first.
+    /// Most specific first.
     private static func fallbacks(of language: String) -> [String] {
-        // No language has more than a few parts.
+        // Limits the work for a malformed tag; real tags have only a few parts.
         var parts = language.split { $0 == "-" || $0 == "_" }.prefix(8)
         var result: [String] = []
         while let last = parts.last {
@@ -81,25 +75,23 @@ extension StringCatalog.Entry {
 }
 
 extension Document {
-    /// Parses what a catalogue has for a key, with arguments put in as plain text.
+    /// Parses the catalog's text for a key, with arguments inserted as plain text.
     ///
     ///     // "greeting": "Hello **%@**, you have %lld messages"
     ///     Document(localized: "greeting", in: catalog, languages: ["de-AT", "en"], arguments: ["*Ada*", 3])
     ///
-    /// An argument is never markup: a name `*x*` or `[a](b)` is shown as it is, also in code, in a table and in a link. In an
-    /// address it is percent-encoded, so that it adds no part to it; an address that is one argument and nothing else is kept,
-    /// and is no link if it would run something, see ``Document``. In code, line feeds are spaces.
+    /// An argument is never markup: `*x*` or `[a](b)` is shown literally, also in code, tables and links. In part of an address, it is
+    /// percent-encoded. See <doc:Localization> for all positions.
     ///
-    /// Arguments are shown as they describe themselves: whoever wants a number with separators gives a text. Of variations by
-    /// number, the first argument that is an integer chooses one. Without arguments nothing is replaced, and a percent sign is a
-    /// percent sign.
+    /// Arguments are shown as their descriptions; pass a formatted string for a number with separators. The first integer argument chooses
+    /// among variations by plural category. Without arguments the text isn't a format: `%%` stays as it is.
     ///
     /// - Parameters:
-    ///   - key: The key. If the catalogue does not have it, it is the text.
-    ///   - catalog: The texts.
-    ///   - languages: What a person reads, best first: see ``StringCatalog/string(_:languages:count:)``.
-    ///   - arguments: What stands for `%@`, `%lld` and the like, in order, or by number for `%1$@`.
-    ///   - options: What is read beside CommonMark.
+    ///   - key: The key. If the catalog doesn't contain it, the key is the text.
+    ///   - catalog: The catalog that contains the string.
+    ///   - languages: The user's preferred languages; see ``StringCatalog/string(_:languages:count:)``.
+    ///   - arguments: The values for `%@`, `%lld` and so on in order, or by position for `%1$@`.
+    ///   - options: The extensions of CommonMark to recognize.
     public init(
         localized key: String, in catalog: StringCatalog, languages: [String],
         arguments: [any CustomStringConvertible] = [], options: Options = .init()

@@ -2,14 +2,14 @@ extension UInt8 {
     @inline(__always) var isSpaceOrTab: Bool { self == 0x20 || self == 0x09 }
     @inline(__always) var isDigit: Bool { self &- 0x30 < 10 }
     @inline(__always) var isLetter: Bool { (self | 0x20) &- 0x61 < 26 }
-    /// ASCII punctuation, which a backslash can stand before.
+    /// ASCII punctuation. A backslash before it is an escape.
     @inline(__always) var isPunctuation: Bool {
         (self > 0x20 && self < 0x30) || (self > 0x39 && self < 0x41) || (self > 0x5A && self < 0x61)
             || (self > 0x7A && self < 0x7F)
     }
 }
 
-/// Where one is in a line: tabs reach to the next column that is a multiple of four, and may be read in part.
+/// The position in a line. A tab extends to the next column that is a multiple of four, and may be read partially.
 extension BlockParser {
     mutating func findNonspace() {
         var index = offset
@@ -35,7 +35,7 @@ extension BlockParser {
         tabRead = 0
     }
 
-    /// Reads bytes none of which is a tab.
+    /// The bytes must not contain tabs.
     mutating func advance(_ count: Int) {
         offset += count
         column += count
@@ -43,7 +43,6 @@ extension BlockParser {
         findNonspace()
     }
 
-    /// Reads columns of spaces and tabs.
     mutating func advanceColumns(_ count: Int) {
         var left = count
         while left > 0, offset < lineEnd {

@@ -1,6 +1,5 @@
 /// Link reference definitions (CommonMark 4.7).
 extension BlockParser {
-    /// Takes the definitions at the beginning of a paragraph away from it.
     mutating func readDefinitions(of index: Int) {
         let start = open[index].contentStart
         guard start < builder.content.count, builder.content[start] == 0x5B else { return }
@@ -17,7 +16,7 @@ extension BlockParser {
         }
     }
 
-    /// Gives where the line behind the definition begins; nil if there is none.
+    /// Returns the beginning of the next line, or `nil` if there is no definition.
     private mutating func readDefinition(at start: Int) -> Int? {
         let parsed: (label: Range<Int>, link: LinkParts, end: Int)? = builder.content.withUnsafeBufferPointer { bytes in
             guard let labelEnd = Labels.end(in: bytes, from: start, to: bytes.count), labelEnd + 1 < bytes.count,
@@ -28,7 +27,7 @@ extension BlockParser {
             position = destination.end
             var parts = LinkParts(destination: destination.range)
 
-            // The title, if there is one and nothing behind it on its line; otherwise the destination ends the line.
+            // If the title isn't followed by the end of the line, it isn't a title, and the destination must end the line.
             let titleStart = LinkParts.skipSpace(bytes, from: position, to: bytes.count)
             if titleStart > position, let title = LinkParts.title(bytes, from: titleStart, to: bytes.count),
                 let end = LinkParts.endOfLine(bytes, from: title.end)

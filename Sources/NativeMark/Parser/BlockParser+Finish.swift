@@ -1,5 +1,4 @@
 extension BlockParser {
-    /// Closes the innermost blocks until so many are open.
     mutating func close(downTo count: Int) {
         while open.count > count {
             builder.steps &+= 1
@@ -21,7 +20,7 @@ extension BlockParser {
                 }
             }
             open.removeLast()
-            // Also of a block that left no node.
+            // The parent covers the block even if the block left no node.
             if open.count > 1 {
                 let parent = Int(open[open.count - 1].node)
                 builder.nodes[parent].end = max(builder.nodes[parent].end, builder.nodes[node].end)
@@ -29,7 +28,6 @@ extension BlockParser {
         }
     }
 
-    /// The content of a paragraph or heading is complete.
     private mutating func finishText(_ block: OpenBlock) {
         let node = Int(block.node)
         var start = block.contentStart
@@ -46,7 +44,7 @@ extension BlockParser {
         builder.leaves.append(block.node)
     }
 
-    /// Reads `[ ]` or `[x]` at the beginning of an item, and gives where the text behind it begins.
+    /// Reads `[ ]` or `[x]` at the beginning of an item, and returns the beginning of the text after it.
     private mutating func readTask(of block: OpenBlock) -> Int {
         let start = block.contentStart
         let node = builder.nodes[Int(block.node)]
@@ -66,7 +64,7 @@ extension BlockParser {
     private mutating func finishCode(_ block: OpenBlock) {
         let length = block.codeEnd - block.contentStart
         guard length > 0 else { return }
-        // The last line feed is in the text, and not in the place.
+        // The text includes the last line feed; its source range doesn't.
         var text = NodeRecord(.text, start: block.contentStart, end: block.codeEnd - 1)
         text.value = Int32(block.contentStart)
         text.extra = Int32(length)

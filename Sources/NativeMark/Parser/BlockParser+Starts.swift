@@ -1,11 +1,10 @@
 extension BlockParser {
-    /// Opens the blocks that begin here, and gives how many open ones the line has matched then; -1 if nothing of the line is
-    /// left.
+    /// Returns the number of open blocks that the line has matched, or -1 if the rest of the line has been consumed.
     mutating func beginBlocks(matched: Int) -> Int {
         var matched = matched
         while true {
             builder.steps &+= 1
-            // A paragraph that the line goes on with, unless something begins.
+            // The line continues a paragraph unless a block begins.
             let inParagraph = open[matched - 1].tag == .paragraph && matched == open.count
             let mayBeLazy = open[open.count - 1].tag == .paragraph
             guard !isBlank else { return matched }
@@ -52,7 +51,7 @@ extension BlockParser {
 
     // MARK: Containers
 
-    /// Closes what the line did not go on with, and a paragraph or table that something else begins behind.
+    /// Closes the blocks that the line doesn't continue, and a paragraph or table that the new block interrupts.
     mutating func closeForNew(_ matched: Int) {
         close(downTo: matched)
         let tag = open[open.count - 1].tag
@@ -60,7 +59,7 @@ extension BlockParser {
         closeUnfittingList()
     }
 
-    /// Only items can be in a list.
+    /// Closes a list, because only items can be its children.
     mutating func closeUnfittingList() {
         if open[open.count - 1].tag == .list { close(downTo: open.count - 1) }
     }
@@ -72,7 +71,7 @@ extension BlockParser {
         open.append(OpenBlock(node: node, tag: tag))
     }
 
-    /// Notes that something begins in the innermost container, which makes a list loose if a blank line is before it.
+    /// Records that a block begins in the innermost container. If a blank line precedes it, the enclosing list is loose.
     mutating func beginChild(at start: Int) {
         let index = open.count - 1
         if index == 0, regions != nil { beginRegion(at: start) }
@@ -174,7 +173,7 @@ extension BlockParser {
         guard end == lineEnd else { return false }
         let index = open.count - 1
         readDefinitions(of: index)
-        // Nothing but definitions: the line is the text of a new paragraph, or a thematic break.
+        // The paragraph had only definitions, so the line is the text of a new paragraph or a thematic break.
         guard open[index].contentStart < builder.content.count else { return false }
         let node = Int(open[index].node)
         builder.nodes[node].tag = .heading
@@ -230,7 +229,7 @@ extension BlockParser {
         end += 1
         guard end == lineEnd || source[end].isSpaceOrTab else { return false }
         if inParagraph {
-            // Only an item with text, the first one if numbered, ends a paragraph.
+            // An item interrupts a paragraph only if it has text and, in an ordered list, the number 1.
             guard start < 0 || start == 1 else { return false }
             var index = end
             while index < lineEnd, source[index].isSpaceOrTab { index += 1 }
@@ -276,7 +275,7 @@ extension BlockParser {
     // MARK: Footnotes
 
     private mutating func beginFootnote(_ matched: Int) -> Bool {
-        // Footnotes are not nested: the leaves of one are a range.
+        // Footnotes can't be nested, because the leaves of a footnote are a range.
         guard matched < Self.maximalDepth, !open[..<matched].contains(where: { $0.tag == .footnoteDefinition }),
             let end = Footnotes.endOfLabel(in: source, from: nonspace, to: lineEnd), end + 1 < lineEnd,
             source[end + 1] == 0x3A

@@ -1,8 +1,8 @@
-/// Tables (GFM 4.10), read as markdown-it does.
+/// Tables (GFM 4.10), parsed as by markdown-it.
 extension BlockParser {
-    /// Whether the line is the one of dashes, and the line before a header of as many cells. Then the table begins.
+    /// Begins a table if the line is a delimiter row and the previous line is a header with the same number of cells.
     ///
-    /// The header is the last line of the paragraph that is open, or a heading: `# | a` is one until dashes follow.
+    /// The header is the last line of the open paragraph, or a heading: `# | a` is a heading until a delimiter row follows.
     mutating func beginTable() -> Bool {
         let index = open.count - 1
         guard source[nonspace] == 0x7C || source[nonspace] == 0x2D || source[nonspace] == 0x3A, nonspace + 1 < lineEnd,
@@ -58,7 +58,7 @@ extension BlockParser {
         headingLine = -2
     }
 
-    /// Adds the line as a row, unless too many cells were added.
+    /// Adds the line as a row. Returns `false` if too many cells have been added to complete rows.
     mutating func addTableRow(to index: Int) -> Bool {
         let node = open[index].node
         let row = trimmed(nonspace..<lineEnd)
@@ -115,8 +115,7 @@ extension BlockParser {
         builder.content.append(contentsOf: source[copied..<cell.upperBound])
     }
 
-    /// The cells between pipes that no backslash is before; what is left of the first pipe and right of the last one counts
-    /// if it is there.
+    /// Pipes after a backslash don't separate cells. The text before the first pipe and after the last one are cells unless they are empty.
     private func forEachCell(in row: Range<Int>, _ body: (Int, Range<Int>) -> Void) {
         var number = 0
         var start = row.lowerBound

@@ -1,10 +1,10 @@
-/// The first phase: reads line by line and keeps a stack of the blocks that are open.
+/// The first phase of the parser: reads the text line by line and keeps a stack of open blocks.
 ///
-/// For each line: which open containers go on (their markers are there); which blocks begin behind them; and the rest is
-/// text of the innermost block. That is the strategy of the appendix of the CommonMark specification. The work for a line is its
-/// length plus the depth of the stack, which is limited.
+/// For each line it determines which open containers continue (their markers are present) and which blocks begin after them. The rest is
+/// text of the innermost block. This is the strategy of the appendix of the CommonMark specification. The work for a line is linear in
+/// its length plus the depth of the stack, which is limited.
 struct BlockParser {
-    /// How many containers may be open. Deeper markers are text.
+    /// The maximum number of open containers. Deeper markers are text.
     static let maximalDepth = 100
 
     var source: UnsafeBufferPointer<UInt8>
@@ -12,55 +12,54 @@ struct BlockParser {
     var builder: DocumentBuilder
     var open: [OpenBlock] = []
 
-    // The line at hand: its range in the source, and how far it is read.
+    // The current line: its range in the source, and the position of the parser in it.
     var lineNumber = 0
     var lineStart = 0
     var lineEnd = 0
     var offset = 0
     var column = 0
-    /// How many columns of the tab at `offset` are read.
+    /// The number of columns already read of the tab at `offset`.
     var tabRead = 0
-    // From `offset`, what follows its spaces and tabs.
+    // The first character after the spaces and tabs at `offset`.
     var nonspace = 0
     var nonspaceColumn = 0
     var indent: Int { nonspaceColumn - column }
     var isBlank: Bool { nonspace >= lineEnd }
 
-    /// The last line that was blank, and how deep the quotes on it were.
+    /// The number of the last blank line, and the depth of the block quotes on it.
     var blankLine = -2
     var blankDepth = 0
-    /// A line that failed to be a thematic break there fails so before as well.
+    /// The position at which the current line failed to be a thematic break. It also fails at every earlier position.
     var thematicBreakFailure = 0
-    /// Where the leaves of the footnote begin that is open.
     var footnoteStart = -1
-    /// Cells that rows lack are added, which must not make a short text long.
+    /// The number of cells added to complete rows. It is limited so that a short text can't produce a huge table.
     var autocompletedCells = 0
     var maximalAutocompletedCells: Int
-    /// The last heading with number signs, and its line.
+    /// The last ATX heading and its line, which may be the header of a table.
     var heading: Int32 = -1
     var headingLine = -2
-    /// If the text arrives piece by piece: what is there of it.
+    /// For a text that arrives in pieces: the findings so far.
     var regions: RegionScan?
 
     struct OpenBlock {
         var node: Int32
         var tag: NodeTag
-        /// item: columns of the content, from the indentation of the container. Fence: its length.
+        /// Item: the columns of the content, from the indentation of the container. Fence: its length.
         var width = 0
-        /// Fence: its indentation. Paragraph: that of the last line.
+        /// Fence: its indentation. Paragraph: the indentation of its last line.
         var indentation = 0
         /// Fence: its character. List: its marker.
         var character: UInt8 = 0
-        /// Leaf: where its content begins.
+        /// Leaf: the beginning of its content.
         var contentStart = 0
-        /// Paragraph: where its last line begins, in the content and in the source.
+        /// Paragraph: the beginning of its last line, in the content and in the source.
         var lastLine = 0
         var lastLineSource = 0
-        /// Paragraph: whether the last line has no markers of its containers.
+        /// Paragraph: whether the last line is a lazy continuation, without the markers of its containers.
         var isLazy = false
-        /// Container: whether something stood in it, be it a definition that leaves no node.
+        /// Container: whether it had a child, including definitions, which leave no node.
         var hadChild = false
-        /// Indented code: where the last line ends that is not blank.
+        /// Indented code: the end of the last line that isn't blank.
         var codeEnd = 0
     }
 
@@ -72,7 +71,6 @@ struct BlockParser {
         open.append(OpenBlock(node: 0, tag: .document))
     }
 
-    /// How many cells a text of so many bytes may gain.
     static func maximalAutocompletedCells(ofLength length: Int) -> Int { max(0x10000, length) }
 
     mutating func parse() {
@@ -80,7 +78,6 @@ struct BlockParser {
         close(downTo: 0)
     }
 
-    /// Parses lines from the beginning of one to the end of one.
     mutating func parseLines(from start: Int, to count: Int) {
         var position = start
         while position < count {
@@ -109,14 +106,14 @@ struct BlockParser {
         var quoteDepth = 0
         while matched < open.count {
             builder.steps &+= 1
-            guard let goesOn = matchContainer(at: matched) else { return }  // A fence was closed.
+            guard let goesOn = matchContainer(at: matched) else { return }  // The line closed a fence.
             guard goesOn else { break }
             if open[matched].tag == .blockQuote { quoteDepth = matched }
             matched += 1
         }
 
         let allMatched = matched == open.count
-        // A list whose item did not go on stays open only if another item follows.
+        // If its item doesn't continue, a list stays open only if another item follows.
         let isCode = allMatched && open[matched - 1].tag == .codeBlock
         if isBlank {
             blankLine = lineNumber
@@ -130,7 +127,7 @@ struct BlockParser {
         addText(matched: depth, began: depth > matched || depth < 0)
     }
 
-    /// nil if the line ended a fence.
+    /// Returns whether the line continues a block, or `nil` if it closed a fence.
     private mutating func matchContainer(at index: Int) -> Bool? {
         switch open[index].tag {
         case .blockQuote:
@@ -142,7 +139,7 @@ struct BlockParser {
         case .list:
             return true
         case .item:
-            // An item that begins with two blank lines ends there.
+            // An item that begins with two blank lines ends at the second.
             guard !isBlank || open[index].hadChild else { return false }
             if indent >= open[index].width {
                 advanceColumns(open[index].width)
@@ -200,7 +197,7 @@ struct BlockParser {
         return true
     }
 
-    /// What is left of the line is text of the innermost block, begins a paragraph, or is nothing.
+    /// Adds the rest of the line to the innermost block, or begins a paragraph with it, unless it is blank.
     private mutating func addText(matched: Int, began: Bool) {
         guard matched >= 0 else { return }
         let tip = open.count - 1
@@ -238,14 +235,14 @@ struct BlockParser {
         let index = open.count - 1
         let isIndented = open[index].character == 0
         appendCode()
-        // Blank lines at the end of indented code are not part of it.
+        // Trailing blank lines don't belong to indented code.
         if !isBlank || !isIndented {
             builder.nodes[Int(open[index].node)].end = Int32(lineEnd)
             open[index].codeEnd = builder.content.count
         }
     }
 
-    /// Copies the rest of the line. A tab that is read in part leaves spaces.
+    /// The unread columns of a tab become spaces.
     mutating func appendCode() {
         if tabRead > 0, offset < lineEnd {
             for _ in 0..<(4 - column % 4) {
@@ -258,7 +255,6 @@ struct BlockParser {
         appendContent(from: min(offset, lineEnd))
     }
 
-    /// Copies the line from there, and a line feed.
     mutating func appendContent(from start: Int) {
         builder.map.append(content: builder.content.count, source: start)
         var copied = start

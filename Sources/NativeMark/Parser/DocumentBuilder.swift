@@ -1,44 +1,41 @@
-/// The document while it is built: the arena, and what both phases share.
+/// The document under construction, shared by both phases of the parser.
 struct DocumentBuilder {
     var nodes: [NodeRecord]
-    /// See ``DocumentStorage/bytes``.
     var content: [UInt8] = []
     var map = SourceMap()
     var strings: [String] = []
     var alignments: [Document.Alignment] = []
-    /// By folded label.
+    /// References and footnotes by folded label.
     var references: [[UInt8]: Reference] = [:]
     var footnotes: [[UInt8]: Footnote] = [:]
-    /// All that were read, in order, also those that a footnote before has the label of.
+    /// All footnotes in order, including those whose label an earlier footnote has.
     var footnoteDefinitions: [(node: Int32, leaves: Range<Int>)] = []
-    /// Paragraphs, headings and cells whose content is to be parsed, in document order.
+    /// The paragraphs, headings and cells with inline content, in document order.
     var leaves: [Int32] = []
     var steps = 0
 
     struct Reference {
-        /// Numbers in the strings.
+        /// Indices in the strings.
         var destination: Int32
         var title: Int32
-        /// What using it adds to the document, in bytes.
+        /// The number of bytes that one reference adds to the document.
         var size: Int
     }
 
     struct Footnote {
         var node: Int32
-        /// Those of the leaves that are in it.
         var leaves: Range<Int>
-        /// 0 until a reference is seen.
+        /// The number, or 0 before the first reference.
         var number: Int32 = 0
     }
 
-    /// Nothing yet, not even a root.
     init() {
         nodes = []
     }
 
     init(length: Int) {
         nodes = []
-        // Short texts have more nodes than that as often as not, and would grow twice.
+        // Short texts often have more nodes per byte, and the array would grow twice.
         nodes.reserveCapacity(16 + length / (length < 4_096 ? 8 : 24))
         content.reserveCapacity(length + 16)
         nodes.append(NodeRecord(.document, start: 0, end: length))
@@ -51,7 +48,6 @@ struct DocumentBuilder {
 
     // MARK: Links between nodes
 
-    /// Adds a node as the last child.
     @inline(__always)
     mutating func append(_ record: NodeRecord, to parent: Int32) -> Int32 {
         let index = Int32(truncatingIfNeeded: nodes.count)
@@ -65,7 +61,6 @@ struct DocumentBuilder {
         return index
     }
 
-    /// Adds a node behind another one.
     mutating func insert(_ record: NodeRecord, after sibling: Int32) -> Int32 {
         let index = Int32(truncatingIfNeeded: nodes.count)
         var record = record
@@ -97,9 +92,8 @@ struct DocumentBuilder {
         nodes[Int(index)].previous = -1
     }
 
-    /// Makes siblings, from one to another, the children of a node that has none.
-    ///
-    /// Each node is moved once for each level, and does not count as a sibling afterwards: linear in total.
+    /// Moves the siblings from `first` through `last` into a parent that has no children. A node moves once per level and is no longer a
+    /// sibling at the outer level afterward, so the total time is linear.
     mutating func move(from first: Int32, through last: Int32, into parent: Int32) {
         guard first >= 0, last >= 0 else { return }
         let before = nodes[Int(first)].previous

@@ -1,20 +1,22 @@
-/// Parses a text in two phases: blocks line by line, then the content of each leaf block.
+/// Parses a text in two phases: first the blocks, line by line, then the content of the leaf blocks.
 ///
-/// The second phase needs all link reference definitions and footnotes, which may stand at the end.
+/// The second phase needs all link reference definitions and footnotes, which may be at the end of the text.
 enum DocumentParser {
     static func parse(_ markdown: String, options: Document.Options) -> DocumentStorage {
         parseCounting(markdown, options: options).storage
     }
 
-    /// Also gives the number of steps it took: bytes looked at and links followed, which is proportional to the time. Tests
-    /// that hostile input takes linear time count instead of measuring.
+    /// Also returns the number of steps: bytes looked at and links followed. It is proportional to the time. Tests of hostile input
+    /// count steps instead of measuring time.
     static func parseCounting(
         _ markdown: String, options: Document.Options
     ) -> (storage: DocumentStorage, steps: Int) {
         var source = markdown
         source.makeContiguousUTF8()
         var builder = source.withUTF8 { bytes in
-            precondition(bytes.count < Int(Int32.max) / 3, "A document must be shorter than 700 MB.")
+            precondition(
+                bytes.count < Int(Int32.max) / 3,
+                "A document must have at most 715,827,881 bytes; it has \(bytes.count).")
             var blocks = BlockParser(source: bytes, options: options)
             blocks.parse()
             return blocks.builder
@@ -23,7 +25,7 @@ enum DocumentParser {
         return (storage(source, options, builder), builder.steps)
     }
 
-    /// Parses a part of a longer text, and gives also what its references may not add any more; see ``DocumentStream``.
+    /// Also returns the number of bytes that references may still add; see ``DocumentStream``.
     static func parse(
         part source: String, options: Document.Options, context: DocumentContext
     ) -> (storage: DocumentStorage, expansion: Int, steps: Int) {

@@ -1,6 +1,6 @@
 /// Entities and numeric character references (CommonMark 2.5).
 enum Entities {
-    /// What stands for the reference at `start`, where an ampersand is; nil if it is none.
+    /// Returns the text of the reference that begins with the ampersand at `start`, and its end, or `nil` if there is no valid reference.
     static func read(
         _ bytes: UnsafeBufferPointer<UInt8>, at start: Int, to limit: Int
     ) -> (text: [UInt8], end: Int)? {
@@ -32,7 +32,7 @@ enum Entities {
         return (text, index + 1)
     }
 
-    /// Parsed when the first name is looked up: as a literal dictionary it takes ten seconds to compile.
+    /// The names and texts. They are parsed on first use, because a dictionary literal takes ten seconds to compile.
     private static let byName: [String: [UInt8]] = {
         var result: [String: [UInt8]] = [:]
         result.reserveCapacity(2_200)

@@ -1,6 +1,5 @@
-/// Labels of footnotes, and where their definitions end up.
 enum Footnotes {
-    /// The `]` of `[^label]` at `start`: a label has no spaces and no brackets.
+    /// Returns the position of the `]` of `[^label]` at `start`. A label contains no white space and no brackets.
     static func endOfLabel(in bytes: UnsafeBufferPointer<UInt8>, from start: Int, to limit: Int) -> Int? {
         guard start + 3 < limit + 1, start + 2 < limit, bytes[start] == 0x5B, bytes[start + 1] == 0x5E else {
             return nil

@@ -1,4 +1,4 @@
-/// Autolinks in angle brackets (CommonMark 6.5) and bare ones (GFM 6.9).
+/// Autolinks in angle brackets (CommonMark 6.5) and bare autolinks (GFM 6.9).
 extension InlineParser {
     mutating func parseAngle() {
         let first = position + 1
@@ -29,7 +29,6 @@ extension InlineParser {
         textStart = end
     }
 
-    /// `scheme:rest` up to the closing bracket.
     private mutating func scheme(from first: Int) -> (Int, Bool)? {
         var index = first
         guard index < limit, bytes[index].isLetter else { return nil }
@@ -45,7 +44,7 @@ extension InlineParser {
         return index < limit && bytes[index] == 0x3E ? (index, false) : nil
     }
 
-    /// An e-mail address up to the closing bracket, by the regular expression of HTML.
+    /// Parses an e-mail address up to the closing bracket, with the grammar of HTML's regular expression.
     private mutating func address(from first: Int) -> (Int, Bool)? {
         var index = first
         while index < limit, bytes[index].isAddressCharacter { index += 1 }
@@ -62,7 +61,7 @@ extension InlineParser {
 
     // MARK: Bare
 
-    /// At a colon: whether `http` or `https` is before it, and `//` and a host behind.
+    /// Makes a link if the colon at the current position follows `http` or `https` and precedes `//` and a host.
     mutating func parseScheme() {
         let colon = position
         position += 1
@@ -77,7 +76,7 @@ extension InlineParser {
         makeBareLink(first, domainEnd, prefix: "")
     }
 
-    /// At a dot: whether `www` is before it.
+    /// Makes a link if the period at the current position follows `www`; returns whether it did.
     mutating func parseWWW() -> Bool {
         let dot = position
         guard !isInLink, dot >= textStart + 3, dot + 1 < limit, bytes[dot - 1] | 0x20 == 0x77,
@@ -95,16 +94,16 @@ extension InlineParser {
         return true
     }
 
-    /// Whether a bracket is open that may become a link: links are not nested.
+    /// Links can't be nested.
     private var isInLink: Bool { openLinkCount > 0 }
 
-    /// The end of letters, digits, `-`, `_` and dots; no underscore may be in the last two parts.
+    /// Returns the end of a domain of letters, digits, `-`, `_` and periods, or `nil` if its last two parts contain an underscore.
     private mutating func domain(from first: Int) -> Int? {
         if first < host.start || first >= host.end { readHost(from: first) }
         return host.end > first && host.underscore < max(first, host.beforeLastDot) ? host.end : nil
     }
 
-    /// Reads a host name. What was read is kept: `www.a_www.a_` has another one in each part of one.
+    /// Reads a host name and stores it, because each part of `www.a_www.a_` may begin another one.
     private mutating func readHost(from first: Int) {
         host = Host(start: first, end: first)
         var lastDot = first
@@ -140,7 +139,7 @@ extension InlineParser {
         appendLink(destination, text: first..<end, from: first, to: end)
     }
 
-    /// Leaves out punctuation at the end, what looks like an entity, and parentheses that were not opened.
+    /// Returns the end of a link without trailing punctuation, trailing entities and unmatched closing parentheses.
     private mutating func trimmedEnd(_ first: Int, _ last: Int) -> Int {
         var end = last
         var depth = 0
@@ -168,7 +167,6 @@ extension InlineParser {
 }
 
 extension UInt8 {
-    /// Before the `@` of an address in angle brackets.
     fileprivate var isAddressCharacter: Bool {
         if isLetter || isDigit { return true }
         switch self {

@@ -1,4 +1,4 @@
-/// What labels mean: in the text itself, or in the longer one that it is a part of.
+/// The meaning of labels, in the text itself or in the longer text that it is a part of.
 extension InlineParser {
     var hasReferences: Bool { !builder.references.isEmpty || context?.definitions.isEmpty == false }
     var hasFootnotes: Bool { !builder.footnotes.isEmpty || context?.footnotes.isEmpty == false }
@@ -6,7 +6,7 @@ extension InlineParser {
     mutating func reference(_ label: [UInt8]) -> DocumentBuilder.Reference? {
         guard let context else { return builder.references[label] }
         if let reference = adopted[label] { return reference }
-        // What stands before wins, and the context has nothing that stands behind what the part has.
+        // The context has only the first definition of each label, so it takes precedence over the part's own definitions.
         guard let definition = context.definitions[label] else { return builder.references[label] }
         let reference = DocumentBuilder.Reference(
             destination: builder.add(definition.destination), title: definition.title.map { builder.add($0) } ?? -1,
@@ -16,7 +16,7 @@ extension InlineParser {
         return reference
     }
 
-    /// The number that a footnote has or gets, and that of its label in the strings; nil if there is no such footnote.
+    /// Returns the index of a footnote's label in the strings and the footnote's number, or `nil` if there is no such footnote.
     mutating func useFootnote(_ label: [UInt8]) -> (label: Int32, number: Int32)? {
         if let context, context.footnotesInOrder == nil { return useFootnote(label, of: context) }
         guard var footnote = builder.footnotes[label] else { return nil }

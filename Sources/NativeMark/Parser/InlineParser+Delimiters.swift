@@ -10,7 +10,7 @@ extension InlineParser {
             canOpen = flanking.left && (!flanking.right || flanking.isAfterPunctuation)
             canClose = flanking.right && (!flanking.left || flanking.isBeforePunctuation)
         }
-        // Most underscores stand in words.
+        // Most underscores are within words.
         guard canOpen || canClose, character != 0x7E || end - position >= 2 else {
             position = end
             return
@@ -58,7 +58,7 @@ extension InlineParser {
         return scalar(at: first)
     }
 
-    /// The content is valid UTF-8, because it comes from a String and is cut at ASCII.
+    /// Returns the scalar at an index. The content is valid UTF-8, because it comes from a string and is divided at ASCII characters.
     func scalar(at index: Int) -> Unicode.Scalar {
         let byte = bytes[index]
         if byte < 0x80 { return Unicode.Scalar(byte) }
@@ -71,10 +71,10 @@ extension InlineParser {
 
     // MARK: Pairs
 
-    /// Finds the pairs among the delimiters from a number on, and forgets these.
+    /// Pairs the delimiters from index `floor` on, and removes them.
     mutating func processDelimiters(above floor: Int) {
         guard delimiters.count > floor else { return }
-        // For each kind of closer: openers before this one were looked at in vain.
+        // For each kind of closer: the index below which no opener matches.
         for key in floors.indices { floors[key] = floor }
         var closer = floor
         while closer >= 0 {
@@ -110,12 +110,12 @@ extension InlineParser {
     private func fits(_ opener: Delimiter, _ closer: Delimiter) -> Bool {
         guard opener.canOpen, opener.character == closer.character else { return false }
         if opener.character == 0x7E || opener.isQuote { return true }
-        // The rule of three.
+        // The "multiple of 3" rule of CommonMark 6.2.
         return !(opener.canClose || closer.canOpen) || (opener.length + closer.length) % 3 != 0
             || (opener.length % 3 == 0 && closer.length % 3 == 0)
     }
 
-    /// Makes a node of what is between the two, and gives the closer to go on with.
+    /// Returns the next closer to look at.
     private mutating func pair(_ opener: Int, _ closer: Int) -> Int {
         if delimiters[closer].isQuote {
             setQuote(opener, isLeft: true)
@@ -159,7 +159,6 @@ extension InlineParser {
         return next
     }
 
-    /// Forgets the delimiters between two.
     private mutating func cut(from opener: Int, to closer: Int) {
         delimiters[opener].next = closer
         delimiters[closer].previous = opener
@@ -174,7 +173,7 @@ extension InlineParser {
 
     // MARK: Smart punctuation
 
-    /// Quotation marks, dashes and ellipses, as cmark makes them.
+    /// Parses quotation marks, dashes and ellipses as cmark does.
     mutating func parsePunctuation(_ byte: UInt8) {
         guard options.smartPunctuation else {
             position += 1
@@ -219,7 +218,7 @@ extension InlineParser {
         byte == 0x22 ? (isLeft ? "“" : "”") : (isLeft ? "‘" : "’")
     }
 
-    /// All quotation marks have three bytes, so that the text can be changed where it is.
+    /// Replaces a quotation mark in place. All quotation marks have three bytes.
     private mutating func setQuote(_ index: Int, isLeft: Bool) {
         let text = Self.quote(delimiters[index].character, isLeft: isLeft).utf8
         let first = Int(builder.nodes[Int(delimiters[index].node)].value) - bytes.count

@@ -1,4 +1,4 @@
-/// Links and images (CommonMark 6.3 and 6.4), and references to footnotes.
+/// Links and images (CommonMark 6.3 and 6.4), and footnote references.
 extension InlineParser {
     mutating func pushBracket(isImage: Bool, from first: Int) {
         flushText(to: first)
@@ -30,7 +30,7 @@ extension InlineParser {
     }
 
     private struct Target {
-        /// Numbers in the strings.
+        /// Indices in the strings.
         var destination: Int32
         var title: Int32
         var end: Int
@@ -121,7 +121,7 @@ extension InlineParser {
         let key = Labels.folded(
             String(decoding: UnsafeBufferPointer(rebasing: bytes[opener.position + 2..<closer]), as: UTF8.self))
         guard let footnote = useFootnote(key) else { return false }
-        // Whatever was read between the brackets is a label, and no text.
+        // The text between the brackets is a label, so its nodes are removed.
         flushText(to: closer)
         var node = builder.nodes[Int(opener.node)].next
         while node >= 0 {

@@ -1,7 +1,7 @@
-/// When the links and pairs of a leaf are known: texts side by side become one, and e-mail addresses in them links.
+/// The final pass over a leaf: merges adjacent texts, and turns the e-mail addresses in them into links.
 extension InlineParser {
-    /// Deeper than this, emphasis, links and images are taken away, and what is in them stays: code that walks the tree may
-    /// need a stack as deep as it is.
+    /// The maximum depth of emphasis, links and images. Deeper nodes are replaced by their children, because code that traverses the
+    /// tree recursively needs a stack of that depth.
     private static var maximalDepth: Int { 100 }
 
     mutating func finishTexts() {
@@ -33,7 +33,7 @@ extension InlineParser {
         }
     }
 
-    /// The next node of the walk that is not below this one.
+    /// Returns the next node of the traversal that isn't a descendant of this one.
     private func following(_ index: Int32, _ linkDepth: inout Int, _ depth: inout Int) -> Int32 {
         var index = index
         while index != leaf {
@@ -46,8 +46,8 @@ extension InlineParser {
         return -1
     }
 
-    /// Puts the children of a node in its place, and gives the node to go on with. A node is moved once at most, because its new
-    /// parent stays.
+    /// Replaces a node by its children, and returns the next node to visit. A node moves at most once, because its new parent isn't
+    /// dissolved.
     private mutating func dissolve(_ index: Int32) -> Int32 {
         let node = builder.nodes[Int(index)]
         var child = node.firstChild
@@ -67,7 +67,7 @@ extension InlineParser {
         builder.nodes[Int(index)].firstChild = -1
         builder.nodes[Int(index)].lastChild = -1
         builder.detach(index)
-        // A text before may now have one behind it.
+        // The previous node and the first child may be adjacent texts now.
         return node.previous >= 0 ? node.previous : node.firstChild
     }
 
@@ -85,7 +85,7 @@ extension InlineParser {
                 builder.nodes[Int(index)].extra = added.extra
                 builder.nodes[Int(index)].start = added.start
             } else {
-                // Copied once; what follows is only appended.
+                // The text is copied once; further texts are appended to the copy.
                 if Int(text.value + text.extra) != bytes.count + extra.count {
                     builder.nodes[Int(index)].value = Int32(bytes.count + extra.count)
                     appendExtra(text)
@@ -113,14 +113,14 @@ extension InlineParser {
 
     // MARK: Addresses
 
-    /// Splits a text at its e-mail addresses, and gives the last part.
+    /// Splits a text at its e-mail addresses, and returns the last part.
     private mutating func makeAddresses(in text: Int32) -> Int32 {
         var rest = text
         while let found = address(in: builder.nodes[Int(rest)]) {
             let node = builder.nodes[Int(rest)]
             let isContent = Int(node.value) < bytes.count
             func part(_ range: Range<Int>, _ tag: NodeTag) -> NodeRecord {
-                // Where the text was put together, its parts stand where all of it stands.
+                // The parts of a merged text have the source range of the whole text.
                 let isExact = isContent && node.end - node.start == node.extra
                 var record = NodeRecord(
                     tag, start: Int(node.start) + (isExact ? range.lowerBound : 0),
@@ -150,8 +150,8 @@ extension InlineParser {
 
     private func byte(at index: Int) -> UInt8 { index < bytes.count ? bytes[index] : extra[index - bytes.count] }
 
-    /// The first address in a text: letters, digits, `.`, `-`, `_` and `+`, an `@`, and a domain with a dot that ends in a letter
-    /// or digit.
+    /// Returns the first e-mail address in a text: letters, digits, `.`, `-`, `_` and `+`, an `@`, and a domain that contains a period and
+    /// ends with a letter or digit.
     private mutating func address(in node: NodeRecord) -> Range<Int>? {
         let base = Int(node.value)
         let count = Int(node.extra)

@@ -1,54 +1,50 @@
-/// Parses the content of one leaf after the other.
+/// Parses the content of the leaves.
 ///
-/// Text is scanned for the few bytes that may mean something; what is in between becomes a text node that points into
-/// the content. Delimiters and brackets are text nodes as well, until it turns out what they are (the appendix of the
-/// CommonMark specification).
+/// The parser scans for bytes that may be markup. The text between them becomes text nodes that refer to the content. Delimiters and
+/// brackets are text nodes until they are resolved (see the appendix of the CommonMark specification).
 struct InlineParser {
     var builder: DocumentBuilder
     let options: Document.Options
-    /// All content.
     var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-    /// Text that does not stand so in the content.
+    /// Text that doesn't occur literally in the content.
     var extra: [UInt8] = []
-    /// For each byte, whether it may mean something.
+    /// For each byte value, whether it may be markup.
     private let special: UnsafeMutablePointer<Bool>
 
-    // The leaf at hand, and where one is in its content.
+    // The current leaf and the position in its content.
     var leaf: Int32 = 0
     var start = 0
     var limit = 0
     var position = 0
-    /// Text from here to `position` has no node yet.
     var textStart = 0
     var delimiters: [Delimiter] = []
     var brackets: [Bracket] = []
-    /// Openers of links below are not to be used: links are not nested.
+    /// Brackets below this index can't open a link, because links can't be nested.
     var linkFloor = 0
-    /// How many openers of links are from there on.
+    /// The number of brackets from `linkFloor` on that may open a link.
     var openLinkCount = 0
     /// See `processDelimiters`.
     var floors = [Int](repeating: 0, count: 16)
-    /// The last position of a run of so many backticks, once all were seen.
+    /// The last position of a run of backticks, by its length. Complete if `haveBackticks` is set.
     var backticks: [Int: Int] = [:]
     var haveBackticks = false
-    /// Whether texts may stand side by side, or have addresses in them.
+    /// Whether the leaf may have adjacent texts, or texts with e-mail addresses.
     var needsMerging = false
     var needsAddresses = false
-    /// The host name that was read last.
     var host = Host(start: 0, end: 0)
-    /// What references may still add, in bytes.
+    /// The number of bytes that references may still add.
     var expansionLeft: Int
     var usedFootnotes: [DocumentBuilder.Footnote] = []
-    /// If the text is a part of a longer one: what stands in the rest of it, and what of that was used.
+    /// For a part of a longer text: the definitions in the other parts, and those that were used.
     let context: DocumentContext?
     var uses: [DocumentContext.Use] = []
-    /// The references of the context that have a number in the strings.
+    /// The references of the context that were added to the strings.
     var adopted: [[UInt8]: DocumentBuilder.Reference] = [:]
-    /// The footnotes of the context that were referred to here, and how many of them for the first time.
+    /// The footnotes of the context with references in this part, and the number of those with their first reference here.
     var footnotesOfContext: [[UInt8]: (label: Int32, number: Int32)] = [:]
     var newFootnotes = 0
 
-    /// Where a host name is, the dot before its last one, and its last underscore.
+    /// The range of a host name, the position of the second to last period, and the position of the last underscore.
     struct Host {
         var start: Int
         var end: Int
@@ -56,16 +52,16 @@ struct InlineParser {
         var underscore = -1
     }
 
-    /// A run of the same character that may begin or end something.
+    /// A run of one character that may begin or end emphasis, strikethrough or a quotation.
     struct Delimiter {
         var node: Int32
         var character: UInt8
         var canOpen: Bool
         var canClose: Bool
-        /// What it was, and what is left of it.
+        /// The original length, and the length that isn't used yet.
         var length: Int
         var left: Int
-        /// Neighbours in the stack, -1 for none.
+        /// The adjacent delimiters in the stack, or -1.
         var previous: Int
         var next: Int
     }
@@ -73,12 +69,10 @@ struct InlineParser {
     /// A `[` or `![`.
     struct Bracket {
         var node: Int32
-        /// Where the `[` is.
         var position: Int
         var isImage: Bool
-        /// How many delimiters were before.
         var delimiterCount: Int
-        /// Whether another one follows, so that this is no label.
+        /// Whether another bracket follows. Then the text isn't a label.
         var hasBracketAfter = false
     }
 
@@ -158,7 +152,6 @@ struct InlineParser {
 
     // MARK: Nodes
 
-    /// Gives the text before `end` a node.
     mutating func flushText(to end: Int? = nil) {
         let end = end ?? position
         if textStart < end { _ = appendText(textStart..<end) }
@@ -173,7 +166,6 @@ struct InlineParser {
         return builder.append(node, to: leaf)
     }
 
-    /// A node of text that stands otherwise in the source.
     mutating func appendText(_ text: [UInt8], from range: Range<Int>) -> Int32 {
         var node = NodeRecord(.text, start: range.lowerBound, end: range.upperBound)
         node.value = Int32(bytes.count + extra.count)
@@ -193,7 +185,7 @@ struct InlineParser {
         append(isHard ? .lineBreak : .softBreak, from: end, to: position + 1)
     }
 
-    /// Adds a line's end, and skips the spaces that the next line begins with.
+    /// Also skips the spaces at the beginning of the next line.
     private mutating func append(_ tag: NodeTag, from start: Int, to end: Int) {
         _ = builder.append(NodeRecord(tag, start: start, end: end), to: leaf)
         position = end
@@ -251,7 +243,8 @@ struct InlineParser {
         textStart = position
     }
 
-    /// Looks at the rest of the leaf once: what was seen of longer and shorter runs says later whether there is one.
+    /// Returns the position of the closing run of backticks. The rest of the leaf is scanned without success only once: the scan records
+    /// the last position of each length.
     private mutating func closingBackticks(_ length: Int, from start: Int) -> Int? {
         if haveBackticks, backticks[length, default: -1] < start { return nil }
         var index = start

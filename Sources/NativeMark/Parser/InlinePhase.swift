@@ -1,6 +1,6 @@
-/// The second phase: the content of paragraphs, headings and cells, and which footnotes are there.
+/// The second phase of the parser: the content of paragraphs, headings and cells, and the order of the footnotes.
 enum InlinePhase {
-    /// Gives what of the context was used, and what references may not add any more.
+    /// Returns the used definitions of the context, and the number of bytes that references may still add.
     @discardableResult
     static func run(
         on builder: inout DocumentBuilder, options: Document.Options, context: DocumentContext? = nil
@@ -20,8 +20,8 @@ enum InlinePhase {
 }
 
 extension InlineParser {
-    /// Leaves that are in no footnote, then those of footnotes in the order of the first reference to each, which may refer
-    /// to more of them. A footnote that nothing refers to goes.
+    /// Parses the leaves outside footnotes, then the footnotes in the order of their first references. Footnotes may refer to further
+    /// footnotes. A footnote without a reference is removed.
     mutating func parseLeaves() {
         var next = 0
         let isBodyWanted = context?.footnotesInOrder == nil
@@ -55,7 +55,6 @@ extension InlineParser {
 }
 
 extension DocumentBuilder {
-    /// Makes a node that was unlinked the last child.
     fileprivate mutating func attach(_ index: Int32, to parent: Int32) {
         let last = nodes[Int(parent)].lastChild
         nodes[Int(index)].parent = parent

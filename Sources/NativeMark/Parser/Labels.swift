@@ -2,7 +2,7 @@
 enum Labels {
     static let maximalLength = 999
 
-    /// The `]` that belongs to the `[` at `start`; nil if it is too far, or another `[` is before it.
+    /// Returns the position of the `]` that closes the `[` at `start`, or `nil` if the label is too long or contains another `[`.
     static func end(in bytes: UnsafeBufferPointer<UInt8>, from start: Int, to limit: Int) -> Int? {
         var index = start + 1
         let last = min(limit, start + 1 + 4 * maximalLength)
@@ -23,10 +23,10 @@ enum Labels {
         return nil
     }
 
-    /// What two labels that match have in common: full case folding, and white space collapsed and trimmed.
+    /// Returns a label in the form in which matching labels are equal: with full case folding, and with white space collapsed and trimmed.
     ///
-    /// Lower and then upper case of each scalar brings the variants of a letter together: ẞ, ß, SS and ss are SS. Bytes and not
-    /// a String, to which a letter with an accent equals the letter and the accent.
+    /// Mapping each scalar to lowercase and then to uppercase unifies the variants of a letter: ẞ, ß, SS and ss become SS. The result is an
+    /// array of bytes, because String's `==` would also treat canonically equivalent labels as equal.
     static func folded(_ label: String) -> [UInt8] {
         var result = ""
         result.reserveCapacity(label.utf8.count)
@@ -53,7 +53,7 @@ enum Labels {
 }
 
 extension Unicode.Scalar {
-    /// Unicode white space as CommonMark means it: category Zs, tab, line feed, form feed, carriage return.
+    /// White space as defined by CommonMark: category Zs, tab, line feed, form feed, carriage return.
     var isMarkdownSpace: Bool {
         switch value {
         case 0x20, 0x09, 0x0A, 0x0C, 0x0D: true
@@ -62,7 +62,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Category P or S.
+    /// Punctuation as defined by CommonMark: categories P and S.
     var isMarkdownPunctuation: Bool {
         if value < 0x80 { return UInt8(value).isPunctuation }
         switch properties.generalCategory {

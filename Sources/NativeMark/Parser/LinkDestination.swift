@@ -1,6 +1,5 @@
-/// What a link points to.
 enum LinkDestination {
-    /// Percent-encodes what may not stand in a URL. Escapes that are there stay.
+    /// Returns a destination with the bytes percent-encoded that a URL can't contain. Existing escapes stay.
     static func normalized(_ bytes: [UInt8]) -> String {
         guard bytes.contains(where: { !isSafe($0) }) else { return String(decoding: bytes, as: UTF8.self) }
         let digits = Array("0123456789ABCDEF".utf8)
@@ -29,7 +28,7 @@ enum LinkDestination {
         }
     }
 
-    /// Whether following the link runs nothing: markdown-it's `validateLink`. Schemes are those of a normalized destination.
+    /// Returns whether a normalized destination has no dangerous scheme, by the rules of markdown-it's `validateLink`.
     static func isHarmless(_ destination: String) -> Bool {
         let bytes = destination.utf8.prefix(24).map { byte in byte &- 0x41 < 26 ? byte | 0x20 : byte }
         func begins(_ scheme: StaticString) -> Bool {

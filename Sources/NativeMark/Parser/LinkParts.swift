@@ -1,18 +1,17 @@
-/// Destinations and titles of links (CommonMark 6.3), found in bytes.
+/// The ranges of a link's destination and title (CommonMark 6.3).
 struct LinkParts {
     var destination: Range<Int>
     var title: Range<Int>?
 
     typealias Bytes = UnsafeBufferPointer<UInt8>
 
-    /// Spaces, tabs and line feeds.
     static func skipSpace(_ bytes: Bytes, from start: Int, to limit: Int) -> Int {
         var index = start
         while index < limit, bytes[index].isSpaceOrTab || bytes[index] == 0x0A { index += 1 }
         return index
     }
 
-    /// The beginning of the next line if only spaces are left of this one.
+    /// Returns the beginning of the next line, or `nil` if the rest of this line isn't blank.
     static func endOfLine(_ bytes: Bytes, from start: Int) -> Int? {
         var index = start
         while index < bytes.count, bytes[index].isSpaceOrTab { index += 1 }
@@ -20,8 +19,7 @@ struct LinkParts {
         return bytes[index] == 0x0A ? index + 1 : nil
     }
 
-    /// `<any thing>`, or text without spaces whose parentheses are balanced, 32 deep at most. The range is that without the
-    /// angle brackets.
+    /// Parses `<any thing>`, or text without spaces and with balanced parentheses, at most 32 deep. The range excludes the angle brackets.
     static func destination(_ bytes: Bytes, from start: Int, to limit: Int) -> (range: Range<Int>, end: Int)? {
         guard start < limit else { return nil }
         var index = start
@@ -57,7 +55,7 @@ struct LinkParts {
         return (start..<index, index)
     }
 
-    /// Text in quotes or parentheses. The range is that without them.
+    /// The range excludes the quotes or parentheses.
     static func title(_ bytes: Bytes, from start: Int, to limit: Int) -> (range: Range<Int>, end: Int)? {
         guard start < limit else { return nil }
         let closer: UInt8

@@ -1,4 +1,4 @@
-/// Backslashes and entities in titles, destinations and info strings.
+/// Resolves backslash escapes and entities in titles, destinations and info strings.
 enum Unescaping {
     static func string(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
         String(decoding: self.bytes(bytes), as: UTF8.self)

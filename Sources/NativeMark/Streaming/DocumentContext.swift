@@ -1,39 +1,35 @@
-/// What a part of a longer text must know of the rest, to look as it does there; see ``DocumentStream``.
+/// The definitions and limits that a part of a longer text needs to be parsed as it would be in the whole; see ``DocumentStream``.
 struct DocumentContext: Sendable {
-    /// A link reference definition that stands somewhere else, or here.
     struct Definition: Sendable, Hashable {
         var destination: String
         var title: String?
 
-        /// What using it adds to the document, in bytes.
+        /// The number of bytes that one reference adds to the document.
         var size: Int { destination.utf8.count + (title?.utf8.count ?? 0) }
     }
 
     struct Footnote: Sendable, Hashable {
-        /// As it was written.
         var label: String
-        /// In the order of first references; 0 if there was none before this part.
+        /// The number in the order of first references; 0 if no earlier part refers to the footnote.
         var number: Int
     }
 
-    /// Something of the context that the part looks different for: documents are equal if these are, too.
+    /// A definition in the context that affects the part. Documents are equal only if their uses are.
     enum Use: Sendable, Hashable {
         case definition(label: [UInt8], Definition)
         case footnote(label: [UInt8], Footnote)
     }
 
-    /// By folded label. They win over those of the part.
+    /// Definitions by folded label. They take precedence over the part's own definitions.
     var definitions: [[UInt8]: Definition] = [:]
-    /// By folded label. Those of the part do not count, unless it is for `footnotesInOrder`.
+    /// Footnotes by folded label. The part's own footnotes are ignored unless `footnotesInOrder` is set.
     var footnotes: [[UInt8]: Footnote] = [:]
-    /// How many have a number.
     var footnoteCount = 0
-    /// If set, the document has nothing but footnotes, first those with these labels.
+    /// If set, the document contains only footnotes, beginning with those that have these labels.
     var footnotesInOrder: [[UInt8]]?
-    /// What references may add to all parts together beyond their own length, in bytes.
+    /// The number of bytes that references may still add to all parts together, in addition to each part's own length.
     var expansionLeft = 100_000
-    /// The length of the whole, in bytes.
     var length = 0
-    /// How many cells were added to rows before.
+    /// The number of cells that were added to table rows of earlier parts.
     var autocompletedCells = 0
 }

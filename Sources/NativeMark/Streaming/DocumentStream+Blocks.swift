@@ -1,30 +1,30 @@
 extension DocumentStream {
-    /// A part of a document that arrives piece by piece, as a rule one of the blocks below its root.
+    /// A part of a streamed document: usually one block below the document's root.
     ///
-    /// Where only the rest of a line can tell whether a block begins, the line belongs to the last block until it ends; then that has
-    /// more than one block below its ``Document/root``. One that only has definitions in it has none.
+    /// If only the rest of a line can tell whether it begins a new block, the line belongs to the last block until the line ends. That
+    /// block's ``Document/root`` then has more than one child. A block that contains only definitions has no children.
     public struct Block: Sendable, Hashable, Identifiable {
-        /// Its number in the stream, from 0, which it keeps.
+        /// The index of the block in the stream, from 0. It never changes.
         public var id: Int
-        /// What is in it. Places in its source are counted from ``start``.
+        /// The content of the block. Its source ranges are relative to ``start``.
         public var document: Document
-        /// Where it begins in ``DocumentStream/source``, in UTF-8 bytes.
+        /// The position of the block in ``DocumentStream/source``, as a UTF-8 offset.
         public var start: Int
-        /// Whether no more text will be added to it.
+        /// Whether the block is complete: later text isn't added to it.
         public var isComplete: Bool
     }
 
-    /// How many blocks there are; never less than before.
+    /// The number of blocks. It never decreases.
     public var count: Int { regions.count + (tailStart < bytes.count ? 1 : 0) }
 
-    /// A block, parsed now if it is not yet.
+    /// Returns a block, and parses it first if necessary.
     ///
-    /// Linear in the length of the block the first time, and when it has changed; O(1) otherwise. Blocks before it that may refer to
-    /// footnotes are parsed as well if they are not yet, as they come first in the numbering.
+    /// The first call, and the first call after the block has changed, take time linear in its length; other calls are O(1). The method
+    /// also parses earlier blocks that may refer to footnotes, because the numbering depends on them.
     ///
-    /// - Parameter index: From 0 to ``count`` - 1, a programmer's mistake otherwise.
+    /// - Precondition: The index is from 0 to ``count`` - 1.
     public mutating func block(at index: Int) -> Block {
-        precondition(index >= 0 && index < count, "There is no block \(index) among \(count).")
+        precondition(index >= 0 && index < count, "A block index must be from 0 to \(count - 1); it is \(index).")
         numberFootnotes(upTo: index)
         guard index < regions.count else {
             let document =
@@ -36,15 +36,15 @@ extension DocumentStream {
             id: index, document: completeDocument(at: index), start: regions[index].range.lowerBound, isComplete: true)
     }
 
-    /// All blocks in order, those parsed that are not yet.
+    /// All blocks in order. Parses the blocks that aren't parsed yet.
     public var blocks: [Block] {
         mutating get { (0..<count).map { block(at: $0) } }
     }
 
-    /// The whole text that has arrived.
+    /// The text that has arrived so far.
     public var source: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The whole text that has arrived as one document, parsed anew: linear in its length.
+    /// The text that has arrived so far, parsed as one document. Each access parses the whole text.
     public var document: Document { Document(source, options: options) }
 
     mutating func completeDocument(at index: Int) -> Document {
@@ -57,9 +57,7 @@ extension DocumentStream {
         return document
     }
 
-    /// To be parsed again when it is asked for: what it refers to means something else.
-    ///
-    /// Gives whether it was asked for since it was last forgotten.
+    /// Discards the parsed document of a block whose references have a new meaning. Returns whether the block had been parsed.
     mutating func forget(_ index: Int) -> Bool {
         guard regions[index].document != nil else { return false }
         context.expansionLeft += regions[index].expansion
@@ -68,7 +66,7 @@ extension DocumentStream {
         return true
     }
 
-    /// Also gives what its references added beyond its own length.
+    /// Returns the document of a part, and the number of bytes that its references added beyond its own length.
     private mutating func parse(_ range: Range<Int>, cells: Int) -> (document: Document, added: Int) {
         let source = bytes.withUnsafeBufferPointer { String(decoding: $0[range], as: UTF8.self) }
         var context = context

@@ -1,6 +1,6 @@
-/// What later text defines for earlier blocks.
+/// The effects of later definitions on earlier blocks.
 extension DocumentStream {
-    /// Takes what the parser has found; gives the blocks before some number that look different for it.
+    /// Returns the blocks before `first` that look different because of the findings.
     mutating func take(_ found: RegionScan, before first: Int) -> [Int] {
         var changed: Set<Int> = []
         for (label, definition) in found.definitions {
@@ -10,7 +10,7 @@ extension DocumentStream {
         for (label, footnote) in found.footnotes {
             context.footnotes[label] = footnote
             guard let index = numbering.firstCandidate(of: label) else { continue }
-            // What comes behind it in the order gets another number.
+            // The footnotes after it in the order get other numbers.
             for index in numbering.seen(from: index) where forget(index) { changed.insert(index) }
             for label in numbering.forget(from: index) { context.footnotes[label]?.number = 0 }
             context.footnoteCount = numbering.order.count
@@ -29,11 +29,10 @@ extension DocumentStream {
         return changed.filter { $0 < first }.sorted()
     }
 
-    /// The footnotes that are referred to, in the order of the first reference to each, as a document that has nothing else; nil if
-    /// there is none.
+    /// The referenced footnotes as a separate document, in the order of the first reference to each, or `nil` if there are none.
     ///
-    /// Linear in the length of all blocks with footnotes and references to them if anything of that has changed, O(1) otherwise.
-    /// Its source is what defines the footnotes, with a line across in between.
+    /// The document's source consists of the blocks that define footnotes, separated by thematic breaks. O(1) if nothing relevant has
+    /// changed; otherwise linear in the length of all blocks that define or reference footnotes.
     public var footnotes: Document? {
         mutating get {
             if let known = footnoteDocument { return known }
@@ -55,13 +54,13 @@ extension DocumentStream {
         var context = context
         context.footnotesInOrder = order
         context.length = bytes.count
-        // A line across ends whatever the part before has left open. Each but the last ends with a line.
+        // A thematic break closes whatever the previous part left open. Every part except the last ends with a line ending.
         let source = regions.filter(\.definesFootnotes).map { String(decoding: bytes[$0.range], as: UTF8.self) }
             .joined(separator: "***\n")
         return Document(storage: DocumentParser.parse(part: source, options: options, context: context).storage)
     }
 
-    /// Parses all complete blocks up to some number that may refer to footnotes, which numbers these.
+    /// Parses the blocks that may refer to footnotes.
     mutating func numberFootnotes(upTo last: Int) {
         while let index = numbering.next, index <= last {
             var new: [[UInt8]] = []
@@ -76,7 +75,6 @@ extension DocumentStream {
 }
 
 extension Document {
-    /// The footnotes that a part of a text refers to, in the order of the first reference to each.
     fileprivate var footnotes: [(label: [UInt8], number: Int)] {
         storage.uses.compactMap {
             if case .footnote(let label, let footnote) = $0 { (label, footnote.number) } else { nil }

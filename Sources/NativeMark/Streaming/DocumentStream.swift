@@ -1,92 +1,82 @@
-/// A document that arrives piece by piece, such as the answer of a model or a file that is being loaded.
+/// A parser for a document that arrives in pieces, such as a model's answer or a file that is being loaded.
 ///
 ///     var stream = DocumentStream()
 ///     for try await piece in answer {
 ///         let change = stream.append(piece)
-///         for index in change.blocks { show(stream.block(at: index)) }     // New, or not as before.
-///         for index in change.earlier { show(stream.block(at: index)) }    // A link that is one now.
+///         for index in change.blocks { show(stream.block(at: index)) }     // New or changed.
+///         for index in change.earlier { show(stream.block(at: index)) }    // A reference that is a link now.
 ///     }
 ///     let change = stream.finish()                                         // As above.
 ///
-/// The text falls into ``Block``s: paragraphs, headings, whole lists and so on, as they follow each other in the document. What arrives
-/// changes the last one, or adds more behind it; a block before that only looks different when a link or footnote is defined later
-/// that it refers to. Each block is a ``Document`` of its own, in which links and the numbers of footnotes are those of the whole.
+/// The text is divided into ``Block``s: the paragraphs, headings, whole lists and so on of the document. New text changes the last block or
+/// adds blocks after it. An earlier block changes only if a link or footnote that it refers to is defined later. Each block is a
+/// ``Document`` with the links and footnote numbers of the whole text.
 ///
-/// A piece may end anywhere, also within a word, a fence or a line break. All text that has arrived is in the blocks; an unfinished
-/// last line is read as if the text ended there, so that `**bo` shows its asterisks until the line goes on.
-/// A link reference definition and a footnote count once the block has ended that they stand in, so that no half-written address is
-/// ever shown. After ``finish()``, the blocks one after the other and ``footnotes`` are what the whole text gives at once:
-/// ``document``. The limits of ``Document`` are kept by all blocks together, each having its own length in addition.
+/// A piece may end anywhere, even within a word, a fence or a line break. An unfinished last line is parsed as if the text ended there. A
+/// definition takes effect when its block has ended, so a partial address is never shown; <doc:Streaming> lists such cases. After
+/// ``finish()``, the blocks and ``footnotes`` together have the same content as ``document``.
 ///
-/// `append` looks at each byte once and parses nothing anew. A block is parsed when it is asked for, which is linear in its
-/// length, and only once if no text was added to it. Memory is linear in the length of the text, also for hostile text.
-///
-/// A stream is a value; a copy goes its own way, and costs as much as the text when it does. Nothing here waits or can fail.
+/// `append` looks at each byte once. A block is parsed only when it is requested, in time linear in its length, and again only if it has
+/// changed. Memory is linear in the length of the text for every input. Copies are independent; the first change to a copy copies the text.
 public struct DocumentStream: Sendable {
-    /// What the text is parsed with.
+    /// The options that the text is parsed with.
     public let options: Document.Options
 
     var bytes: [UInt8] = []
     /// Holds no pointer between two calls.
     nonisolated(unsafe) var parser: BlockParser
-    /// Up to here, all lines are complete and parsed.
+    /// The offset up to which all lines are complete and parsed.
     private var parsed = 0
     private(set) var isFinished = false
-    /// Blocks that no text is added to any more.
     var regions: [Region] = []
-    /// That of the text behind these, if it was asked for.
     var tail: Document?
-    /// Whether that text may refer to a footnote, as far as it was looked at.
+    /// Whether that text may refer to a footnote, as far as `tailLookedAt`.
     private var tailMayRefer = false
     private var tailLookedAt = 0
     var context = DocumentContext()
-    /// Who gets a link when the label is defined.
+    /// The blocks that refer to an undefined label, by folded label.
     var waiting: [[UInt8]: [Int]] = [:]
     var numbering = FootnoteNumbering()
     var footnoteDocument: Document??
-    /// Bytes looked at to parse blocks that were asked for. With those of `parser`, proportional to the time.
+    /// The number of bytes looked at to parse requested blocks. With the steps of `parser`, it is proportional to the time.
     var steps = 0
 
     struct Region: Sendable {
         var range: Range<Int>
         var definesFootnotes: Bool
         var autocompletedCells: Int
-        /// What references added beyond the length of the block.
         var expansion = 0
         var document: Document?
     }
 
-    /// A stream without any text.
+    /// Creates a stream without text.
     public init(options: Document.Options = .init()) {
         self.options = options
         parser = BlockParser(options: options)
     }
 
-    /// Which blocks are new, or may look different from before.
+    /// The blocks that are new or may look different after a call.
     public struct Change: Sendable, Hashable {
-        /// New ones, and the one that was the last and got more text. Always the last ones of the stream.
+        /// The blocks that are new or got more text. The range ends at ``DocumentStream/count``.
         public var blocks: Range<Int>
-        /// Blocks before these, in order, that were asked for and look different since: they refer to what was defined only now.
+        /// Earlier blocks, in ascending order, that look different because a definition has arrived. Contains only requested blocks.
         public var earlier: [Int]
-        /// Whether ``DocumentStream/footnotes`` may be different.
+        /// Whether ``DocumentStream/footnotes`` may have changed.
         public var footnotes: Bool
     }
 
-    /// Adds text, and tells what it changed.
+    /// Appends a piece of text, which may be empty, and returns the blocks to show again. Some of them may look as before.
     ///
-    /// Linear in the length of the text, plus the number of blocks that a definition in it changes. To call it after ``finish()`` is a
-    /// programmer's mistake.
-    ///
-    /// - Parameter text: The next piece, which may be empty.
-    /// - Returns: The blocks to show anew. A block may be named without looking any different.
+    /// Takes time linear in the length of the text, plus the number of blocks that its definitions change. Traps after ``finish()``.
     @discardableResult
     public mutating func append(_ text: String) -> Change {
-        precondition(!isFinished, "Nothing can be appended to a DocumentStream that is finished.")
+        precondition(!isFinished, "append(_:) must not be called on a document stream after finish().")
         let first = regions.count
         let before = bytes.count
         bytes.append(contentsOf: text.utf8)
         guard bytes.count > before else { return Change(blocks: count..<count, earlier: [], footnotes: false) }
-        precondition(bytes.count < Int(Int32.max) / 3, "A document must be shorter than 700 MB.")
+        precondition(
+            bytes.count < Int(Int32.max) / 3, "A document must have at most 715,827,881 bytes; it has \(bytes.count).")
         tail = nil
         let lines = completeLines(from: before)
         let source = bytes
@@ -98,9 +88,8 @@ public struct DocumentStream: Sendable {
         return change(from: first)
     }
 
-    /// There is no more text: what the last block defines counts now.
-    ///
-    /// - Returns: The blocks to show anew. Nothing changes if it is called again.
+    /// Marks the end of the text, and returns the blocks to show again. Definitions in the last block take effect. A second call changes
+    /// nothing.
     @discardableResult
     public mutating func finish() -> Change {
         guard !isFinished else { return Change(blocks: count..<count, earlier: [], footnotes: false) }
@@ -116,9 +105,9 @@ public struct DocumentStream: Sendable {
         return change(from: first)
     }
 
-    /// Where the last line ends that is complete. A carriage return at the very end may be half of a line break.
+    /// A carriage return at the very end may be the first half of a line ending.
     private func completeLines(from start: Int) -> Int {
-        // What follows a carriage return that was at the end makes its line complete.
+        // The next piece completes a line that ended with a carriage return.
         let first = max(parsed, start - 1)
         let parsed = parsed
         return bytes.withUnsafeBufferPointer { bytes in
@@ -157,6 +146,5 @@ public struct DocumentStream: Sendable {
         return tailMayRefer
     }
 
-    /// Where the block begins that may still get text.
     var tailStart: Int { regions.last?.range.upperBound ?? 0 }
 }

@@ -1,23 +1,19 @@
-/// Which blocks refer to which footnotes first: that is the order of the footnotes.
+/// The order of the footnotes: which blocks are the first to refer to which labels.
 struct FootnoteNumbering: Sendable {
-    /// The folded labels of the footnotes that have a number.
+    /// Folded labels.
     private(set) var order: [[UInt8]] = []
-    /// Blocks that may refer to footnotes, and how many of these had a number before each that was looked at.
+    /// The blocks that may refer to footnotes. For each parsed one, `before` has the number of numbered footnotes before it.
     private var blocks: [Int] = []
     private var before: [Int] = []
-    /// The first block that may refer to a label.
     private var candidates: [[UInt8]: Int] = [:]
 
-    /// The block to look at next.
     var next: Int? { before.count < blocks.count ? blocks[before.count] : nil }
 
-    /// Adds a block behind all others.
     mutating func add(_ block: Int, labels: Set<[UInt8]>) {
         blocks.append(block)
         for label in labels where candidates[label] == nil { candidates[label] = block }
     }
 
-    /// The next block was looked at, and is the first to refer to these.
     mutating func advance(_ labels: [[UInt8]]) {
         before.append(order.count)
         order += labels
@@ -25,12 +21,11 @@ struct FootnoteNumbering: Sendable {
 
     func firstCandidate(of label: [UInt8]) -> Int? { candidates[label] }
 
-    /// The blocks from some number on that were looked at.
     func seen(from block: Int) -> ArraySlice<Int> {
         blocks[min(position(of: block), before.count)..<before.count]
     }
 
-    /// All numbers that blocks from there on gave are free again; gives the labels that had them.
+    /// Removes the numbers given by the blocks from `block` on, and returns the labels that had them.
     mutating func forget(from block: Int) -> ArraySlice<[UInt8]> {
         let position = position(of: block)
         guard position < before.count else { return [] }

@@ -1,36 +1,32 @@
-/// What the first phase of the parser notes while a text arrives: where the blocks of the document begin, and what they define and
-/// refer to.
+/// What the first phase of the parser records while a text arrives: the positions of the document's blocks, their definitions and
+/// their references.
 struct RegionScan: Sendable {
-    /// The source from the beginning of one block of the document to the next one.
+    /// The source from the beginning of one top-level block to the beginning of the next one.
     struct Region: Sendable {
         var range: Range<Int>
-        /// The folded labels that a link may refer to, and those that a footnote may have.
+        /// The folded labels that links may refer to. `footnoteLabels` are those that footnote references may refer to.
         var labels: Set<[UInt8]> = []
         var footnoteLabels: Set<[UInt8]> = []
-        /// Whether footnotes are in it.
         var definesFootnotes = false
-        /// How many cells were added to the rows of tables before.
+        /// The number of cells that were added to table rows before the region.
         var autocompletedCells = 0
     }
 
-    /// Where the block begins that may still change.
     var start = 0
-    /// The cells that were added to rows before it.
+    /// The number of cells that were added to table rows before that block.
     var autocompletedCells = 0
-    // What was found since it was last asked for.
+    // Findings since the stream last took them.
     var complete: [Region] = []
     var definitions: [(label: [UInt8], DocumentContext.Definition)] = []
     var footnotes: [(label: [UInt8], DocumentContext.Footnote)] = []
 }
 
 extension BlockParser {
-    /// A parser for a text that arrives piece by piece.
     init(options: Document.Options) {
         self.init(source: UnsafeBufferPointer(start: nil, count: 0), options: options)
         regions = RegionScan()
     }
 
-    /// Parses lines that are complete, of a text that is there so far.
     mutating func parse(lines: Range<Int>, of source: UnsafeBufferPointer<UInt8>) {
         self.source = source
         maximalAutocompletedCells = Self.maximalAutocompletedCells(ofLength: source.count)
@@ -38,8 +34,8 @@ extension BlockParser {
         self.source = UnsafeBufferPointer(start: nil, count: 0)
     }
 
-    /// The beginning of a line is there. Completes what is before if it is sure by now that a block of the document begins with it,
-    /// whatever follows: a paragraph is often one long line.
+    /// Completes the region before an incomplete line if the line certainly begins a new top-level block. This matters because a paragraph
+    /// is often one long line.
     mutating func parse(beginningOfLine line: Range<Int>, of source: UnsafeBufferPointer<UInt8>) {
         guard let start = regions?.start, start < line.lowerBound, builder.nodes.count > 1,
             beginsRegion(source[line])
@@ -48,9 +44,9 @@ extension BlockParser {
     }
 
     private func beginsRegion(_ line: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        // A carriage return may end the line.
+        // A carriage return may be the end of the line.
         guard let first = line.first(where: { !$0.isSpaceOrTab }), first != 0x0D else { return false }
-        // A heading may turn out to be that of a table.
+        // The line after a heading may turn it into the header of a table.
         if open.count == 1 { return headingLine != lineNumber - 1 }
         guard blankLine == lineNumber - 1, line.first == first else { return false }
         switch open[1].tag {
@@ -61,19 +57,18 @@ extension BlockParser {
         }
     }
 
-    /// There is no more text: closes what is open, and completes the last region.
     mutating func finish(source: UnsafeBufferPointer<UInt8>) {
         self.source = source
         if (regions?.start ?? 0) < source.count { completeRegion(at: source.count) }
         self.source = UnsafeBufferPointer(start: nil, count: 0)
     }
 
-    /// A block of the document begins: all before it are complete.
+    /// Records that a top-level block begins. All blocks before it are complete.
     mutating func beginRegion(at position: Int) {
-        // A table takes its header from the paragraph before, so that it is not always this line that it begins in.
+        // A table takes its header from the preceding paragraph, so the block doesn't always begin on the current line.
         var start = position
         while start > 0, source[start - 1].isSpaceOrTab { start -= 1 }
-        // Blank lines before the first block are its own.
+        // Blank lines before the first block belong to it.
         guard let last = regions?.start, start > last, builder.nodes.count > 1 else { return forgetRegion() }
         completeRegion(at: start)
     }
@@ -90,7 +85,7 @@ extension BlockParser {
         forgetRegion()
     }
 
-    /// What is kept of the regions before: the labels that they define.
+    /// Keeps only the labels that the region defines.
     private mutating func forgetRegion() {
         builder.nodes.removeSubrange(1...)
         builder.nodes[0].firstChild = -1
@@ -105,7 +100,7 @@ extension BlockParser {
         headingLine = -2
     }
 
-    /// The text between each two brackets that could be a label. Some of them are in code, or escaped.
+    /// Labels are the texts between brackets, also in code.
     private mutating func findLabels(of region: inout RegionScan.Region) {
         builder.steps &+= builder.content.count
         builder.content.withUnsafeBufferPointer { bytes in

@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The attributes that an `AttributedString` made from ``StyledText`` has, the same on every platform.
+/// The attributes of an `AttributedString` created from ``StyledText``. They are the same on every platform.
 ///
 ///     let attributed = AttributedString(text)
 ///     for run in attributed.runs {
@@ -12,36 +12,36 @@ public import Foundation
 ///         let blocks = run[NativeMarkAttributes.Blocks.self]         // StyledText.Path?
 ///     }
 public struct NativeMarkAttributes: AttributeScope {
-    /// What the text looks like.
+    /// The style of the text.
     public let style: TextStyle
-    /// The blocks around it.
+    /// The blocks that enclose the text.
     public let blocks: Blocks
-    /// The link that it is a part of.
+    /// The link that the text belongs to.
     public let link: Link
-    /// The image that it stands for.
+    /// The image that the text stands for.
     public let image: Image
-    /// The footnote that it refers to.
+    /// The footnote that the text refers to.
     public let footnote: Footnote
 
-    /// What the text looks like.
+    /// The style of the text.
     public enum TextStyle: AttributedStringKey {
-        /// Sizes in points and plain colours.
+        /// A style with lengths in points and plain colors.
         public typealias Value = ResolvedTextStyle
         /// The name of the attribute.
         public static let name = "NativeMark.TextStyle"
     }
 
-    /// The blocks around the text.
+    /// The blocks that enclose the text.
     public enum Blocks: AttributedStringKey {
-        /// From the document to the innermost block.
+        /// The blocks from the document to the innermost block.
         public typealias Value = StyledText.Path
         /// The name of the attribute.
         public static let name = "NativeMark.Blocks"
     }
 
-    /// The link that the text is a part of. Two links side by side stay two.
+    /// The link that the text belongs to.
     public enum Link: AttributedStringKey {
-        /// The destination as the document has it.
+        /// The link's destination and title.
         public typealias Value = StyledText.Link
         /// The name of the attribute.
         public static let name = "NativeMark.Link"
@@ -49,7 +49,7 @@ public struct NativeMarkAttributes: AttributeScope {
 
     /// The image that the text stands for.
     public enum Image: AttributedStringKey {
-        /// Its source, title and alternative text.
+        /// The image's source, title and alternative text.
         public typealias Value = StyledText.Image
         /// The name of the attribute.
         public static let name = "NativeMark.Image"
@@ -57,7 +57,7 @@ public struct NativeMarkAttributes: AttributeScope {
 
     /// The footnote that the text refers to.
     public enum Footnote: AttributedStringKey {
-        /// Its number.
+        /// The number of the footnote.
         public typealias Value = Int
         /// The name of the attribute.
         public static let name = "NativeMark.Footnote"

@@ -1,27 +1,27 @@
 extension StyledText {
-    /// A block of a document: what it is, where it stands, and what it looks like.
+    /// A block of a styled text: its kind, position and style.
     public struct Block: Sendable, Hashable {
-        /// What it is.
+        /// The kind of the block.
         public var kind: Kind
-        /// What it looks like.
+        /// The style of the block.
         public var style: ResolvedBlockStyle
-        /// The index of the block around it; `nil` for the document.
+        /// The index of the enclosing block, or `nil` for the document.
         public var parent: Int?
-        /// Its text in ``StyledText/string`` with that of all blocks in it, in UTF-8 bytes. Empty for a block without text.
+        /// The range of the block's text, including nested blocks, in ``StyledText/string`` as UTF-8 offsets. It may be empty.
         public var range: Range<Int>
-        /// The index behind the last block in it: those in it are `index + 1 ..< end`.
+        /// The index after the last nested block. The nested blocks have the indices `index + 1 ..< end`.
         public var end: Int
     }
 
-    /// The kinds of blocks.
+    /// The kind of a block.
     public enum Kind: Sendable, Hashable {
         /// The whole document.
         case document
         /// A paragraph.
         case paragraph
-        /// A heading of level 1 to 6.
+        /// A heading, with a level from 1 to 6.
         case heading(level: Int)
-        /// A block quote; the outermost has depth 1.
+        /// A block quote. The outermost one has depth 1.
         case blockQuote(depth: Int)
         /// A code block, with the first word of its info string if it has one.
         case codeBlock(language: String?)
@@ -29,30 +29,30 @@ extension StyledText {
         case list(List)
         /// An item of a list.
         case item(Item)
-        /// A line across.
+        /// A thematic break.
         case thematicBreak
-        /// A table, with one alignment per column.
+        /// A table, with one alignment for each column.
         case table(alignments: [Document.Alignment])
-        /// A row; the header has number 0.
+        /// A row. The header has number 0.
         case tableRow(Int)
         /// A cell.
         case tableCell(row: Int, column: Int, alignment: Document.Alignment)
-        /// All footnotes.
+        /// All footnotes together.
         case footnotes
-        /// One of them, with its number.
+        /// A footnote and its number.
         case footnote(label: String, number: Int)
     }
 
-    /// What all items of a list share.
+    /// The properties that all items of a list share.
     public struct List: Sendable, Hashable {
-        /// Whether it has numbers.
+        /// Whether the items are numbered.
         public var isOrdered: Bool
-        /// How many lists it is in, itself included: the outermost has 1.
+        /// The nesting depth. The outermost list has depth 1.
         public var depth: Int
-        /// Whether its items stand close together.
+        /// Whether the list is tight: blank lines don't separate its items or the blocks in them.
         public var isTight: Bool
 
-        /// A list.
+        /// Creates the properties of a list.
         public init(isOrdered: Bool, depth: Int, isTight: Bool) {
             self.isOrdered = isOrdered
             self.depth = depth
@@ -62,14 +62,14 @@ extension StyledText {
 
     /// An item of a list.
     public struct Item: Sendable, Hashable {
-        /// Its number, if the list has numbers.
+        /// The number of the item, in an ordered list.
         public var number: Int?
-        /// What stands in front of it: `1.`, `iv)`, `•`, `☑`. Empty if the sheet says so.
+        /// The marker, such as `1.`, `iv)`, `•` or `☑`. Empty if the style sheet hides it.
         public var marker: String
-        /// Whether it is a task, and which.
+        /// The state of a task item, or `nil` for other items.
         public var task: Document.TaskState?
 
-        /// An item.
+        /// Creates an item.
         public init(number: Int?, marker: String, task: Document.TaskState?) {
             self.number = number
             self.marker = marker

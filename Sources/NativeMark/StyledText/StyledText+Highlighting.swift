@@ -1,21 +1,21 @@
 extension StyledText {
-    /// Finds the parts of a code block that look different: keywords, strings, comments.
+    /// A function that returns the parts of a code block to style differently, such as keywords, strings and comments.
     ///
     ///     StyledText(document) { code, language in
     ///         language == "swift" ? keywords(in: code).map { .init($0, [.color(.accent)]) } : []
     ///     }
     ///
-    /// Gets the code as it is shown and the first word behind the opening fence, or an empty text if there is none.
+    /// The arguments are the code as it is shown, and the first word after the opening fence or an empty string.
     public typealias Highlighter = (_ code: String, _ language: String) -> [Highlight]
 
-    /// A part of a code block that looks different.
+    /// A part of a code block with additional styles.
     public struct Highlight: Sendable, Hashable {
-        /// Where it is in the code, in UTF-8 bytes. What lies outside the code, or in the middle of a scalar, is left out.
+        /// The range in the code, as UTF-8 offsets. It is clamped to the code and rounded down to whole scalars.
         public var range: Range<Int>
-        /// What it looks like. Later styles win over earlier ones.
+        /// The styles of the part. Later styles take precedence.
         public var styles: [StyleSheet.InlineStyle]
 
-        /// A part and its styles.
+        /// Creates a highlight.
         public init(_ range: Range<Int>, _ styles: [StyleSheet.InlineStyle]) {
             self.range = range
             self.styles = styles
@@ -24,8 +24,8 @@ extension StyledText {
 }
 
 extension [StyledText.Highlight] {
-    /// The same parts in order, none of which overlap, all of whole scalars of the code. Of two that overlap, the one that
-    /// begins first keeps the common part.
+    /// Returns the highlights sorted, clamped to whole scalars of the code, and without overlaps. If two overlap, the common part belongs
+    /// to the one that begins first.
     func cut(to code: String) -> [StyledText.Highlight] {
         let utf8 = code.utf8
         func roundedDown(_ offset: Int) -> Int {

@@ -1,18 +1,11 @@
 extension StyledText {
-    /// Loads the images of a text, and hands each over when it has come: the text is shown long before.
+    /// Loads the images of the text and passes each one to a closure when it is ready.
     ///
-    ///     await text.loadImages({ image in try? await fetch(image.source) }) { index, image in
-    ///         images[index] = image
-    ///     }
+    /// Each source is loaded once, even if several images use it. Images arrive in the order in which they are ready. If `load` returns
+    /// `nil`, `show` isn't called for the image. The method returns when all images are loaded; after cancellation, it starts no loads,
+    /// shows no images, and returns when the running loads have ended.
     ///
-    /// A source is loaded once, however often it is shown. Images come in the order in which they are ready, each for all of
-    /// its places. One that is `nil` is not handed over: its alternative text stays. Ends when all are there; cancelled, when
-    /// those that are being loaded have ended.
-    ///
-    /// - Parameters:
-    ///   - concurrency: How many are loaded concurrently.
-    ///   - load: Gives the image, or nil if there is none.
-    ///   - show: Gets the index of an image in ``images`` and its image, one call at a time.
+    /// `show` receives the index of an image in ``images``. Its calls don't overlap.
     func loadImages<Loaded: Sendable>(
         concurrency: Int = 4, _ load: @escaping @Sendable (Image) async -> Loaded?,
         show: (_ index: Int, _ image: Loaded) -> Void

@@ -1,5 +1,5 @@
 extension StyledText {
-    /// What a run is beside the text around it, as screen readers and Foundation's inline intents know it.
+    /// The semantic traits of a run relative to its block, for screen readers and Foundation's inline intents.
     struct Traits: OptionSet, Sendable, Hashable {
         let rawValue: Int
 
@@ -10,7 +10,7 @@ extension StyledText {
         static let lineBreak = Traits(rawValue: 16)
     }
 
-    /// What a run is beside its block: bold text in a heading that is bold is not strong.
+    /// For example, bold text in a bold heading isn't strong.
     func traits(of run: Run) -> Traits {
         let outer = blocks[run.block].style.text
         var traits: Traits = []

@@ -1,37 +1,32 @@
-/// A document with a style sheet applied: one string, the runs of text in it that look the same, and the blocks around them.
+/// A document with a style sheet applied: one string, its runs of equal style, and the blocks that contain them.
 ///
 ///     let text = StyledText(document, style: .default, environment: .init(appearance: .dark))
 ///     for run in text.runs {
 ///         print(text.string(of: run), run.style.isBold, text.path(of: run).map(\.kind))
 ///     }
 ///
-/// In the string, blocks have a line feed between them and cells of one row a tab; these separators belong to no run. A soft
-/// break is a space, a hard one U+2028, a thematic break U+2E3B. Markers of items are not in the string: they are part of
-/// the blocks, because where they stand is a question of layout. An image is its alternative text, or U+FFFC if there is
-/// none, so that an image that never comes leaves something to read.
+/// In the string, blocks are separated by line feeds and the cells of a row by tabs; the separators belong to no run. A soft break
+/// is a space, a hard break is U+2028, and a thematic break is U+2E3B. The markers of items aren't in the string but in
+/// ``blocks``, because their position depends on the layout. An image is its alternative text, or U+FFFC if that is empty.
 ///
-/// Everything is flat: a block knows its parent by index, and nothing here recurses. Comparing and hashing are linear.
+/// Blocks refer to their parents by index, and nothing recurses. Comparing and hashing take linear time.
 public struct StyledText: Sendable, Hashable {
-    /// The whole text.
+    /// The text.
     public internal(set) var string = ""
-    /// The pieces of text that look the same, in order, without those that are empty.
+    /// The runs of equal style in order. Runs are never empty.
     public internal(set) var runs: [Run] = []
-    /// All blocks in document order, each behind its parent. The first is the document.
+    /// All blocks in document order, each after its parent. The first is the document.
     public internal(set) var blocks: [Block] = []
-    /// All links, in order.
+    /// All links in document order.
     public internal(set) var links: [Link] = []
-    /// All images, in order.
+    /// All images in document order.
     public internal(set) var images: [Image] = []
-    /// What the styles were resolved for.
+    /// The environment that the styles are resolved for.
     public internal(set) var environment: StyleSheet.Environment
 
-    /// Applies a style sheet to a document. Linear in the length of the document.
+    /// Applies a style sheet to a document, resolved for an appearance and a size category. Takes linear time.
     ///
-    /// - Parameters:
-    ///   - document: What to show.
-    ///   - style: How.
-    ///   - environment: The appearance and the size category to resolve the styles for.
-    ///   - highlighter: Styles for parts of code blocks. Called once per code block that is not empty, in order.
+    /// The highlighter is called once for each code block that isn't empty, in order.
     public init(
         _ document: Document, style: StyleSheet = .default, environment: StyleSheet.Environment = .init(),
         highlighter: Highlighter? = nil
@@ -48,48 +43,48 @@ public struct StyledText: Sendable, Hashable {
         self = builder.finished()
     }
 
-    /// A piece of text that looks the same all through.
+    /// A piece of text with one style, in one block.
     public struct Run: Sendable, Hashable {
-        /// Where it stands in ``StyledText/string``, in UTF-8 bytes.
+        /// The range in ``StyledText/string``, as UTF-8 offsets.
         public var range: Range<Int>
-        /// What it looks like.
+        /// The style of the text.
         public var style: ResolvedTextStyle
-        /// The index of the innermost block around it.
+        /// The index of the innermost enclosing block.
         public var block: Int
-        /// The index of the link that it is a part of.
+        /// The index of the link that the run belongs to.
         public var link: Int?
-        /// The index of the image that it stands for.
+        /// The index of the image that the run stands for.
         public var image: Int?
-        /// The number of the footnote that it refers to.
+        /// The number of the footnote that the run refers to.
         public var footnote: Int?
-        /// Whether it is a hard line break and nothing else.
+        /// Whether the run is a hard line break.
         public var isLineBreak = false
     }
 
-    /// Where a link leads.
+    /// The destination and title of a link.
     public struct Link: Sendable, Hashable {
-        /// The destination as the document has it: not to be trusted.
+        /// The destination from the document, percent-encoded where necessary. Don't trust it.
         public var destination: String
-        /// What the document says about it.
+        /// The title, if the document has one.
         public var title: String?
 
-        /// A link.
+        /// Creates a link.
         public init(destination: String, title: String?) {
             self.destination = destination
             self.title = title
         }
     }
 
-    /// An image, which the caller loads.
+    /// An image that the app may load.
     public struct Image: Sendable, Hashable {
-        /// Where it is, as the document has it: not to be trusted.
+        /// The source from the document, percent-encoded where necessary. Don't trust it.
         public var source: String
-        /// What the document says about it.
+        /// The title, if the document has one.
         public var title: String?
-        /// What to read in its place. May be empty.
+        /// The description to show in place of the image. It may be empty.
         public var alternativeText: String
 
-        /// An image.
+        /// Creates an image.
         public init(source: String, title: String?, alternativeText: String) {
             self.source = source
             self.title = title
@@ -99,22 +94,22 @@ public struct StyledText: Sendable, Hashable {
 }
 
 extension StyledText {
-    /// The text of a run.
+    /// Returns the text of a run.
     public func string(of run: Run) -> Substring {
         substring(run.range)
     }
 
-    /// The text of a block, with all blocks in it.
+    /// Returns the text of a block, including nested blocks.
     public func string(of block: Block) -> Substring {
         substring(block.range)
     }
 
-    /// The blocks around a run, outermost first: the document, …, the paragraph.
+    /// Returns the blocks that enclose a run, outermost first.
     public func path(of run: Run) -> [Block] {
         path(ofBlock: run.block)
     }
 
-    /// A block and those around it, outermost first.
+    /// Returns a block and the blocks that enclose it, outermost first.
     public func path(ofBlock index: Int) -> [Block] {
         var path: [Block] = []
         var next: Int? = index

@@ -1,19 +1,17 @@
-/// Makes a styled text from the events of a document.
 struct StyledTextBuilder {
     private var text: StyledText
     private let sheet: ResolvedStyleSheet
     private let highlighter: StyledText.Highlighter?
 
-    /// The blocks that are open, outermost first, by index.
+    /// The indices of the open blocks, outermost first.
     private var open: [Int] = []
-    /// The styles of the inline nodes that are open. Never empty inside a block.
+    /// The styles of the open inline nodes. Never empty inside a block.
     private var inlines: [ResolvedTextStyle] = []
     private var link: Int?
-    /// The image whose children are skipped: they are its alternative text already.
+    /// The image whose children are skipped, because its alternative text is already appended.
     private var skippedImage: Int?
-    /// Per open list, its next number.
     private var counters: [Counter] = []
-    /// The last block that has text of its own.
+    /// The last block with text of its own.
     private var lastLeaf: Int?
     private var quoteDepth = 0
     private var footnotes = 0
@@ -24,7 +22,6 @@ struct StyledTextBuilder {
         var list: Document.List
         var next: Int
         var marker: StyleSheet.Marker
-        /// How many lists of the same kind it is in.
         var depth: Int
     }
 
@@ -34,7 +31,6 @@ struct StyledTextBuilder {
         self.highlighter = highlighter
     }
 
-    /// The result, when the last event was seen.
     func finished() -> StyledText { text }
 
     mutating func enter(_ node: Document.Node) {
@@ -144,7 +140,6 @@ struct StyledTextBuilder {
 // MARK: Blocks
 
 extension StyledTextBuilder {
-    /// The style of text where no inner rule says otherwise.
     private var current: ResolvedTextStyle { inlines.last ?? sheet.document.text }
 
     private mutating func begin(
@@ -170,8 +165,8 @@ extension StyledTextBuilder {
         inlines = open.last.map { [text.blocks[$0].style.text] } ?? []
     }
 
-    /// Puts a separator in front of a block with text, unless it is the first one. It and the blocks that begin with it begin
-    /// behind the separator.
+    /// Appends a separator before a block with text, unless the block is the first one. The block, and enclosing blocks that begin
+    /// with it, begin after the separator.
     private mutating func separate(by separator: String = "\n") {
         defer { lastLeaf = text.blocks.count - 1 }
         guard let lastLeaf else { return }
@@ -181,7 +176,7 @@ extension StyledTextBuilder {
             guard index > lastLeaf else { break }
             text.blocks[index].range = place..<place
         }
-        // Empty blocks that have ended already, as an item without anything, go with the one around them.
+        // Empty blocks that have already ended, such as an empty item, move together with their parents.
         for index in lastLeaf + 1..<text.blocks.count {
             guard let parent = text.blocks[index].parent, parent > lastLeaf else { continue }
             if text.blocks[parent].range.lowerBound == place { text.blocks[index].range = place..<place }
@@ -236,7 +231,7 @@ extension StyledTextBuilder {
         let run = StyledText.Run(
             range: start..<text.string.utf8.count, style: style ?? current, block: block, link: link, image: image,
             footnote: footnote, isLineBreak: isLineBreak)
-        // A soft break between two texts splits no run.
+        // Text joins the previous run if nothing differs. A soft break doesn't split a run.
         if let last = text.runs.last, last.joins(run) {
             text.runs[text.runs.count - 1].range = last.range.lowerBound..<run.range.upperBound
         } else {
@@ -262,7 +257,6 @@ extension StyledTextBuilder {
 }
 
 extension StyledText.Run {
-    /// Whether both are one run: nothing differs, and the other begins where this one ends.
     fileprivate func joins(_ next: Self) -> Bool {
         range.upperBound == next.range.lowerBound && image == nil && next.image == nil && footnote == nil
             && next.footnote == nil && !isLineBreak && !next.isLineBreak && block == next.block && link == next.link
@@ -271,7 +265,6 @@ extension StyledText.Run {
 }
 
 extension String {
-    /// In one line.
     func replacingLineFeeds() -> String {
         utf8.contains(0x0A) ? String(map { $0.isNewline ? " " : $0 }) : self
     }

@@ -1,54 +1,54 @@
-/// What a block looks like, with nothing left to choose. All lengths are points.
+/// The appearance of a block in one environment, with lengths in points.
 public struct ResolvedBlockStyle: Sendable, Hashable {
-    /// What its text looks like where no inner rule says otherwise.
+    /// The style of the block's text, before inline rules.
     public var text: ResolvedTextStyle
-    /// Where lines stand between the indents.
+    /// The horizontal position of the lines between the indents.
     public var alignment: StyleSheet.Alignment = .leading
-    /// Extra room in front of the first line.
+    /// Extra space before the first line.
     public var firstLineIndent = 0.0
-    /// Room in front of all lines.
+    /// Space before all lines.
     public var leadingIndent = 0.0
-    /// Room behind all lines.
+    /// Space after all lines.
     public var trailingIndent = 0.0
-    /// Room above.
+    /// Space above the block.
     public var spacingBefore = 0.0
-    /// Room below.
+    /// Space below the block.
     public var spacingAfter = 0.0
-    /// Extra room between lines.
+    /// Extra space between lines.
     public var lineSpacing = 0.0
-    /// What stands in front of the items, if it is a list and the sheet says so.
+    /// The marker of the items, for a list with a marker rule.
     public var marker: StyleSheet.Marker?
-    /// Lines around it.
+    /// Lines around the block.
     public var border: Border?
-    /// Room inside the border.
+    /// Space between the border and the text.
     public var padding = Padding()
-    /// The colour behind it.
+    /// The color behind the block.
     public var background: StyleSheet.Tone?
 
-    /// A block without anything around its text.
+    /// Creates a style without indents, spacing, border or background.
     public init(text: ResolvedTextStyle) {
         self.text = text
     }
 
-    /// Lines on some sides.
+    /// Lines on some sides of a block.
     public struct Border: Sendable, Hashable {
         /// The sides that have a line.
         public var edges: Set<StyleSheet.Edge>
-        /// How thick it is, in points.
+        /// The thickness in points.
         public var width: Double
-        /// Its colour.
+        /// The color of the lines.
         public var color: StyleSheet.Tone
     }
 
-    /// Room inside the border, in points.
+    /// Space inside the border, in points.
     public struct Padding: Sendable, Hashable {
-        /// Above.
+        /// Space above the text.
         public var top = 0.0
-        /// In front.
+        /// Space before the text.
         public var leading = 0.0
-        /// Below.
+        /// Space below the text.
         public var bottom = 0.0
-        /// Behind.
+        /// Space after the text.
         public var trailing = 0.0
     }
 }

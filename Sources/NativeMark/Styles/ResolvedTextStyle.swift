@@ -1,29 +1,29 @@
-/// What a piece of text looks like, with nothing left to choose: sizes in points, plain colours.
+/// The appearance of text in one environment, with lengths in points and plain colors.
 public struct ResolvedTextStyle: Sendable, Hashable {
-    /// The role that gave the size.
+    /// The text style that determines the font size.
     public var textStyle: StyleSheet.TextStyle
-    /// The size of the letters in points.
+    /// The font size in points.
     public var fontSize: Double
-    /// The colour of the letters.
+    /// The text color.
     public var color: StyleSheet.Tone
-    /// The colour behind the letters.
+    /// The color behind the text.
     public var background: StyleSheet.Tone?
-    /// Extra room behind each character, in points.
+    /// Extra space after each character, in points.
     public var kerning: Double
-    /// Points above the baseline.
+    /// The offset above the baseline, in points.
     public var baseline: Double
-    /// A heavier weight.
+    /// Whether the text is bold.
     public var isBold: Bool
-    /// Slanted letters.
+    /// Whether the text is italic.
     public var isItalic: Bool
-    /// Letters of one width.
+    /// Whether the text uses a monospaced font.
     public var isMonospaced: Bool
-    /// A line below the letters.
+    /// Whether the text is underlined.
     public var isUnderlined: Bool
-    /// A line through the letters.
+    /// Whether the text has a line through it.
     public var isStruckThrough: Bool
 
-    /// Plain text of a size.
+    /// Creates a plain style with a font size.
     public init(textStyle: StyleSheet.TextStyle = .body, fontSize: Double = 17) {
         self.textStyle = textStyle
         self.fontSize = fontSize

@@ -1,80 +1,77 @@
 extension StyleSheet {
-    /// One style of a block, or of the text in it.
+    /// A style of a block, or of the text in it.
     ///
-    ///     sheet.setting(block: [.headings: [.alignment(.center), .spacingBefore(.em(1)), .color(.secondary), .bold(true)]])
-    ///
-    /// Every ``InlineStyle`` has a function of the same name here.
+    /// Every ``InlineStyle`` has a static function with the same name here.
     public enum BlockStyle: Sendable, Hashable {
-        /// A style of all text in the block.
+        /// A style for all text in the block.
         case text(InlineStyle)
-        /// Where lines stand between the indents.
+        /// The horizontal position of the lines between the indents.
         case alignment(Alignment)
-        /// Extra room in front of the first line; a hanging indent, if negative.
+        /// Extra space before the first line. A negative value is a hanging indent.
         case firstLineIndent(Length)
-        /// Room in front of all lines.
+        /// Space before all lines.
         case leadingIndent(Length)
-        /// Room behind all lines.
+        /// Space after all lines.
         case trailingIndent(Length)
-        /// Room above the block. Between two blocks the larger of the two spacings holds.
+        /// Space above the block. The larger of two adjacent spacings applies.
         case spacingBefore(Length)
-        /// Room below the block.
+        /// Space below the block.
         case spacingAfter(Length)
-        /// Extra room between lines.
+        /// Extra space between lines.
         case lineSpacing(Length)
-        /// What stands in front of the items, for lists.
+        /// The marker of the items, for lists.
         case marker(Marker)
-        /// Lines around the block, or on some of its sides.
+        /// Lines on some or all sides of the block.
         case border(Border)
-        /// Room between the border and the text.
+        /// Space between the border and the text.
         case padding(Padding)
-        /// The colour behind the whole block.
+        /// The color behind the whole block.
         case background(Color)
     }
 
-    /// Where the lines of a block stand.
+    /// The horizontal position of the lines of a block.
     public enum Alignment: String, Sendable, Hashable, CaseIterable {
-        /// Where the language begins its lines.
+        /// Lines begin at the leading edge, which depends on the writing direction.
         case leading
-        /// In the middle.
+        /// Lines are centered.
         case center
-        /// Where the language ends its lines.
+        /// Lines end at the trailing edge, which depends on the writing direction.
         case trailing
-        /// Both edges straight. A terminal shows it as `leading`.
+        /// Lines are stretched to both edges. Terminals show it as `leading`.
         case justified
     }
 }
 
 extension StyleSheet.BlockStyle {
-    /// The size and role of the text in the block.
+    /// The text style, which determines the font size.
     public static func textStyle(_ style: StyleSheet.TextStyle) -> Self { .text(.textStyle(style)) }
-    /// The colour of the letters.
+    /// The text color.
     public static func color(_ color: StyleSheet.Color) -> Self { .text(.color(color)) }
-    /// The colour behind the letters, not behind the whole block.
+    /// The color behind the text, not behind the whole block.
     public static func inlineBackground(_ color: StyleSheet.Color) -> Self { .text(.inlineBackground(color)) }
-    /// Extra room behind each character.
+    /// Extra space after each character.
     public static func kerning(_ length: StyleSheet.Length) -> Self { .text(.kerning(length)) }
-    /// How far above the baseline the text stands.
+    /// The offset of the text above the baseline.
     public static func baseline(_ length: StyleSheet.Length) -> Self { .text(.baseline(length)) }
-    /// A heavier weight.
+    /// Whether the text is bold.
     public static func bold(_ isOn: Bool) -> Self { .text(.bold(isOn)) }
-    /// Slanted letters.
+    /// Whether the text is italic.
     public static func italic(_ isOn: Bool) -> Self { .text(.italic(isOn)) }
-    /// Letters of one width.
+    /// Whether the text uses a monospaced font.
     public static func monospaced(_ isOn: Bool) -> Self { .text(.monospaced(isOn)) }
-    /// A line below the letters.
+    /// Whether the text is underlined.
     public static func underline(_ isOn: Bool) -> Self { .text(.underline(isOn)) }
-    /// A line through the letters.
+    /// Whether the text has a line through it.
     public static func strikethrough(_ isOn: Bool) -> Self { .text(.strikethrough(isOn)) }
 }
 
 extension StyleSheet.BlockStyle: StyleOfProperty {
-    /// What a style is about: a property of text, or one of the block itself.
     enum Property: Hashable {
         case text(StyleSheet.InlineStyle.Property)
         case block(BlockProperty)
     }
 
-    /// The names of the styles that only blocks have, in JSON as well.
+    /// Also the names in JSON.
     enum BlockProperty: String, Hashable, CaseIterable {
         case alignment
         case firstLineIndent

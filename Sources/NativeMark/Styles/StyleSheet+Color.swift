@@ -1,5 +1,5 @@
 extension StyleSheet {
-    /// A colour as a rule names it: by its role, or by what it looks like.
+    /// A color in a rule: a role, or a fixed color.
     ///
     ///     sheet.setting(inline: [
     ///         .link: [.color(.accent)],
@@ -8,85 +8,85 @@ extension StyleSheet {
     ///         .emphasis: [.color(.ansi(.red))],
     ///     ])
     public enum Color: Sendable, Hashable {
-        /// What the sheet's ``StyleSheet/colors`` say for the role.
+        /// The color that the sheet's ``StyleSheet/colors`` give the role.
         case role(Role)
-        /// This colour.
+        /// A fixed color.
         case paint(Paint)
 
-        /// The colour of text.
+        /// The text color.
         public static let primary = Color.role(.primary)
-        /// Text of less weight.
+        /// Less prominent text.
         public static let secondary = Color.role(.secondary)
-        /// What is hardly text any more: markers, language names.
+        /// The least prominent text, such as markers and language names.
         public static let tertiary = Color.role(.tertiary)
-        /// What should be seen first.
+        /// Highlights.
         public static let accent = Color.role(.accent)
         /// Links.
         public static let link = Color.role(.link)
         /// Code.
         public static let code = Color.role(.code)
-        /// What is behind code.
+        /// The background of code.
         public static let codeBackground = Color.role(.codeBackground)
         /// Lines around and between blocks.
         public static let border = Color.role(.border)
 
-        /// The same colour in both appearances.
+        /// Returns a color that is the same in both appearances.
         public static func rgb(_ value: UInt32) -> Color { .paint(Paint(.rgb(value))) }
-        /// One colour on light, another on dark.
+        /// Returns a color with different values on light and dark backgrounds.
         public static func dynamic(light: Tone, dark: Tone) -> Color { .paint(Paint(light: light, dark: dark)) }
-        /// A colour of the terminal's own sixteen.
+        /// Returns one of the terminal's sixteen colors.
         public static func ansi(_ color: ANSI) -> Color { .paint(Paint(.ansi(color))) }
     }
 
-    /// What a colour is for. Apps and people choose what each role looks like, see ``StyleSheet/setting(colors:)``.
+    /// The purpose of a color. ``StyleSheet/setting(colors:)`` chooses the color of a role.
     public enum Role: String, Sendable, Hashable, CaseIterable {
-        /// The colour of text.
+        /// The text color.
         case primary
-        /// Text of less weight.
+        /// Less prominent text.
         case secondary
-        /// What is hardly text any more.
+        /// The least prominent text, such as markers and language names.
         case tertiary
-        /// What should be seen first.
+        /// Highlights.
         case accent
         /// Links.
         case link
         /// Code.
         case code
-        /// What is behind code.
+        /// The background of code.
         case codeBackground
         /// Lines around and between blocks.
         case border
     }
 
-    /// A colour with a value for each appearance.
+    /// A color with a value for each appearance.
     public struct Paint: Sendable, Hashable {
-        /// On a light background.
+        /// The color on a light background.
         public var light: Tone
-        /// On a dark background.
+        /// The color on a dark background.
         public var dark: Tone
 
-        /// One value for each appearance.
+        /// Creates a color with a value for each appearance.
         public init(light: Tone, dark: Tone) {
             self.light = light
             self.dark = dark
         }
 
-        /// The same value in both.
+        /// Creates a color that is the same in both appearances.
         public init(_ tone: Tone) {
             self.init(light: tone, dark: tone)
         }
     }
 
-    /// A colour without any choice left.
+    /// A color that doesn't depend on the appearance.
     public enum Tone: Sendable, Hashable {
-        /// The colour that text has where it is shown: the terminal's, the label's.
+        /// The default text color of the terminal or label that shows the text.
         case standard
-        /// Red, green and blue.
+        /// Red, green and blue components.
         case rgb(red: UInt8, green: UInt8, blue: UInt8)
-        /// One of the sixteen that the terminal's owner chose.
+        /// One of the terminal's sixteen colors.
         case ansi(ANSI)
 
-        /// Red, green and blue as one number: `0xRRGGBB`. Higher bits are ignored.
+        /// Returns the color `0xRRGGBB`. Higher bits are ignored.
         public static func rgb(_ value: UInt32) -> Tone {
             .rgb(
                 red: UInt8(truncatingIfNeeded: value >> 16), green: UInt8(truncatingIfNeeded: value >> 8),
@@ -94,7 +94,7 @@ extension StyleSheet {
         }
     }
 
-    /// The sixteen colours of terminals, in the order of their numbers (ECMA-48, section 8.3.117, and aixterm's bright ones).
+    /// The sixteen colors of terminals, in the order of their numbers (ECMA-48, section 8.3.117, and aixterm's bright colors).
     public enum ANSI: String, Sendable, Hashable, CaseIterable {
         /// Number 0.
         case black
@@ -112,7 +112,7 @@ extension StyleSheet {
         case cyan
         /// Number 7.
         case white
-        /// Number 8, often grey.
+        /// Number 8, often gray.
         case brightBlack
         /// Number 9.
         case brightRed

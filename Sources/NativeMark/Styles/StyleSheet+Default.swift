@@ -1,5 +1,5 @@
 extension StyleSheet {
-    /// The sheet that documents have unless they are given another: headings of decreasing size, quiet code, quotes with a bar.
+    /// The default sheet: headings of decreasing size, muted code, block quotes with a bar.
     public static let `default` = StyleSheet()
         .setting(colors: standardColors)
         .setting(block: [
@@ -38,7 +38,6 @@ extension StyleSheet {
             .footnoteReference: [.textStyle(.caption2), .color(.link), .baseline(.em(0.4))],
         ])
 
-    /// What the roles stand for where a sheet does not say.
     static let standardColors: [Role: Paint] = [
         .primary: Paint(.standard),
         .secondary: Paint(light: .rgb(0x5B5B62), dark: .rgb(0xA6A6AE)),

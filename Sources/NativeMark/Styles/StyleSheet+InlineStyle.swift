@@ -1,31 +1,31 @@
 extension StyleSheet {
-    /// One style of text. In a rule for a block it holds for all text of the block, through ``BlockStyle/text(_:)``.
+    /// A style of text. ``BlockStyle/text(_:)`` applies it to all text of a block.
     public enum InlineStyle: Sendable, Hashable {
-        /// The size and role of the text, which grows with the size category.
+        /// The text style, which determines the font size and grows with the size category.
         case textStyle(TextStyle)
-        /// The colour of the letters.
+        /// The text color.
         case color(Color)
-        /// The colour behind the letters.
+        /// The color behind the text.
         case inlineBackground(Color)
-        /// Extra room behind each character.
+        /// Extra space after each character.
         case kerning(Length)
-        /// How far above the baseline the text stands; below it, if negative.
+        /// The offset of the text above the baseline. Negative values are below it.
         case baseline(Length)
-        /// A heavier weight.
+        /// Whether the text is bold.
         case bold(Bool)
-        /// Slanted letters.
+        /// Whether the text is italic.
         case italic(Bool)
-        /// Letters of one width.
+        /// Whether the text uses a monospaced font.
         case monospaced(Bool)
-        /// A line below the letters.
+        /// Whether the text is underlined.
         case underline(Bool)
-        /// A line through the letters.
+        /// Whether the text has a line through it.
         case strikethrough(Bool)
     }
 }
 
 extension StyleSheet.InlineStyle: StyleOfProperty {
-    /// The names of the styles, in JSON as well.
+    /// Also the names in JSON.
     enum Property: String, Hashable, CaseIterable {
         case textStyle
         case color

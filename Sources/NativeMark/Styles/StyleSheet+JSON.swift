@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension StyleSheet {
-    /// Reads a sheet from JSON.
+    /// Creates a sheet from JSON.
     ///
     /// ```json
     /// {
@@ -20,11 +20,11 @@ extension StyleSheet {
     /// }
     /// ```
     ///
-    /// Every part may be missing. Rules are added to those of the base: ``default`` unless it says `"empty"`. A length is a
-    /// number of points or a string in `em` or `pt`; a colour is a role, `#RRGGBB`, `ansi:` with one of the sixteen names,
-    /// `standard`, or an object with `light` and `dark`.
+    /// All parts are optional. The rules are added to those of the base, which is ``default`` unless `base` is `"empty"`. A length is
+    /// a number of points or a string in `em` or `pt`. A color is a role, `#RRGGBB`, `ansi:` with one of the sixteen names, `standard`,
+    /// or an object with `light` and `dark`. Unknown keys are errors.
     ///
-    /// - Throws: ``NativeMarkError``, which names the key and says what to write there. Unknown keys are errors.
+    /// - Throws: A ``NativeMarkError`` that names the key and says what to write instead.
     public init(json: String) throws(NativeMarkError) {
         do {
             self = try JSONDecoder().decode(StyleSheet.self, from: Data(json.utf8))
@@ -33,15 +33,15 @@ extension StyleSheet {
         } catch let error as DecodingError {
             throw NativeMarkError(styleSheet: error)
         } catch {
-            throw NativeMarkError(.styleSheet, at: [], "cannot be read: \(error)", remedy: "Check that it is JSON")
+            throw NativeMarkError(.styleSheet, at: [], "can't be read: \(error)", remedy: "Check that it is valid JSON")
         }
     }
 
-    /// The sheet as JSON, with its keys in alphabetical order. Reading it gives the same sheet.
+    /// The sheet as JSON that ``init(json:)`` reads, with its keys in alphabetical order. Lengths that aren't finite are written as 0.
     public var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Only a number that JSON does not have can fail, and `encode(into:)` puts none there.
+        // The encoder fails only for non-finite numbers, which `encode(into:)` replaces.
         let data = (try? encoder.encode(self)) ?? Data()
         return String(decoding: data, as: UTF8.self)
     }
@@ -52,15 +52,15 @@ extension StyleSheet: Codable {
         case base, colors, blocks, inlines
     }
 
-    /// Reads a sheet in the form that ``init(json:)`` describes, from any decoder that names its keys.
+    /// Creates a sheet from any decoder with keyed containers, in the format of ``init(json:)``.
     public init(from decoder: any Decoder) throws {
         let sheet = try decoder.object(of: Part.self, called: "part of a style sheet")
-        switch try sheet.value(of: .base, { try $0.string(expected: "the name of a sheet") }) {
+        switch try sheet.value(of: .base, { try $0.string(expected: "the name of a style sheet") }) {
         case nil, "default"?: self = .default
         case "empty"?: self.init()
         case let other?:
             throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath + [StyleKey("base")], "has no sheet called \"\(other)\"",
+                .styleSheet, at: decoder.codingPath + [StyleKey("base")], "isn't a known style sheet: '\(other)'",
                 remedy: "Write \"default\" or \"empty\"")
         }
         if let colors = try sheet.value(of: .colors, { try $0.object(of: Role.self, called: "role") }) {
@@ -84,7 +84,7 @@ extension StyleSheet: Codable {
         }
     }
 
-    /// Writes all rules, upon the base `empty`.
+    /// Encodes all rules, with the base `empty`.
     public func encode(to encoder: any Encoder) throws {
         var sheet = encoder.container(keyedBy: StyleKey.self)
         try sheet.encode("empty", forKey: "base")
@@ -108,7 +108,6 @@ extension StyleSheet: Codable {
 }
 
 extension NativeMarkError {
-    /// What a decoder of the system says, for what is not JSON at all.
     fileprivate init(styleSheet error: DecodingError) {
         let context: DecodingError.Context? =
             switch error {
@@ -119,7 +118,7 @@ extension NativeMarkError {
             }
         self.init(
             .styleSheet, at: context?.codingPath ?? [],
-            context?.whyNotJSON ?? "cannot be read: \(error)",
+            context?.whyNotJSON ?? "can't be read: \(error)",
             remedy: "Look for a missing comma, quote or bracket", cause: error)
     }
 }

@@ -1,4 +1,3 @@
-/// A key of a style sheet in JSON.
 struct StyleKey: CodingKey, ExpressibleByStringLiteral {
     let stringValue: String
     var intValue: Int? { nil }
@@ -9,7 +8,7 @@ struct StyleKey: CodingKey, ExpressibleByStringLiteral {
     init?(intValue: Int) { nil }
 }
 
-/// Something with a name in JSON, out of a closed list.
+/// A value with a name in JSON, from a fixed set of values.
 protocol NamedInJSON: Hashable {
     static var allNamed: [Self] { get }
     var name: String { get }
@@ -46,16 +45,14 @@ extension StyleSheet.BlockStyle.Property: NamedInJSON {
     }
 }
 
-/// A JSON object of which all keys are known.
+/// A JSON object with known keys only.
 struct ObjectInJSON<Key: Hashable> {
     var decoders: [(key: Key, decoder: any Decoder)]
 
-    /// One value, or `nil` if it is not there.
     func value<Value>(of key: Key, _ read: (any Decoder) throws -> Value) throws -> Value? {
         try decoders.first { $0.key == key }.map { try read($0.decoder) }
     }
 
-    /// All values.
     func values<Value>(_ read: (Key, any Decoder) throws -> Value) throws -> [Key: Value] {
         var result: [Key: Value] = [:]
         for (key, decoder) in decoders { result[key] = try read(key, decoder) }
@@ -64,7 +61,7 @@ struct ObjectInJSON<Key: Hashable> {
 }
 
 extension Decoder {
-    /// The values of an object, or an error for a key that is none of the names.
+    /// Throws an error for a key that isn't in the set.
     func object<Key: NamedInJSON>(of type: Key.Type, called what: String) throws -> ObjectInJSON<Key> {
         try object(named: Dictionary(uniqueKeysWithValues: Key.allNamed.map { ($0.name, $0) }), called: what)
     }
@@ -78,51 +75,48 @@ extension Decoder {
     private func object<Key: Hashable>(named keys: [String: Key], called what: String) throws -> ObjectInJSON<Key> {
         guard let container = try? container(keyedBy: StyleKey.self) else {
             throw NativeMarkError(
-                .styleSheet, at: codingPath, "is not an object", remedy: "Write { … } with names and values")
+                .styleSheet, at: codingPath, "isn't an object", remedy: "Write { … } with names and values")
         }
         return ObjectInJSON(
             decoders: try container.allKeys.map { key in
                 guard let known = keys[key.stringValue] else {
                     throw NativeMarkError(
-                        .styleSheet, at: codingPath + [key], "is no \(what)",
-                        remedy: "Use one of \(keys.keys.sorted().joined(separator: ", "))")
+                        .styleSheet, at: codingPath + [key], "isn't a known \(what)",
+                        remedy: "Use one of: \(keys.keys.sorted().joined(separator: ", "))")
                 }
                 return (known, try container.superDecoder(forKey: key))
             })
     }
 
-    /// A string, or an error that says what was expected.
     func string(expected: String) throws -> String {
         guard let text = try? singleValueContainer().decode(String.self) else {
-            throw NativeMarkError(.styleSheet, at: codingPath, "is not \(expected)", remedy: "Write a string")
+            throw NativeMarkError(.styleSheet, at: codingPath, "isn't \(expected)", remedy: "Write a string")
         }
         return text
     }
 
-    /// One of the names.
     func choice<Value: NamedInJSON>(of type: Value.Type, called what: String) throws -> Value {
         let text = try string(expected: what)
         guard let value = Value.allNamed.first(where: { $0.name == text }) else {
             throw NativeMarkError(
-                .styleSheet, at: codingPath, "is not \(what): \"\(text)\"",
-                remedy: "Use one of \(Value.allNamed.map(\.name).joined(separator: ", "))")
+                .styleSheet, at: codingPath, "isn't \(what): '\(text)'",
+                remedy: "Use one of: \(Value.allNamed.map(\.name).joined(separator: ", "))")
         }
         return value
     }
 
-    /// `true` or `false`.
     func flag() throws -> Bool {
         guard let value = try? singleValueContainer().decode(Bool.self) else {
             throw NativeMarkError(
-                .styleSheet, at: codingPath, "is not a choice of yes or no", remedy: "Write true or false")
+                .styleSheet, at: codingPath, "isn't a Boolean", remedy: "Write true or false")
         }
         return value
     }
 
-    /// The elements of an array.
     func elements<Value>(of what: String, _ read: (any Decoder) throws -> Value) throws -> [Value] {
         guard var container = try? unkeyedContainer() else {
-            throw NativeMarkError(.styleSheet, at: codingPath, "is not a list of \(what)", remedy: "Write [ … ]")
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "isn't an array of \(what)", remedy: "Write [ … ] with \(what)")
         }
         var values: [Value] = []
         while !container.isAtEnd { values.append(try read(container.superDecoder())) }

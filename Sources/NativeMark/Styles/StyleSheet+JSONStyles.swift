@@ -75,7 +75,7 @@ extension StyleSheet.Marker {
         if let text = try? decoder.singleValueContainer().decode(String.self) {
             guard text == "none" else {
                 throw NativeMarkError(
-                    .styleSheet, at: decoder.codingPath, "is not a marker: \"\(text)\"",
+                    .styleSheet, at: decoder.codingPath, "isn't a marker: '\(text)'",
                     remedy: "Write \"none\", { \"numbers\": [\"decimal\"] } or { \"bullets\": [\"•\"] }")
             }
             self = .none
@@ -84,7 +84,7 @@ extension StyleSheet.Marker {
         let object = try decoder.object(of: Kind.self, called: "kind of marker")
         guard object.decoders.count == 1, let (kind, values) = object.decoders.first else {
             throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "has \(object.decoders.count) kinds of markers",
+                .styleSheet, at: decoder.codingPath, "must have one kind of marker, but has \(object.decoders.count)",
                 remedy: "Write either \"numbers\" or \"bullets\"")
         }
         switch kind {
@@ -111,7 +111,6 @@ extension StyleSheet.Marker {
 }
 
 extension Encoder {
-    /// Writes one plain value.
     func write(_ value: some Encodable) throws {
         var container = singleValueContainer()
         try container.encode(value)

@@ -12,7 +12,7 @@ extension StyleSheet.Length {
         case ("pt", let number?): self = .points(number)
         default:
             throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "is not a length" + (text.isEmpty ? "" : ": \"\(text)\""),
+                .styleSheet, at: decoder.codingPath, "isn't a length" + (text.isEmpty ? "" : ": '\(text)'"),
                 remedy: "Write points as a number, or a string such as \"1.5em\" or \"12pt\"")
         }
     }
@@ -53,10 +53,10 @@ extension StyleSheet.Tone {
     }
 
     fileprivate init(json decoder: any Decoder) throws {
-        let text = try decoder.string(expected: "a colour")
+        let text = try decoder.string(expected: "a color")
         guard let tone = Self(name: text) else {
             throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "is not a colour: \"\(text)\"",
+                .styleSheet, at: decoder.codingPath, "isn't a color: '\(text)'",
                 remedy: "Write \"#RRGGBB\", \"standard\", or one of "
                     + StyleSheet.ANSI.allCases.map { "ansi:\($0.rawValue)" }.joined(separator: ", "))
         }
@@ -79,8 +79,8 @@ extension StyleSheet.Paint {
             let dark = try object.value(of: .dark, { try StyleSheet.Tone(json: $0) })
         else {
             throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "has a colour for one appearance only",
-                remedy: "Write both light and dark")
+                .styleSheet, at: decoder.codingPath, "doesn't have a color for both appearances",
+                remedy: "Write both \"light\" and \"dark\"")
         }
         self.init(light: light, dark: dark)
     }
@@ -105,9 +105,9 @@ extension StyleSheet.Color {
             self = .paint(.init(tone))
         } else {
             throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath, "is not a colour: \"\(text)\"",
+                .styleSheet, at: decoder.codingPath, "isn't a color: '\(text)'",
                 remedy: "Write a role (\(StyleSheet.Role.allCases.map(\.rawValue).joined(separator: ", "))), "
-                    + "\"#RRGGBB\", \"ansi:red\" or one of its like, or { \"light\": …, \"dark\": … }")
+                    + "\"#RRGGBB\", \"ansi:red\" or another ANSI color, or { \"light\": …, \"dark\": … }")
         }
     }
 

@@ -1,14 +1,14 @@
 extension StyleSheet {
-    /// A distance, in points or in the size of the text that it belongs to.
+    /// A distance, in points or relative to the font size of its text.
     ///
-    /// In a terminal a column is half an em of body text, and a row is one; what is less than half of that vanishes.
+    /// In a terminal, a column is half an em of body text and a row is one em. Distances are rounded to whole columns and rows.
     public enum Length: Sendable, Hashable {
-        /// So many points, whatever the size of the text.
+        /// A number of points, independent of the font size.
         case points(Double)
-        /// So many times the size of the text.
+        /// A multiple of the font size.
         case em(Double)
 
-        /// The distance in points, for a size of text in points.
+        /// Returns the distance in points for a font size in points.
         public func points(atFontSize size: Double) -> Double {
             switch self {
             case .points(let points): points
@@ -17,18 +17,18 @@ extension StyleSheet {
         }
     }
 
-    /// Room between a border and what it surrounds, on each side.
+    /// The space between a border and its content, on each side.
     public struct Padding: Sendable, Hashable {
-        /// Above.
+        /// Space above the content.
         public var top: Length
-        /// In front.
+        /// Space before the content.
         public var leading: Length
-        /// Below.
+        /// Space below the content.
         public var bottom: Length
-        /// Behind.
+        /// Space after the content.
         public var trailing: Length
 
-        /// Room on the sides that are named; none on the others.
+        /// Creates padding. Sides without an argument have none.
         public init(
             top: Length = .points(0), leading: Length = .points(0), bottom: Length = .points(0),
             trailing: Length = .points(0)
@@ -39,7 +39,7 @@ extension StyleSheet {
             self.trailing = trailing
         }
 
-        /// The same room on all sides.
+        /// Returns the same padding on all sides.
         public static func all(_ length: Length) -> Padding {
             Padding(top: length, leading: length, bottom: length, trailing: length)
         }
@@ -49,12 +49,12 @@ extension StyleSheet {
     public struct Border: Sendable, Hashable {
         /// The sides that have a line.
         public var edges: Set<Edge>
-        /// How thick it is. A terminal knows one thickness only.
+        /// The thickness. Terminals have only one thickness.
         public var width: Length
-        /// Its colour.
+        /// The color of the lines.
         public var color: Color
 
-        /// Lines on all sides unless some are named.
+        /// Creates a border, by default on all sides.
         public init(edges: Set<Edge> = Set(Edge.allCases), width: Length = .points(1), color: Color = .border) {
             self.edges = edges
             self.width = width
@@ -64,13 +64,13 @@ extension StyleSheet {
 
     /// A side of a block.
     public enum Edge: String, Sendable, Hashable, CaseIterable {
-        /// Above.
+        /// The upper side.
         case top
-        /// In front.
+        /// The side where lines of text begin.
         case leading
-        /// Below.
+        /// The lower side.
         case bottom
-        /// Behind.
+        /// The side where lines of text end.
         case trailing
     }
 }

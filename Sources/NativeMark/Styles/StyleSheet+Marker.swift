@@ -1,23 +1,23 @@
 extension StyleSheet {
-    /// What stands in front of the items of a list.
+    /// The marker of the items of a list.
     ///
     ///     sheet.setting(block: [
-    ///         .list(.ordered): [.marker(.numbers([.decimal, .lowercaseLetters, .lowercaseRoman]))],   // 1. then a. then i.
+    ///         .list(.ordered): [.marker(.numbers([.decimal, .lowercaseLetters, .lowercaseRoman]))],   // 1., then a., then i.
     ///         .list(.bullets): [.marker(.bullets(["–"]))],
     ///     ])
     ///
-    /// The first of the values is for a list that is in no other list of its kind, the next for one inside it, and so on,
-    /// from the beginning again after the last.
+    /// The first value is for lists that aren't inside another list of their kind, the next value for lists one level deeper, and so
+    /// on. After the last value, the first is used again.
     public enum Marker: Sendable, Hashable {
-        /// Nothing.
+        /// No marker.
         case none
-        /// Numbers in some script, with the dot or bracket that the document has.
+        /// Numbers, followed by the period or parenthesis of the document. An empty array means decimal numbers. Bullet lists get `•`.
         case numbers([Numbering])
-        /// Bullets. A list with numbers has numbers nevertheless.
+        /// Bullets. An empty array means no bullets. Ordered lists keep decimal numbers.
         case bullets([String])
     }
 
-    /// How a number is written.
+    /// The format of a number.
     public enum Numbering: String, Sendable, Hashable, CaseIterable {
         /// 1, 2, 3
         case decimal
@@ -30,7 +30,7 @@ extension StyleSheet {
         /// I, II, III
         case uppercaseRoman
 
-        /// The number in this script, or in digits where the script has no such number: none has 0, Roman ends at 3,999.
+        /// Returns the number as text. Numbers that a format can't express (0 and below; for Roman above 3,999) become decimal digits.
         ///
         ///     StyleSheet.Numbering.lowercaseLetters.text(of: 28)   // "ab"
         ///     StyleSheet.Numbering.uppercaseRoman.text(of: 2026)   // "MMXXVI"
@@ -75,12 +75,8 @@ extension StyleSheet {
 }
 
 extension StyleSheet.Marker {
-    /// The text in front of an item.
-    ///
-    /// - Parameters:
-    ///   - number: The item's number, or `nil` in a list of bullets.
-    ///   - delimiter: What the document has behind the number.
-    ///   - depth: How many lists of this kind the list is in, from 0.
+    /// `number` is `nil` in a bullet list, `delimiter` is the character after the number in the document, and `depth` is the number of
+    /// enclosing lists of the same kind.
     func text(number: Int?, delimiter: Character, depth: Int) -> String {
         switch (self, number) {
         case (.none, _): ""

@@ -1,53 +1,51 @@
 extension StyleSheet {
-    /// Where a document is shown, as far as styles depend on it.
+    /// The properties of the display that styles depend on.
     public struct Environment: Sendable, Hashable {
-        /// Light or dark.
+        /// The light or dark appearance.
         public var appearance: Appearance
-        /// How large a person wants text to be.
+        /// The user's preferred text size.
         public var sizeCategory: SizeCategory
 
-        /// Light, and the usual size, unless told otherwise.
+        /// Creates an environment, by default with a light background and the standard text size.
         public init(appearance: Appearance = .light, sizeCategory: SizeCategory = .large) {
             self.appearance = appearance
             self.sizeCategory = sizeCategory
         }
     }
 
-    /// What is behind the text.
+    /// The brightness of the background.
     public enum Appearance: String, Sendable, Hashable, CaseIterable {
-        /// Dark text on light.
+        /// Dark text on a light background.
         case light
-        /// Light text on dark.
+        /// Light text on a dark background.
         case dark
     }
 
-    /// Points and plain colours in place of ems, roles and text styles.
+    /// Returns the sheet with ems, roles and text styles resolved to points and plain colors.
     ///
     ///     let resolved = sheet.resolved(in: .init(appearance: .dark, sizeCategory: .xLarge))
     ///     resolved.text(.code, in: resolved.document.text).background
-    ///
-    /// A pure function: the same sheet and environment give the same result.
     public func resolved(in environment: Environment) -> ResolvedStyleSheet {
         ResolvedStyleSheet(sheet: self, environment: environment)
     }
 }
 
-/// A style sheet for one environment, which answers what a block or a piece of text looks like.
+/// A style sheet resolved for one environment. It computes the appearance of blocks and text.
 public struct ResolvedStyleSheet: Sendable, Hashable {
-    /// The sheet.
+    /// The style sheet.
     public let sheet: StyleSheet
-    /// What it was resolved for.
+    /// The environment that the sheet is resolved for.
     public let environment: StyleSheet.Environment
 
-    /// What the whole document looks like.
+    /// The style of the whole document.
     public var document: ResolvedBlockStyle { block([.document], in: nil) }
 
-    /// What text looks like under a selector, inside text that looks like `outer`.
+    /// Returns the style of text that matches a selector, inside text with the style `outer`.
     public func text(_ selector: StyleSheet.InlineSelector, in outer: ResolvedTextStyle) -> ResolvedTextStyle {
         text(outer, with: sheet.inlines[selector] ?? [])
     }
 
-    /// What text looks like with some more styles, in any order: lengths in em are of the size that they give.
+    /// Returns a text style changed by other styles, in any order: lengths in em refer to the resulting font size.
     public func text(_ outer: ResolvedTextStyle, with styles: [StyleSheet.InlineStyle]) -> ResolvedTextStyle {
         var text = outer
         for style in styles { if case .textStyle(let style) = style { apply(.textStyle(style), to: &text) } }
@@ -55,11 +53,10 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         return text
     }
 
-    /// What a block looks like inside a block that looks like `outer`.
+    /// Returns the style of a block.
     ///
-    /// - Parameters:
-    ///   - selectors: All that match it; the last one wins.
-    ///   - outer: The style of the block around it; nil for the document.
+    /// `selectors` are all selectors that match the block; later ones take precedence. `outer` is the style of the enclosing block, or
+    /// `nil` for the document.
     public func block(
         _ selectors: [StyleSheet.BlockSelector], in outer: ResolvedBlockStyle?
     ) -> ResolvedBlockStyle {
@@ -75,7 +72,7 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         return block
     }
 
-    /// The plain colour behind a named one.
+    /// Returns the plain color of a color in a rule.
     public func tone(of color: StyleSheet.Color) -> StyleSheet.Tone {
         let paint =
             switch color {
@@ -105,7 +102,7 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
     private func apply(_ style: StyleSheet.BlockStyle, to block: inout ResolvedBlockStyle) {
         let size = block.text.fontSize
         switch style {
-        case .text: break  // Done before: lengths need the size of the text.
+        case .text: break  // Already applied: lengths need the font size.
         case .alignment(let alignment): block.alignment = alignment
         case .firstLineIndent(let length): block.firstLineIndent = length.points(atFontSize: size)
         case .leadingIndent(let length): block.leadingIndent = length.points(atFontSize: size)

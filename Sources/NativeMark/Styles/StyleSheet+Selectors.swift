@@ -1,7 +1,7 @@
 extension StyleSheet {
-    /// The block that a rule is about.
+    /// The blocks that a rule applies to.
     ///
-    /// Where two selectors match the same block (``headings`` and ``heading(level:)``), the narrower one wins.
+    /// If two selectors match the same block (``headings`` and ``heading(level:)``), the narrower one takes precedence.
     public enum BlockSelector: Sendable, Hashable {
         /// The whole document.
         case document
@@ -15,37 +15,37 @@ extension StyleSheet {
         case blockQuote
         /// A code block, fenced or indented.
         case codeBlock
-        /// Lists of both kinds.
+        /// Ordered lists and bullet lists.
         case lists
         /// Lists of one kind.
         case list(ListKind)
         /// An item of a list.
         case item
-        /// A line across.
+        /// A thematic break.
         case thematicBreak
         /// A table.
         case table
-        /// The first row of a table, with the names of the columns.
+        /// The first row of a table, with the column names.
         case tableHeader
-        /// The rows below it.
+        /// The rows below the header.
         case tableRow
-        /// One cell, of the header as well.
+        /// A cell, also in the header.
         case tableCell
-        /// All footnotes, at the end of the document.
+        /// All footnotes together, at the end of the document.
         case footnotes
-        /// One of them.
+        /// A footnote.
         case footnote
     }
 
     /// The two kinds of lists.
     public enum ListKind: Sendable, Hashable, CaseIterable {
-        /// With numbers.
+        /// Lists with numbers.
         case ordered
-        /// With bullets.
+        /// Lists with bullets.
         case bullets
     }
 
-    /// The part of a text that a rule is about.
+    /// The text that a rule applies to.
     public enum InlineSelector: String, Sendable, Hashable, CaseIterable {
         /// `*emphasis*`
         case emphasis
@@ -65,14 +65,14 @@ extension StyleSheet {
 }
 
 extension StyleSheet.BlockSelector: CaseIterable {
-    /// All selectors, in the order of the documentation.
+    /// All selectors, in the order of their declarations.
     public static let allCases: [StyleSheet.BlockSelector] =
         [.document, .paragraph, .headings] + (1...6).map { .heading(level: $0) } + [
             .blockQuote, .codeBlock, .lists, .list(.ordered), .list(.bullets), .item, .thematicBreak, .table,
             .tableHeader, .tableRow, .tableCell, .footnotes, .footnote,
         ]
 
-    /// The name in JSON: `paragraph`, `heading1`, `orderedList`.
+    /// The name in JSON, such as `paragraph`, `heading1` or `orderedList`.
     var name: String {
         switch self {
         case .document: "document"

@@ -1,7 +1,7 @@
 extension StyleSheet {
-    /// The roles of text in Dynamic Type, each with a size that grows with the size category.
+    /// The text styles of Dynamic Type. Their font sizes grow with the size category.
     public enum TextStyle: String, Sendable, Hashable, CaseIterable {
-        /// 34 points at the usual size.
+        /// 34 points at the standard size.
         case largeTitle
         /// 28 points.
         case title1
@@ -24,13 +24,13 @@ extension StyleSheet {
         /// 11 points.
         case caption2
 
-        /// The size in points.
+        /// Returns the font size in points.
         ///
         ///     StyleSheet.TextStyle.body.size(at: .large)            // 17
         ///     StyleSheet.TextStyle.body.size(at: .accessibility5)   // 53
         ///
-        /// As Apple's Human Interface Guidelines publish them (Typography, iOS and iPadOS: Dynamic Type sizes, larger
-        /// accessibility type sizes), on every platform: macOS, which has no Dynamic Type, has smaller text of its own.
+        /// The sizes are those of Apple's Human Interface Guidelines (Typography, iOS and iPadOS: Dynamic Type sizes, larger accessibility
+        /// type sizes) on every platform. macOS has no Dynamic Type, and its own text is smaller.
         public func size(at category: SizeCategory) -> Double {
             Self.sizes[self]?[SizeCategory.allCases.firstIndex(of: category) ?? 3] ?? 17
         }
@@ -50,31 +50,31 @@ extension StyleSheet {
         ]
     }
 
-    /// How large a person wants text to be, smallest first.
+    /// The user's preferred text size, smallest first.
     public enum SizeCategory: String, Sendable, Hashable, CaseIterable {
-        /// Three steps below the usual.
+        /// Three steps below the standard size.
         case xSmall
-        /// Two steps below.
+        /// Two steps below the standard size.
         case small
-        /// One step below.
+        /// One step below the standard size.
         case medium
-        /// The usual size.
+        /// The standard size.
         case large
-        /// One step above.
+        /// One step above the standard size.
         case xLarge
-        /// Two steps above.
+        /// Two steps above the standard size.
         case xxLarge
-        /// Three steps above, the largest without accessibility sizes.
+        /// Three steps above the standard size, and the largest size that isn't an accessibility size.
         case xxxLarge
-        /// The first of the accessibility sizes.
+        /// The first accessibility size.
         case accessibility1
-        /// The second.
+        /// The second accessibility size.
         case accessibility2
-        /// The third.
+        /// The third accessibility size.
         case accessibility3
-        /// The fourth.
+        /// The fourth accessibility size.
         case accessibility4
-        /// The largest.
+        /// The fifth and largest accessibility size.
         case accessibility5
     }
 }

@@ -1,48 +1,43 @@
-/// How the parts of a document look: rules for blocks, rules for text inside them, and the colours behind the roles.
+/// The appearance of a document: rules for blocks, rules for text inside them, and a color for each role, such as `accent`.
 ///
 ///     let sheet = StyleSheet.default
 ///         .setting(inline: [.emphasis: [.color(.accent)]])
 ///         .setting(block: [.heading(level: 1): [.textStyle(.largeTitle), .spacingAfter(.em(0.5))]])
 ///         .setting(colors: [.accent: .init(light: .rgb(0x0A5FFF), dark: .rgb(0x6FB1FF))])
 ///
-/// What text looks like is inherited from outside to inside, and inner rules win: a code span in a heading has the
-/// heading's weight and the span's background. Alignment and line spacing are inherited by blocks, too; indents add up;
-/// everything else of a block (spacing, border, padding, background, marker) is its own.
+/// Text styles are inherited, and inner rules win: a code span in a heading has the heading's weight and the span's background.
+/// Blocks inherit alignment and line spacing. Indents add up. Other block styles (spacing, border, padding, background, marker)
+/// aren't inherited.
 ///
-/// A sheet is a value that knows no screen. ``resolved(in:)`` makes points and plain colours of it, for an appearance
-/// and a size category. Sheets are read from JSON and written to it, see ``init(json:)``.
+/// A sheet doesn't depend on a screen. ``resolved(in:)`` converts it to points and plain colors for an appearance and a size
+/// category. ``init(json:)`` and ``json`` read and write sheets.
 public struct StyleSheet: Sendable, Hashable {
-    /// The rules for blocks, each with at most one style per property.
+    /// The rules for blocks. Each rule has at most one style per property.
     public private(set) var blocks: [BlockSelector: [BlockStyle]] = [:]
 
-    /// The rules for text inside blocks, each with at most one style per property.
+    /// The rules for text inside blocks. Each rule has at most one style per property.
     public private(set) var inlines: [InlineSelector: [InlineStyle]] = [:]
 
-    /// What the roles stand for. A role that is missing here has the colour that ``default`` gives it.
+    /// The colors of the roles. Roles that are missing here have the colors of ``default``.
     public private(set) var colors: [Role: Paint] = [:]
 
-    /// A sheet without rules: body text, markers, and nothing else.
+    /// Creates a sheet without rules.
     public init() {}
 
-    /// The sheet with more rules for blocks. A style replaces an earlier one of the same selector and property.
-    ///
-    ///     sheet.setting(block: [.blockQuote: [.color(.secondary)], .headings: [.bold(true)]])
-    ///
-    /// A heading's level outside 1 to 6 is a mistake, and traps.
+    /// Returns a copy with more rules for blocks. A style replaces an earlier style of the same selector and property. The level of a
+    /// heading must be from 1 to 6, otherwise it traps.
     public func setting(block rules: [BlockSelector: [BlockStyle]]) -> StyleSheet {
         var result = self
         for (selector, styles) in rules {
             if case .heading(let level) = selector {
-                precondition((1...6).contains(level), "headings have the levels 1 to 6, and \(level) is none of them")
+                precondition((1...6).contains(level), "A heading's level must be from 1 to 6; it is \(level).")
             }
             result.blocks[selector] = (result.blocks[selector] ?? []).replacing(with: styles)
         }
         return result
     }
 
-    /// The sheet with more rules for text inside blocks. A style replaces an earlier one of the same selector and property.
-    ///
-    ///     sheet.setting(inline: [.emphasis: [.color(.accent)]])
+    /// Returns a copy with more rules for text inside blocks. A style replaces an earlier style of the same selector and property.
     public func setting(inline rules: [InlineSelector: [InlineStyle]]) -> StyleSheet {
         var result = self
         for (selector, styles) in rules {
@@ -51,9 +46,7 @@ public struct StyleSheet: Sendable, Hashable {
         return result
     }
 
-    /// The sheet with other colours behind some roles.
-    ///
-    ///     sheet.setting(colors: [.link: .init(.ansi(.cyan))])
+    /// Returns a copy with other colors for some roles.
     public func setting(colors paints: [Role: Paint]) -> StyleSheet {
         var result = self
         result.colors.merge(paints) { $1 }
@@ -61,17 +54,15 @@ public struct StyleSheet: Sendable, Hashable {
     }
 }
 
-/// One style of a rule; a rule has at most one of each property, in the order of the properties.
+/// A style of a rule. A rule has at most one style per property, sorted by rank.
 protocol StyleOfProperty {
-    /// What it is about.
     associatedtype Property: Hashable
     var property: Property { get }
-    /// Where it stands in a rule. Text styles come first: lengths in em are of the size that they give.
+    /// The position of the style in a rule. Text styles come first, because lengths in em depend on their font size.
     var rank: Int { get }
 }
 
 extension Array where Element: StyleOfProperty {
-    /// With the later styles in place of those of the same property.
     func replacing(with later: [Element]) -> [Element] {
         var byProperty: [Element.Property: Element] = [:]
         for style in self + later { byProperty[style.property] = style }

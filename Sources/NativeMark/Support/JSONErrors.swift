@@ -1,7 +1,7 @@
-// What errors in JSON files have in common: where it is, and what the system's decoder says.
+// Shared by the errors of style sheets and string catalogs: the path to a value, and the decoder's message.
 
 extension [any CodingKey] {
-    /// The keys joined by dots, numbers of elements in brackets: `colors.accent[0]`.
+    /// The keys joined by dots, with array indices in brackets: `colors.accent[0]`.
     var joined: String {
         map { key in key.intValue.map { "[\($0)]" } ?? key.stringValue }
             .reduce("") { $1.hasPrefix("[") || $0.isEmpty ? $0 + $1 : $0 + "." + $1 }
@@ -9,9 +9,9 @@ extension [any CodingKey] {
 }
 
 extension DecodingError.Context {
-    /// Why a text is no JSON at all, without a full stop.
+    /// The rest of a sentence that says why a text isn't JSON, without a period.
     var whyNotJSON: String {
         let detail = underlyingError.map { "\($0)" } ?? debugDescription
-        return "is not valid JSON: \(detail.hasSuffix(".") ? String(detail.dropLast()) : detail)"
+        return "isn't valid JSON: \(detail.hasSuffix(".") ? String(detail.dropLast()) : detail)"
     }
 }

@@ -4,42 +4,40 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A style sheet or a string catalog that cannot be read: where it is wrong, how, and what to write there.
+/// An error in the JSON of a style sheet or a string catalog: the position, the problem and what to write instead.
 ///
 ///     do {
 ///         let sheet = try StyleSheet(json: "{}")
 ///     } catch {
-///         print(error)   // blocks.heading1.spacingAfter is not a length: "big". Write points as a number, or ems …
+///         print(error)   // blocks.heading1.spacingAfter isn't a length: 'big'. Write points as a number, or ems …
 ///     }
 public struct NativeMarkError: Error, Sendable, CustomStringConvertible {
-    /// What could not be read, for programs.
+    /// The kind of file that couldn't be read.
     ///
-    /// A later version may add codes: a `switch` needs a `default`.
+    /// Later versions may add codes, so a `switch` needs a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The code's name, as in the program.
+        /// The name of the static member.
         public let description: String
         let name: String
 
-        /// A ``StyleSheet`` in JSON.
-        public static let styleSheet = Self(description: "styleSheet", name: "the style sheet")
-        /// A ``StringCatalog`` in JSON.
-        public static let stringCatalog = Self(description: "stringCatalog", name: "the string catalog")
+        /// The JSON of a ``StyleSheet``.
+        public static let styleSheet = Self(description: "styleSheet", name: "The style sheet")
+        /// The JSON of a ``StringCatalog``.
+        public static let stringCatalog = Self(description: "stringCatalog", name: "The string catalog")
     }
 
-    /// What could not be read, for programs.
+    /// The kind of file that couldn't be read.
     public var code: Code
-    /// The keys that lead to the place, joined by dots, as `blocks.heading1.color`. Empty for the whole text.
+    /// The keys that lead to the value, joined by dots, such as `blocks.heading1.color`. Empty if the whole text is the problem.
     public var subject: String
-    /// What is wrong there: one sentence.
+    /// What is wrong, in one sentence.
     public var message: String
-    /// What to write: one sentence.
+    /// What to write instead, in one sentence.
     public var remedy: String?
-    /// The error of the decoder.
+    /// The decoder's error.
     public var cause: (any Error)?
 
-    /// - Parameters:
-    ///   - problem: What is wrong, as the rest of a sentence that begins with the place: "is not a length".
-    ///   - remedy: What to do, without a full stop.
+    /// The problem is the rest of a sentence that begins with the subject ("is not a length"), and the remedy has no period.
     init(_ code: Code, at path: [any CodingKey], _ problem: String, remedy: String, cause: (any Error)? = nil) {
         self.init(code, at: path.joined, problem, remedy: remedy, cause: cause)
     }
@@ -52,29 +50,29 @@ public struct NativeMarkError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
-    /// One line: where, what is wrong, what to do.
+    /// The message and the remedy in one line.
     public var description: String { "\(message)\(remedy.map { " \($0)" } ?? "")" }
 }
 
 extension NativeMarkError: LocalizedError {
-    /// The same line as ``description``.
+    /// The same text as ``description``.
     public var errorDescription: String? { description }
 
-    /// What is wrong.
+    /// The same text as ``message``.
     public var failureReason: String? { message }
 
-    /// What to write.
+    /// The same text as ``remedy``.
     public var recoverySuggestion: String? { remedy }
 }
 
 extension NativeMarkError: Hashable {
-    /// Whether both say the same. What caused them is not compared.
+    /// Compares everything except ``cause``.
     public static func == (one: NativeMarkError, other: NativeMarkError) -> Bool {
         one.code == other.code && one.subject == other.subject && one.message == other.message
             && one.remedy == other.remedy
     }
 
-    /// Hashes what is compared.
+    /// Hashes the properties that `==` compares, except ``subject``.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(code)
         hasher.combine(message)

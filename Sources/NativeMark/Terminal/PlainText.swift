@@ -1,19 +1,17 @@
-/// A document as text without any style: for a notification, a search index, a pipe.
+/// A document as unstyled text, for notifications, search indexes and pipes.
 ///
 ///     PlainText(document).string   // "Hello world <https://example.com>"
 ///
-/// Lists have their markers, quotes `>`, tables columns, and links their targets in angle brackets. The text is as clean as
-/// that for a terminal (``TerminalText/sanitized(_:)``): a document's controls do not come through.
+/// Lists keep their markers, block quotes begin with `>`, tables are aligned in columns, and link targets are in angle brackets. Control
+/// characters are replaced or removed as in ``TerminalText/sanitized(_:)``.
 public struct PlainText: Sendable, Hashable {
-    /// The text, without a line feed at the end.
+    /// The text, without a final line feed.
     public let string: String
 
-    /// The text of a styled document, of which markers, spacing and indents count and nothing else.
+    /// Creates the plain text of a styled document. Only markers, spacing and indents of the style are used.
     ///
-    /// - Parameters:
-    ///   - text: A styled document.
-    ///   - width: The columns of a line; `nil` ends lines only where the document does.
-    ///   - imageSources: Whether the description of an image is followed by where it is.
+    /// With a `width` of `nil`, lines break only where the document does. With `imageSources`, the source of an image follows its
+    /// description.
     public init(_ text: StyledText, width: Int? = nil, imageSources: Bool = true) {
         var renderer = TerminalRenderer(
             width: width ?? Self.unlimited, images: imageSources ? .none : .alternativeText)
@@ -22,11 +20,10 @@ public struct PlainText: Sendable, Hashable {
         string = renderer.render(text)
     }
 
-    /// The text of a document with the usual markers.
+    /// Creates the plain text of a document with the default style sheet.
     public init(_ document: Document, width: Int? = nil) {
         self.init(StyledText(document), width: width)
     }
 
-    /// More columns than any text has, and few enough to calculate with.
     private static let unlimited = 1 << 40
 }

@@ -1,26 +1,26 @@
 extension TerminalRenderer {
-    /// The colours that a terminal knows.
+    /// The colors that a terminal supports.
     public enum Color: Sendable, Hashable, CaseIterable {
-        /// Sixteen million (24 bits).
+        /// 24-bit colors.
         case full
-        /// The sixteen, a cube of 216, and 24 greys.
+        /// The terminal's sixteen colors, a cube of 216 colors, and 24 grays.
         case ansi256
-        /// The sixteen that its owner chose.
+        /// The terminal's sixteen colors.
         case ansi16
-        /// None, and no weights either: for pipes and files.
+        /// No colors and no text attributes, for pipes and files.
         case none
 
-        /// What the environment says about the terminal.
+        /// Returns the colors that the environment variables indicate.
         ///
         ///     let environment = ProcessInfo.processInfo.environment
         ///     let color = TerminalRenderer.Color.detect(environment: environment, isTerminal: isatty(1) == 1)
         ///
-        /// In this order:
+        /// The first rule that applies determines the result:
         ///
-        /// 1. Not a terminal, `NO_COLOR` that is not empty (no-color.org), `TERM` empty, missing or `dumb`: none.
-        /// 2. `COLORTERM` is `truecolor` or `24bit`, or `TERM` ends in `-direct`: full.
-        /// 3. `TERM` has `256color` in it: 256.
-        /// 4. Otherwise 16.
+        /// 1. Not a terminal, `NO_COLOR` isn't empty (no-color.org), or `TERM` is missing, empty or `dumb`: ``none``.
+        /// 2. `COLORTERM` is `truecolor` or `24bit`, or `TERM` ends with `-direct`: ``full``.
+        /// 3. `TERM` contains `256color`: ``ansi256``.
+        /// 4. Otherwise: ``ansi16``.
         public static func detect(environment: [String: String], isTerminal: Bool) -> Color {
             let term = environment["TERM"] ?? ""
             guard isTerminal, (environment["NO_COLOR"] ?? "").isEmpty, !term.isEmpty, term != "dumb" else {

@@ -1,32 +1,29 @@
 extension TerminalRenderer {
-    /// How images are shown.
+    /// The way to show images.
     public enum ImageProtocol: Sendable, Hashable, CaseIterable {
-        /// Alternative text, and where the image is.
+        /// The alternative text, followed by the source.
         case none
-        /// Alternative text alone.
+        /// The alternative text only.
         case alternativeText
-        /// The protocol of kitty, for PNG.
+        /// kitty's graphics protocol, for PNG.
         case kitty
-        /// The protocol of iTerm2, for whatever the terminal can decode.
+        /// iTerm2's protocol, for every format that the terminal can decode.
         case iTerm2
 
-        /// Whether the terminal is sent images.
         var isProtocol: Bool { self == .kitty || self == .iTerm2 }
 
-        /// What the environment says about the terminal.
+        /// Returns the protocol that the environment variables indicate.
         ///
-        ///     let environment = ProcessInfo.processInfo.environment
-        ///     let images = TerminalRenderer.ImageProtocol.detect(environment: environment, isTerminal: isatty(1) == 1)
+        /// The first rule that applies determines the result:
         ///
-        /// In this order:
+        /// 1. Not a terminal, or `TERM` is missing, empty or `dumb`: ``none``. The same within tmux and screen (`TMUX` or `STY` is set, or
+        ///    `TERM` begins with `tmux` or `screen`), which don't pass images on.
+        /// 2. `TERM` is `xterm-kitty` or `xterm-ghostty`: ``kitty``.
+        /// 3. `TERM_PROGRAM` is `iTerm.app` or `WezTerm`, or `LC_TERMINAL`, which ssh passes on, is `iTerm2`: ``iTerm2``.
+        /// 4. `KITTY_WINDOW_ID` is set, or `KONSOLE_VERSION` is 22.04 or later: ``kitty``.
+        /// 5. Otherwise: ``none``.
         ///
-        /// 1. Not a terminal, `TERM` empty, missing or `dumb`: none. Within tmux and screen (`TMUX`, `STY`, or a `TERM` of
-        ///    theirs) none either: they do not pass images on.
-        /// 2. `TERM` is `xterm-kitty` or `xterm-ghostty`: kitty.
-        /// 3. `TERM_PROGRAM` is `iTerm.app` or `WezTerm`, or `LC_TERMINAL`, which also comes through ssh, is `iTerm2`: iTerm2.
-        /// 4. `KITTY_WINDOW_ID`, or a `KONSOLE_VERSION` of 22.04 or later: kitty.
-        ///
-        /// `NO_COLOR` is about colours (no-color.org) and not about images.
+        /// `NO_COLOR` applies only to colors (no-color.org).
         public static func detect(environment: [String: String], isTerminal: Bool) -> ImageProtocol {
             func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
             let term = environment["TERM"] ?? ""
@@ -40,19 +37,19 @@ extension TerminalRenderer {
         }
     }
 
-    /// An image that was loaded, for ``render(_:image:)``.
+    /// A loaded image for ``render(_:image:)``.
     public struct Image: Sendable, Hashable {
-        /// The bytes of the file.
+        /// The contents of the image file.
         public var bytes: [UInt8]
-        /// The columns that it is to take, less where there is less room.
+        /// The width in columns. The renderer reduces it to the available width.
         public var columns: Int
-        /// The rows that it is to take.
+        /// The height in rows, from 1 to 1,000.
         public var rows: Int
-        /// What a terminal with kitty's protocol is to call it, so that it can be taken away (`a=d,d=I,i=…`): erasing text
-        /// leaves images there. An image of the same name is replaced wherever it is shown.
+        /// The image's ID in kitty's protocol, for deleting it later (`a=d,d=I,i=…`), since erasing text doesn't erase images. A new image
+        /// with the same ID replaces the old one everywhere.
         public var id: UInt32?
 
-        /// An image and its place.
+        /// Creates an image with a size in cells.
         public init(bytes: [UInt8], columns: Int, rows: Int, id: UInt32? = nil) {
             self.bytes = bytes
             self.columns = columns

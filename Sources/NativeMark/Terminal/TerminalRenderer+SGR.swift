@@ -1,5 +1,5 @@
 extension TerminalRenderer {
-    /// The parameters of SGR for a style (ECMA-48, section 8.3.117), joined by semicolons. Empty for plain text.
+    /// Returns the SGR parameters of a style (ECMA-48, section 8.3.117), joined by semicolons. Empty for plain text.
     func parameters(of style: ResolvedTextStyle, bodySize: Double) -> String {
         guard color != .none else { return "" }
         let isLarge = style.fontSize > bodySize
@@ -30,7 +30,7 @@ extension TerminalRenderer {
             switch color {
             case .full: return "\(kind);2;\(red);\(green);\(blue)"
             case .ansi256: return "\(kind);5;\(rgb.nearestOf256)"
-            // A pale background is one of the sixteen only by force: white letters on white.
+            // The nearest of sixteen colors may differ a lot: a pale background would become white behind white text.
             case .ansi16:
                 return isBackground ? nil : Self.parameter(ofANSI: rgb.nearestOf16, isBackground: false)
             case .none: return nil
@@ -43,7 +43,6 @@ extension TerminalRenderer {
     }
 }
 
-/// A colour with distances to others.
 private struct RGB {
     var red: Int
     var green: Int
@@ -54,7 +53,7 @@ private struct RGB {
         return red * red + green * green + blue * blue
     }
 
-    /// 16 to 231 are a cube with these six steps on each side, 232 to 255 greys from 8 in steps of 10.
+    /// The nearest color of the 256: 16 to 231 are a cube with these six steps per side, 232 to 255 are grays from 8 in steps of 10.
     var nearestOf256: Int {
         let steps = [0, 95, 135, 175, 215, 255]
         func nearest(_ value: Int) -> Int {
@@ -67,7 +66,7 @@ private struct RGB {
         return distance(to: grey) < distance(to: cube) ? 232 + step : 16 + 36 * red + 6 * green + blue
     }
 
-    /// By the values that xterm gives the sixteen.
+    /// The nearest of the sixteen colors, by xterm's default palette.
     var nearestOf16: Int {
         let colors = StyleSheet.ANSI.xterm.map { RGB(red: $0 >> 16, green: $0 >> 8 & 0xFF, blue: $0 & 0xFF) }
         return colors.indices.min { distance(to: colors[$0]) < distance(to: colors[$1]) } ?? 7

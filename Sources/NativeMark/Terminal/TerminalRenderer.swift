@@ -1,45 +1,44 @@
-/// Shows Markdown in a terminal: as text with escape sequences for colours, weights and hyperlinks.
+/// Renders Markdown for a terminal: text with escape sequences for colors, text attributes and hyperlinks.
 ///
 ///     let renderer = TerminalRenderer(width: 80, color: .detect(environment: environment, isTerminal: true))
 ///     print(renderer.render(Document("Hello *world*")))
 ///
-/// No line is wider than ``width``, counted as ``TerminalText`` does. Lines end between words, and between characters of
-/// Chinese, Japanese and Korean; a no-break space keeps what it joins together. Where nested blocks leave too little room
-/// for text, the innermost lose their indents and bars.
+/// No line is wider than ``width``, measured as by ``TerminalText``. Lines break between words, and between Chinese, Japanese and
+/// Korean characters, but not at no-break spaces. If nested blocks leave too little space for text, the innermost blocks lose their
+/// indents and bars.
 ///
-/// Nothing that a document holds reaches the terminal as a control: text, code, targets and descriptions pass through
-/// ``TerminalText/sanitized(_:)`` after entities have been resolved. Escape sequences are this renderer's own.
+/// A document can't send control characters to the terminal: text, code, link targets and image descriptions pass through
+/// ``TerminalText/sanitized(_:)`` after entities have been resolved. All escape sequences come from the renderer.
 ///
-/// Of a style sheet a terminal shows what it can:
+/// Styles are approximated:
 ///
 /// | style | shown as |
 /// |---|---|
-/// | colour, backgrounds | SGR, in the colours that the terminal has |
+/// | colors, backgrounds | escape sequences (SGR), in the colors that the terminal supports |
 /// | bold, italic, underline, strikethrough | SGR 1, 3, 4, 9 |
-/// | text style | larger than body: bold; smaller: faint |
+/// | text style | larger than body: bold; smaller than body: faint |
 /// | baseline | superscript and subscript digits |
-/// | kerning, indents, padding | columns, of half an em each |
-/// | spacing, line spacing | rows, of an em each |
-/// | border | lines of box drawing characters |
-/// | monospaced, justified | nothing |
+/// | kerning, indents, padding | columns of half an em each |
+/// | spacing, line spacing | rows of one em each |
+/// | border | box drawing characters |
+/// | monospaced, justified | not shown |
 public struct TerminalRenderer: Sendable, Hashable {
-    /// The columns that a line may have, at least 1.
+    /// The maximum number of columns in a line, at least 1.
     public var width: Int
-    /// The colours that the terminal knows; with ``Color/none``, no weights either.
+    /// The colors that the terminal supports. ``Color/none`` also disables text attributes.
     public var color: Color
-    /// Whether links are hyperlinks (OSC 8). If not, their targets stand behind them: `text <target>`.
+    /// Whether links become hyperlinks of the terminal (OSC 8). If `false`, link targets follow the text: `text <target>`.
     public var hyperlinks: Bool
-    /// How images are shown.
+    /// The way to show images.
     public var images: ImageProtocol
-    /// What happens to lines of code that are too long.
+    /// The treatment of lines of code that are wider than the available space.
     public var longCode: LongCode = .cut
 
-    /// Whether it is for ``PlainText``: quotes with `>`, nothing else around blocks.
+    /// Whether the output is for ``PlainText``: block quotes begin with `>`, and nothing else is drawn around blocks.
     var isPlain = false
-    /// Whether lines have no end.
     var isUnlimited = false
 
-    /// A renderer for a terminal of some width.
+    /// Creates a renderer for a terminal of the given width. Widths below 1 become 1.
     public init(width: Int, color: Color = .none, hyperlinks: Bool = false, images: ImageProtocol = .none) {
         self.width = max(width, 1)
         self.color = color
@@ -47,26 +46,24 @@ public struct TerminalRenderer: Sendable, Hashable {
         self.images = images
     }
 
-    /// What happens to lines of code that are too long.
+    /// The treatment of lines of code that are too wide.
     public enum LongCode: Sendable, Hashable, CaseIterable {
-        /// They end with `…`.
+        /// Lines are cut and end with `…`.
         case cut
-        /// They go on in the next line.
+        /// Lines continue on the next line.
         case wrap
     }
 
-    /// The text as lines for the terminal, without a line feed at the end.
+    /// Returns the text as lines for the terminal, without a final line feed.
     ///
-    /// - Parameters:
-    ///   - text: A styled document.
-    ///   - image: Gives the images that are there already. Called for each image that stands alone in its paragraph, if
-    ///     ``images`` is a protocol; for all others the alternative text is shown.
+    /// If ``images`` is ``ImageProtocol/kitty`` or ``ImageProtocol/iTerm2``, the closure `image` is called for each image that is alone in
+    /// its paragraph, and returns the image if it is already loaded. Other images are shown as their alternative text.
     public func render(_ text: StyledText, image: ((StyledText.Image) -> Image?)? = nil) -> String {
         var layout = TerminalLayout(text: text, renderer: self, imageData: image)
         return layout.render()
     }
 
-    /// The document with a style, as lines for the terminal.
+    /// Returns the document with a style sheet applied as lines for the terminal, without a final line feed.
     public func render(
         _ document: Document, style: StyleSheet = .default, environment: StyleSheet.Environment = .init()
     ) -> String {

@@ -1,17 +1,16 @@
 extension TerminalText {
-    /// The columns that a terminal needs to show one character.
+    /// Returns the number of columns that a terminal needs to show a character.
     ///
     ///     TerminalText.width(of: Character("👨‍👩‍👧"))  // 2
     ///
-    /// A character is an extended grapheme cluster (UAX #29). Its width is the sum of those of its scalars, with three
-    /// exceptions:
+    /// A character is an extended grapheme cluster (UAX #29). Its width is the sum of the widths of its scalars, with three exceptions:
     ///
-    /// 1. In a cluster that begins with an emoji, later emoji (skin tones, what a joiner adds, the second half of a flag)
-    ///    change the picture and not its width: two columns together.
-    /// 2. U+FE0F makes two columns of an emoji or keycap base that takes one as text. U+FE0E does not make one of two:
-    ///    hardly any terminal does.
-    /// 3. A letter with spacing marks, and a conjunct of an Indic script (one with a virama), take two columns at most. That
-    ///    holds for up to 16 scalars, more than writing needs: a longer cluster is an attempt to pass for narrow.
+    /// 1. In a cluster that begins with an emoji, further emoji (skin tones, joined emoji, the second half of a flag) don't add width.
+    ///    Together they take two columns.
+    /// 2. U+FE0F changes the width of an emoji or keycap base from one column to two. U+FE0E doesn't change it from two to one, because
+    ///    hardly any terminal does that.
+    /// 3. A letter with spacing marks, or a conjunct of an Indic script (one with a virama), takes at most two columns. The rule applies
+    ///    to clusters of up to 16 scalars; longer ones don't occur in writing and are measured in full.
     public static func width(of character: Character) -> Int {
         let scalars = character.unicodeScalars
         let base = scalars[scalars.startIndex]
@@ -20,15 +19,15 @@ extension TerminalText {
         let others = scalars.dropFirst()
         guard !others.isEmpty else { return width }
 
-        let isPicture = !base.isASCII && base.properties.isEmoji
+        let isImage = !base.isASCII && base.properties.isEmoji
         var isJoined = false
         for scalar in others {
             if scalar == "\u{FE0F}" {
                 if last == .narrowOrEmoji { width += 1 }
                 last = .none
-            } else if isPicture, scalar.properties.isEmoji {
+            } else if isImage, scalar.properties.isEmoji {
                 width = max(width, 2)
-                last = .none  // So that a selector behind it adds nothing either.
+                last = .none  // A following variation selector adds no width either.
             } else {
                 last = TerminalWidthTable.widthClass(of: scalar)
                 width += last.columns

@@ -1,21 +1,20 @@
 extension TerminalText {
-    /// Makes one line of harmless text from text that somebody else chose: a file's name, a header, a link's target.
+    /// Returns untrusted text, such as a file name, a header or a link target, as one line that is safe to print.
     ///
     ///     TerminalText.sanitized("song\u{1B}[2J\u{202E}3pm.exe")  // "song\u{FFFD}[2J3pm.exe"
     ///
-    /// A terminal obeys what it is sent. The result can neither move the cursor, clear the screen, answer as if somebody
-    /// had typed, nor show its letters in another order than they are stored in:
+    /// Printing the result can't move the cursor, clear the screen, make the terminal send input, or show letters out of their order:
     ///
     /// | in the text | in the result |
     /// |---|---|
     /// | tab, line feed, vertical tab, form feed, carriage return (CR LF as one), NEL, U+2028, U+2029 | a space |
-    /// | all other C0 and C1 controls, among them ESC, and DEL | U+FFFD, so that one sees that something was there |
+    /// | all other C0 and C1 controls, including ESC, and DEL | U+FFFD, so that the reader sees that something was there |
     /// | bidirectional controls: U+061C, U+200E, U+200F, U+202A–202E, U+2066–2069; the deprecated U+206A–206F | nothing |
     ///
-    /// Everything else stays, joiners and variation selectors too. Letters of right-to-left scripts stay as well: a
-    /// terminal that knows their direction still shows them from the right.
+    /// All other characters stay, including joiners, variation selectors and right-to-left letters. A terminal with bidirectional support
+    /// still shows right-to-left letters from the right.
     ///
-    /// Cleaning twice changes nothing more. Text that needs no cleaning comes back without a copy.
+    /// Sanitizing the result again changes nothing. Text that needs no change is returned without a copy.
     public static func sanitized(_ text: String) -> String {
         guard let first = text.unicodeScalars.firstIndex(where: { treatment(of: $0) != .keep }) else { return text }
         var result = String(text.unicodeScalars[..<first])

@@ -1,29 +1,28 @@
 extension TerminalText {
-    /// Where ``truncated(_:toWidth:at:)`` takes characters away.
+    /// The position at which ``truncated(_:toWidth:at:)`` removes characters.
     public enum TruncationPosition: Sendable, Hashable, CaseIterable {
         /// `a long nam…`
         case end
-        /// `a lo….flac`: the beginning and the end stay, of a file's name the extension first of all.
+        /// `a lo….flac`: the beginning and the end stay. The extension of a file name stays if possible.
         case middle
     }
 
-    /// Shortens text to a width, with `…` in place of what is left out. Text that fits comes back as it is.
+    /// Returns text shortened to a width, with `…` in place of the removed characters. Text that fits is returned unchanged.
     ///
     ///     TerminalText.truncated("Weißes Rauschen.flac", toWidth: 12, at: .middle)  // "Weißes….flac"
     ///
-    /// The result is never wider than asked, and never holds a part of a character. It may be one column narrower, where
-    /// a character of two columns no longer fits. In no columns at all (a negative width counts as 0) nothing is left but
-    /// text that takes none.
+    /// The result is never wider than `width` and contains only whole characters. It may be one column narrower if a character of two
+    /// columns doesn't fit. If `width` is 0 or negative, the result is empty unless the text has no width.
     ///
-    /// An extension is a dot, not the first character, with one to ten ASCII letters or digits after it. It is kept whole
-    /// in the middle position if it fits beside the ellipsis; otherwise the two ends share the room.
+    /// An extension is a period, not at the beginning, followed by one to ten ASCII letters or digits. With ``TruncationPosition/middle``,
+    /// the extension is kept if it fits next to the ellipsis. Otherwise the two ends get equal space.
     public static func truncated(
         _ text: String, toWidth width: Int, at position: TruncationPosition = .end
     ) -> String {
         let width = max(width, 0)
         let start = prefix(of: text[...], fitting: width)
         guard start.endIndex < text.endIndex else { return text }
-        // The ellipsis joins no character before or behind it, so the widths of the three pieces add up.
+        // The ellipsis doesn't combine with adjacent characters, so the widths of the three pieces add up.
         let room = width - 1
         guard room >= 0 else { return "" }
         guard position == .middle else { return prefix(of: start, fitting: room) + "…" }
@@ -32,7 +31,7 @@ extension TerminalText {
         return prefix(of: start, fitting: room - self.width(of: end)) + "…" + end
     }
 
-    /// Half of the room, rounded down, or what the extension needs if that is more and there.
+    /// Returns half of the space, rounded down, or the width of the extension if it is larger and fits.
     private static func roomForEnd(of text: String, outOf room: Int) -> Int {
         guard let dot = text.lastIndex(of: "."), dot > text.startIndex else { return room / 2 }
         let letters = text[dot...].dropFirst()
@@ -42,7 +41,6 @@ extension TerminalText {
         return needed <= room ? max(needed, room / 2) : room / 2
     }
 
-    /// The longest beginning in whole characters that is no wider.
     private static func prefix(of text: Substring, fitting width: Int) -> Substring {
         var left = width
         var end = text.startIndex
@@ -54,7 +52,6 @@ extension TerminalText {
         return text[..<end]
     }
 
-    /// The longest end in whole characters that is no wider.
     private static func suffix(of text: String, fitting width: Int) -> Substring {
         var left = width
         var start = text.endIndex

@@ -1,46 +1,43 @@
-/// Measures, cleans, shortens and pads text for a terminal, whose unit is the column and not the character.
+/// Measures, sanitizes, truncates and pads text for terminals, which count columns instead of characters.
 ///
 ///     let name = TerminalText.sanitized(untrusted)
 ///     print(TerminalText.padded(TerminalText.truncated(name, toWidth: 30, at: .middle), toWidth: 30), "42 %")
 ///
-/// Widths go by grapheme cluster: CJK and emoji take two columns, combining marks none, and a family of four emoji that
-/// are joined to one image takes two. East Asian Ambiguous characters take one. The data is that of
-/// `TerminalWidthTable`, which names its Unicode version.
+/// Widths are those of grapheme clusters: CJK characters and emoji take two columns, combining marks take none, and a family of four emoji
+/// joined to one image takes two. East Asian Ambiguous characters take one. Control characters count as 0 columns, because the width of a
+/// tab, for example, depends on its position. Pass untrusted text through ``sanitized(_:)`` first.
 ///
-/// There is no standard that terminals follow. A terminal that does not know joined emoji or the conjuncts of Indic
-/// scripts shows their parts, and needs more columns than are counted here; where two readings are common (U+FE0E after
-/// an emoji) the wider one is taken, because a line that is too short does less harm than one that wraps.
+/// Terminals don't follow a standard. A terminal that doesn't support joined emoji or the conjuncts of Indic scripts shows their parts and
+/// needs more columns than counted here. If terminals differ (U+FE0E after an emoji), the larger width is used, because a line that is too
+/// short does less harm than a line that wraps.
 ///
-/// Controls have no width that one could name (a tab depends on where it stands), and count as none: pass text from
-/// outside through ``sanitized(_:)`` first. All functions are pure and linear in the length of the text.
+/// All functions take time linear in the length of the text.
 public enum TerminalText {
-    /// Where ``padded(_:toWidth:alignment:)`` puts the text.
+    /// The position of text within the width of ``padded(_:toWidth:alignment:)``.
     public enum Alignment: Sendable, Hashable, CaseIterable {
-        /// The text, then the spaces.
+        /// Spaces after the text.
         case leading
-        /// Spaces on both sides, the odd one behind the text.
+        /// Spaces on both sides. If the number is odd, the extra space is after the text.
         case center
-        /// The spaces, then the text: numbers.
+        /// Spaces before the text, as for numbers.
         case trailing
     }
 
-    /// The columns that a terminal needs to show the text.
+    /// Returns the number of columns that a terminal needs to show a text.
     ///
     ///     TerminalText.width(of: "日本.txt")  // 8
-    ///
-    /// Text of printable ASCII only is counted, not looked up.
     public static func width(of text: String) -> Int {
         measure(text)
     }
 
-    /// The columns that a terminal needs to show this part of a text.
+    /// Returns the number of columns that a terminal needs to show a part of a text.
     ///
-    /// The width of a whole is the sum of the widths of its parts when it is cut between characters.
+    /// If a text is divided between characters, its width is the sum of the widths of the parts.
     public static func width(of text: Substring) -> Int {
         measure(text)
     }
 
-    /// Adds spaces up to a width. Text that is as wide already, or wider, comes back as it is.
+    /// Returns text padded with spaces to a width. Text that is at least as wide is returned unchanged.
     ///
     ///     TerminalText.padded("日本", toWidth: 6)                        // "日本  "
     ///     TerminalText.padded("7", toWidth: 3, alignment: .trailing)    // "  7"

@@ -9,16 +9,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The table of what is in the folder, and its statements. Each runs within a transaction of the caller's.
+/// The table of the files in the cache's directory, and its statements. Each statement runs within a transaction of the caller.
 ///
 /// ```text
 /// writing ─▶ ready ─▶ leaving ─▶ (no row)
 ///    └────────────────▲
 /// ```
 ///
-/// A file exists only while it has a row: the row is there before the file is, and goes after it. Rows that are not ready
-/// name the writer that works on them (``WriterSlot``). So whatever a killed process leaves is found from the index, without
-/// a search of the folder.
+/// A row is created before its file and deleted after it, so each file has a row. Rows that aren't ready name the writer that works on
+/// them (``WriterSlot``). So the index finds the files that a killed process has left, without a search of the directory.
 enum DiskIndex {
     enum State: Int {
         case ready = 0
@@ -26,11 +25,11 @@ enum DiskIndex {
         case leaving = 2
     }
 
-    /// What an entry counts beside its body, for its name, its row and the end of its last block: without it, empty
-    /// entries would be kept without end. Part of the schema.
+    /// The bytes that an entry counts in addition to its body, for its name, its row and the unused end of its last block. Without them,
+    /// the number of empty entries would be unlimited. The value is part of the schema.
     static let overhead = 512
 
-    /// "SLUC"
+    /// The application number is "SLUC".
     static let schema = DatabaseSchema(
         application: 0x534C_5543,
         migrations: [
@@ -66,14 +65,12 @@ enum DiskIndex {
             }
         ])
 
-    /// A row, as much of it as names its file.
     struct Entry: Sendable {
         var id: Int64
         var key: ResourceKey
         var bytes: Int
     }
 
-    /// A ready row.
     struct Ready: Sendable {
         var id: Int64
         var bytes: Int
@@ -84,7 +81,7 @@ enum DiskIndex {
     enum Found: Sendable {
         case nothing
         case ready(Ready)
-        /// A row that says what cannot be.
+        /// A row with impossible values.
         case garbage(Int64)
     }
 
@@ -107,18 +104,18 @@ enum DiskIndex {
         return .ready(Ready(id: id, bytes: bytes, digest: digest, head: head))
     }
 
-    /// Times that can be calculated with: some 30,000 years.
+    /// The valid times. The range of some 30,000 years avoids overflows.
     private static let moments: Range<Int64> = 0..<(1 << 40)
 
     static func isReady(_ id: Int64, in database: Database) throws -> Bool {
         try Bool.fetchOne(database, sql: "SELECT state = 0 FROM entry WHERE id = ?", arguments: [id]) ?? false
     }
 
-    static func usedBytes(in database: Database) throws -> Int {
-        try Int.fetchOne(database, sql: "SELECT bytes FROM usage") ?? 0
+    static func usedBytes(in database: Database) throws -> Int64 {
+        try Int64.fetchOne(database, sql: "SELECT bytes FROM usage") ?? 0
     }
 
-    /// What the writer was at when it ended.
+    /// Returns the rows that the writer was changing when it ended.
     static func unsettled(of writer: Int, in database: Database) throws -> [Entry] {
         try entries(
             Row.fetchAll(
@@ -129,12 +126,10 @@ enum DiskIndex {
         try Int.fetchAll(database, sql: "SELECT DISTINCT writer FROM entry WHERE state <> 0 AND writer IS NOT NULL")
     }
 
-    /// The rows that have to leave until no more than `target` bytes are used, those first that were not used for longest.
-    ///
-    /// - Parameter most: so many are looked at.
-    /// - Returns: those rows, and whether they are enough.
+    /// Returns the least recently used rows (at most `most`) whose removal reduces the used bytes to at most `target`, and whether removing
+    /// them is enough.
     static func leastRecentlyUsed(
-        downTo target: Int, most: Int = .max, in database: Database
+        downTo target: Int64, most: Int = .max, in database: Database
     ) throws -> (entries: [Entry], areEnough: Bool) {
         var excess = try usedBytes(in: database) - target
         var victims: [Entry] = []
@@ -144,7 +139,7 @@ enum DiskIndex {
         while excess > 0, victims.count < most, let row = try rows.next() {
             let entry = Entry(id: row[0], key: ResourceKey(text: row[1]), bytes: row[2])
             victims.append(entry)
-            excess -= entry.bytes + overhead
+            excess -= Int64(entry.bytes + overhead)
         }
         return (victims, excess <= 0)
     }
@@ -171,7 +166,8 @@ enum DiskIndex {
         return database.lastInsertedRowID
     }
 
-    /// The file is there: its row takes the place of the one that was ready. Returns the old row; nil if ours is gone.
+    /// Makes the row of a written file ready, and marks the row that it replaces as leaving. Returns whether the row still existed, and the
+    /// replaced rows.
     static func makeReady(
         _ id: Int64, key: ResourceKey, writer: Int, in database: Database
     ) throws -> (isReady: Bool, old: [Entry]) {
@@ -191,7 +187,7 @@ enum DiskIndex {
         return entries
     }
 
-    /// Returns how many were ready, and now leave on behalf of this writer.
+    /// Marks the ready rows among `ids` as leaving, on behalf of this writer, and returns their number.
     @discardableResult
     static func markLeaving(_ ids: [Int64], writer: Int, in database: Database) throws -> Int {
         var marked = 0

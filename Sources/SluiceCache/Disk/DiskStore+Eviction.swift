@@ -7,17 +7,17 @@ import FoundationEssentials
 import Foundation
 #endif
 
-// How the folder stays below its limit: room is made before a file is written.
+// The directory stays below its limit because the store evicts entries before it writes a file.
 //
-// Every row counts until its file is gone: those that are being written with all their bytes, those that are leaving still.
-// The sum over the rows is never above the limit, and the files never take more than their rows say.
+// Every row counts until its file is removed. A row in the state `writing` counts with all bytes of its file, and a row in the state
+// `leaving` still counts. The sum over all rows never exceeds the limit, and a file never takes more bytes than its row counts.
 extension DiskStore {
-    /// Makes room and a row `writing` for a response. No row if there is no room to be made.
+    /// Evicts entries if necessary, and inserts a row in the state `writing` for a response. Returns no row if there isn't enough room.
     func reserve(
         _ response: StoredResponse, _ digest: Data, _ key: ResourceKey
     ) async throws -> (row: Int64?, evicted: Int) {
         let writer = slot.number
-        let size = response.body.count + DiskIndex.overhead
+        let size = Int64(response.body.count + DiskIndex.overhead)
         let pending = uses.take()
         let time = uses.next()
 
@@ -46,7 +46,7 @@ extension DiskStore {
                 failure = failure ?? error
             }
         }
-        // In one transaction, so that nobody else takes the room that was made.
+        // One transaction, so that no other writer takes the freed room.
         let row: Int64? = try await database.write { [limit, gone] database in
             try DiskIndex.delete(gone, in: database)
             guard try DiskIndex.usedBytes(in: database) + size <= limit else { return nil }
@@ -57,8 +57,7 @@ extension DiskStore {
         return (row, gone.count)
     }
 
-    /// Removes entries until no more than `bytes` are used, those first that were not used for longest; returns how many.
-    func trim(toBytes bytes: Int) async throws -> Int {
+    func trim(toBytes bytes: Int64) async throws -> Int {
         let pending = uses.take()
         return try await change { [self] in
             try await database.write { try DiskIndex.touch(pending, in: $0) }
@@ -76,14 +75,14 @@ extension DiskStore {
         }
     }
 
-    // MARK: What dead processes left
+    // MARK: Leftovers of dead processes
 
-    /// Removes what writers that no longer live have left half done. Their files are named by their rows.
+    /// Removes the rows and files that dead writers were changing.
     func sweep() async throws {
         try await sweep(slot.number)
         for writer in try await database.read({ try DiskIndex.writersOfUnsettled(in: $0) }) where writer != slot.number
         {
-            guard let dead = try await WriterSlot.take(writer, in: folder, using: files) else { continue }
+            guard let dead = try await WriterSlot.take(writer, in: directory, using: files) else { continue }
             let result: Result<Void, any Error>
             do {
                 result = .success(try await sweep(writer))
@@ -97,7 +96,7 @@ extension DiskStore {
 
     private func sweep(_ writer: Int) async throws {
         let entries = try await database.read { try DiskIndex.unsettled(of: writer, in: $0) }
-        // A file that cannot be removed keeps its row, and is tried again at the next start.
+        // A file that can't be removed keeps its row. The next start tries again.
         try? await finishLeaving(entries)
     }
 }

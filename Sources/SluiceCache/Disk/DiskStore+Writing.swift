@@ -8,25 +8,24 @@ import FoundationEssentials
 import Foundation
 #endif
 
-// How a file comes into the folder. At each line the process may be killed.
+// The steps of storing a file. The process may be killed after each step.
 //
-//      1 transaction   row `writing`, its bytes reserved: with all others it is within the limit
-//      2 file          written under a hidden name, then renamed
-//      3 transaction   the row is `ready`, the older version of the entry `leaving`
-//      4 file          the older version's is removed
-//      5 transaction   and so is its row
+//      1 transaction   inserts a row `writing`, which reserves its bytes within the limit
+//      2 file          is written under a hidden name, then renamed
+//      3 transaction   makes the row `ready`, and the row of the older version `leaving`
+//      4 file          of the older version is removed
+//      5 transaction   removes the row of the older version
 //
-// After 1 and 2 the row is found as one that a dead process left `writing`, after 3 and 4 the old one as `leaving`
+// After steps 1 and 2, the next start finds the row in the state `writing`, and after 3 and 4, the old row in the state `leaving`
 // (``DiskStore/sweep()``). No crash leaves a file without a row.
 extension DiskStore {
-    /// Stores a response in place of the one that is there. No row means that it is too large, or that there is no room.
-    ///
-    /// - Throws: `FileError` or `DatabaseFailure`; then nothing of it is left.
+    /// Stores a response in place of an older one. Returns no row if the response is too large or there is no room. After an error (a
+    /// `FileError` or `DatabaseFailure`), nothing of the response remains on disk.
     func store(_ response: StoredResponse, for key: ResourceKey) async throws -> (row: Int64?, evicted: Int) {
         let digest = await sha256(response.body)
         return try await change { [self] in
             guard response.body.count <= entryLimit, response.body.count + DiskIndex.overhead <= limit else {
-                // Whatever is there is out of date.
+                // The stored version is out of date.
                 try await removeWithinChange(key)
                 return (nil, 0)
             }
@@ -41,7 +40,7 @@ extension DiskStore {
                 let (isReady, replaced) = try await database.write { [slot] in
                     try DiskIndex.makeReady(row, key: key, writer: slot.number, in: $0)
                 }
-                // Somebody took us for dead, on a file system without locks.
+                // On a file system without locks, another process may have taken this writer for dead and removed the row.
                 if !isReady { try await removeFiles(of: row, key) }
                 guard isReady else { return (nil, evicted) }
                 old = replaced
@@ -50,7 +49,7 @@ extension DiskStore {
                 try? await database.write { try DiskIndex.delete([row], in: $0) }
                 throw error
             }
-            // The new one is there; an old one that cannot be removed stays `leaving` until the next start.
+            // The new version is stored. An old version that can't be removed stays `leaving` until the next start.
             try? await finishLeaving(old)
             return (row, evicted)
         }
@@ -67,14 +66,14 @@ extension DiskStore {
         }
     }
 
-    /// Notes what a confirmation brought; false if the row is gone.
+    /// Updates the head of a confirmed response. Returns false if the row is gone.
     func update(_ row: Int64, _ head: StoredResponse.Head) async throws -> Bool {
         try await database.write { try DiskIndex.update(row, head, in: $0) }
     }
 
     // MARK: Removing
 
-    /// Removes the version of an entry that turned out to be damaged. A newer one is left alone.
+    /// Removes a damaged version of an entry, but not a newer version.
     func drop(_ row: Int64, _ key: ResourceKey) async throws {
         try await change { [self] in
             let marked = try await database.write { [slot] in
@@ -84,7 +83,6 @@ extension DiskStore {
         }
     }
 
-    /// Removes the entry.
     func remove(_ key: ResourceKey) async throws {
         try await change { [self] in try await removeWithinChange(key) }
     }
@@ -96,9 +94,8 @@ extension DiskStore {
         try await finishLeaving(entries)
     }
 
-    /// Removes the files of rows that are `leaving` on our behalf, and then the rows.
-    ///
-    /// - Throws: The first error; the rows whose files are gone are removed all the same.
+    /// Removes the files of rows that this writer has marked as `leaving`, and then the rows. Throws the first error after it has removed
+    /// all that it can.
     func finishLeaving(_ entries: [DiskIndex.Entry]) async throws {
         guard !entries.isEmpty else { return }
         var gone: [Int64] = []
@@ -115,7 +112,7 @@ extension DiskStore {
         if let failure { throw failure }
     }
 
-    /// Removes a row's file and what a killed process may have left beside it.
+    /// Removes a row's file, and its temporary file, which a killed process may have left.
     func removeFiles(of row: Int64, _ key: ResourceKey) async throws {
         let file = file(row, key)
         let temporary = file.deletingLastPathComponent()
@@ -124,9 +121,9 @@ extension DiskStore {
             do {
                 try await files.remove(file)
             } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
-                // Then it is gone.
+                // The file is already gone.
             } catch let error as FileError where error.code == .notEmpty {
-                // Somebody put a folder there.
+                // Another program has created a directory of that name.
                 try await files.removeTree(file)
             }
         }

@@ -10,41 +10,38 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The disk stage: one file for each entry, and an index of them.
+/// The disk stage: one file for each entry, and an index.
 ///
 /// ```text
-/// directory/index.db              which entries there are, their digests, when they were used (``DiskIndex``)
-/// directory/writer-0.lock         which process writes (``WriterSlot``)
+/// directory/index.db              the entries, their digests and times of use (``DiskIndex``)
+/// directory/writer-0.lock         the lock of a process that writes (``WriterSlot``)
 /// directory/3f/3f9a…c1-17         the body of row 17; its name is the key's SHA-256 and the row's number
 /// ```
 ///
-/// A file never changes: a newer version of an entry has a row and a file of its own, and takes the old one's place in one
-/// transaction. So a reader sees the old version, the new one, or a file that has just gone, and never a mixture.
-///
-/// Whatever changes the folder runs to its end also when its task is cancelled. It is short: the bytes are there.
+/// A file never changes. A newer version of an entry has a new row and a new file, and replaces the old version in one transaction. A
+/// reader sees the old version, the new version or a file that was just removed, but never a mixture.
 final class DiskStore: Sendable {
-    /// What a lookup finds.
     enum Lookup: Sendable {
         case found(StoredResponse)
-        /// A row whose file is not what it should be, or that makes no sense itself.
+        /// A row with impossible values, or with a damaged file.
         case damaged(Int64)
         case missing
     }
 
-    let folder: URL
-    let limit: Int
-    let entryLimit: Int
+    let directory: URL
+    let limit: Int64
+    let entryLimit: Int64
     let files: FileIO
     let database: SluiceDatabase
     let slot: WriterSlot
     let uses = UseTimes()
-    /// At most so many change the folder at once: each may hold as much as the largest entry reserved.
+    /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
     private let changes = ConcurrencyLimiter(concurrency: 4)
 
     private init(
-        folder: URL, limit: Int, entryLimit: Int, files: FileIO, database: SluiceDatabase, slot: WriterSlot
+        directory: URL, limit: Int64, entryLimit: Int64, files: FileIO, database: SluiceDatabase, slot: WriterSlot
     ) {
-        self.folder = folder
+        self.directory = directory
         self.limit = limit
         self.entryLimit = entryLimit
         self.files = files
@@ -54,15 +51,16 @@ final class DiskStore: Sendable {
 
     // MARK: Opening and closing
 
-    static func open(in folder: URL, limit: Int, entryLimit: Int, files: FileIO) async throws -> DiskStore {
-        try await files.makeDirectory(at: folder, permissions: 0o700)
-        let index = folder.appending(path: "index.db", directoryHint: .notDirectory)
-        let slot = try await WriterSlot.take(in: folder, using: files)
+    static func open(in directory: URL, limit: Int64, entryLimit: Int64, files: FileIO) async throws -> DiskStore {
+        try await files.makeDirectory(at: directory, permissions: 0o700)
+        let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
+        let slot = try await WriterSlot.take(in: directory, using: files)
         do {
             let database = try await SluiceDatabase.open(
                 at: index, schema: DiskIndex.schema, synchronous: .normal, using: files)
             let store = DiskStore(
-                folder: folder, limit: limit, entryLimit: entryLimit, files: files, database: database, slot: slot)
+                directory: directory, limit: limit, entryLimit: entryLimit, files: files, database: database, slot: slot
+            )
             do {
                 try await store.sweep()
                 return store
@@ -74,13 +72,12 @@ final class DiskStore: Sendable {
             try? await slot.release()
             guard let failure = error as? DatabaseFailure else { throw error }
             var unusable = TransferError(
-                .cacheUnusable, url: folder, message: failure.message, remedy: failure.remedy, cause: failure)
+                .cacheUnusable, url: directory, message: failure.message, remedy: failure.remedy, cause: failure)
             unusable.subject = failure.path
             throw unusable
         }
     }
 
-    /// Waits for what is being changed, and closes the index.
     func close() async throws {
         await changes.waitUntilIdle()
         let pending = uses.take()
@@ -97,9 +94,8 @@ final class DiskStore: Sendable {
 
     // MARK: Reading
 
-    /// The entry, if its file has the length and the digest that it was stored with.
-    ///
-    /// - Throws: What says nothing about the entry: that the index or the file cannot be read just now.
+    /// Returns the entry if its file has the length and the digest of the stored body. An error, for example if the index can't be read,
+    /// doesn't mean that the entry is damaged.
     func lookUp(_ key: ResourceKey, _ maximumHeuristicLifetime: Duration) async throws -> Lookup {
         let row: DiskIndex.Ready
         switch try await database.read({ try DiskIndex.find(key, maximumHeuristicLifetime, in: $0) }) {
@@ -107,20 +103,20 @@ final class DiskStore: Sendable {
         case .garbage(let id): return .damaged(id)
         case .ready(let found): row = found
         }
-        // A reader asks for one byte more than the limit, to see that there is none.
+        // The read requests one byte more than the limit, to detect a file that is too long. That must not overflow.
         guard row.bytes < Int.max else { return .damaged(row.id) }
         let file = file(row.id, key)
         let body: Data
         do {
-            // Looked at first: a FIFO in its place would keep a thread until its writer comes.
+            // Check the kind first: opening a FIFO in its place would block a thread until a writer opens it.
             if let status = try await files.status(of: file, followingLinks: false),
                 status.kind != .file || status.size != row.bytes
             {
                 return .damaged(row.id)
             }
-            body = try await Data(asyncContentsOf: file, limit: row.bytes, using: files)
+            body = try await Data(asyncContentsOf: file, maximumSize: row.bytes, using: files)
         } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
-            // Removed since the row was read, or lost.
+            // The entry was removed after the row was read, or the file is lost.
             return try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged(row.id) : .missing
         } catch let error as FileError where Self.meansDamage.contains(error.code) {
             return .damaged(row.id)
@@ -134,7 +130,6 @@ final class DiskStore: Sendable {
         .limitExceeded, .isDirectory, .tooManyLinks, .notRegularFile,
     ]
 
-    /// What is kept beside the body; the file is not looked at.
     func head(for key: ResourceKey, _ maximumHeuristicLifetime: Duration) async throws -> StoredResponse.Head? {
         let found = try await database.read { try DiskIndex.find(key, maximumHeuristicLifetime, in: $0) }
         guard case .ready(let row) = found else { return nil }
@@ -143,7 +138,7 @@ final class DiskStore: Sendable {
 
     private func writeUses() async {
         let pending = uses.take()
-        // Lost if it fails: then the order of eviction is less exact.
+        // If this fails, the uses are lost, and the order of eviction is less exact.
         try? await database.write { try DiskIndex.touch(pending, in: $0) }
     }
 
@@ -151,15 +146,15 @@ final class DiskStore: Sendable {
 
     func file(_ id: Int64, _ key: ResourceKey) -> URL {
         let name = SHA256Digest.of(Array(key.text.utf8)).hexadecimal
-        return folder.appending(path: String(name.prefix(2)), directoryHint: .isDirectory)
+        return directory.appending(path: String(name.prefix(2)), directoryHint: .isDirectory)
             .appending(path: "\(name)-\(id)", directoryHint: .notDirectory)
     }
 
     // MARK: Changes
 
-    /// Runs a change of the folder to its end, whatever becomes of the calling task.
+    /// Runs a change of the directory to its end, even if the calling task is cancelled.
     func change<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
-        // A task of its own is not cancelled with the caller's, which waits for it.
+        // An unstructured task isn't cancelled with the calling task, which waits for it.
         try await Task { try await self.changes.runUninterrupted { try await body() } }.value
     }
 }

@@ -6,11 +6,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// When entries were last used, gathered in memory until somebody writes to the index anyway.
+/// The times of the last uses of entries, collected in memory until the next write to the index.
 final class UseTimes: Sendable {
-    /// So many may be gathered before a lookup writes them down itself.
+    /// The number of collected uses after which a lookup writes them to the index.
     static let batch = 64
-    /// More are forgotten: the order of eviction is then a little less exact.
+    /// The largest number of collected uses. Further ones are dropped, and the order of eviction is slightly less exact.
     private static let limit = 4096
 
     fileprivate struct State {
@@ -20,7 +20,6 @@ final class UseTimes: Sendable {
 
     private let state = Lock(State())
 
-    /// Notes a use, and says whether there are enough to be written down.
     @discardableResult
     func note(_ row: Int64) -> Bool {
         let clock = Self.clock()
@@ -31,13 +30,12 @@ final class UseTimes: Sendable {
         }
     }
 
-    /// A time later than all before: microseconds since 1970, or one more than the last.
+    /// Returns a time that is later than all earlier ones: microseconds since 1970, or one more than the last time.
     func next() -> Int64 {
         let clock = Self.clock()
         return state.withLock { $0.next(clock) }
     }
 
-    /// Hands out what was gathered.
     func take() -> [Int64: Int64] {
         state.withLock { state in
             defer { state.pending = [:] }

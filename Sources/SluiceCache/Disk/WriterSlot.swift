@@ -7,20 +7,22 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The number under which a cache writes to a folder, and the proof that it lives: a lock that ends with its process.
+/// The number under which a cache writes to a directory, and a file lock that shows that its process is alive.
 ///
 /// ```text
-/// this process                          one that starts
+/// this process                          a process that starts
 /// locks writer-0.lock
 /// row 7: writing, writer 0
 /// killed: the kernel drops the lock
 ///                                       locks writer-0.lock
-///                                       rows of writer 0 that are not ready: no process works on them, remove
+///                                       removes the rows of writer 0 that aren't ready
 /// ```
 ///
-/// The lowest free number is taken, so that there are as many files as there were caches at once. Process identifiers would
-/// not do: they are used again, and containers that share a folder do not share them. On a file system without locks every
-/// cache is writer 0, and one that starts may remove what another is writing, which then is not kept; nothing worse.
+/// A cache takes the lowest free number, so there are only as many lock files as there were concurrent caches. Process identifiers
+/// aren't suitable: the system reuses them, and containers that share a directory don't share them.
+///
+/// On a file system without locks, every cache is writer 0. A cache that starts may then remove an entry that another one is writing,
+/// and that entry isn't stored. There is no other harm.
 final class WriterSlot: Sendable {
     let number: Int
     private let lock: Lock<AsyncFileStream<WriteMode>?>
@@ -30,18 +32,17 @@ final class WriterSlot: Sendable {
         lock = Lock(stream)
     }
 
-    /// Takes the lowest free number.
-    static func take(in folder: URL, using files: FileIO) async throws -> WriterSlot {
+    static func take(in directory: URL, using files: FileIO) async throws -> WriterSlot {
         var number = 0
         while true {
-            if let slot = try await take(number, in: folder, using: files) { return slot }
+            if let slot = try await take(number, in: directory, using: files) { return slot }
             number += 1
         }
     }
 
-    /// Takes this number; nil if a cache that lives has it.
-    static func take(_ number: Int, in folder: URL, using files: FileIO) async throws -> WriterSlot? {
-        let file = folder.appending(path: "writer-\(number).lock", directoryHint: .notDirectory)
+    /// Takes this number, or returns `nil` if a running cache has it.
+    static func take(_ number: Int, in directory: URL, using files: FileIO) async throws -> WriterSlot? {
+        let file = directory.appending(path: "writer-\(number).lock", directoryHint: .notDirectory)
         do {
             return WriterSlot(
                 number, try await file.openForWriting(existing: .append, permissions: 0o600, locked: true, using: files)
@@ -51,7 +52,6 @@ final class WriterSlot: Sendable {
         }
     }
 
-    /// Gives it back.
     func release() async throws {
         let stream = lock.withLock { $0.take() }
         try await stream?.close()

@@ -1,44 +1,44 @@
 import SluiceLock
 
-/// Keeps values in memory up to a cost and a count, and lets go of those that are not asked for again.
+/// A cache in memory with a limit on the cost and the count of its values.
 ///
 ///     let images = MemoryCache<URL, Image>(maximumCost: 64 << 20, maximumCount: 1_000)
 ///     images.insert(image, for: url, cost: image.byteCount)
 ///     let again = images.value(for: url)
 ///
-/// The unit of cost is the caller's, most often bytes. Neither limit is exceeded at any time: room is made before a value
-/// is taken in. A value that costs more than a tenth of the limit is not kept, since it would drive out too much else; what
-/// its cost was thought to be is never corrected later.
+/// Unlike `NSCache`, it has strict limits and a defined order of eviction, and its keys and values may be structs.
 ///
-/// Which values leave first is decided by SIEVE (Zhang et al., "SIEVE is Simpler than LRU", NSDI 2024): values wait in the
-/// order of their arrival, a hand passes over those that were asked for since it last came by, and takes the first that was
-/// not. A lookup only sets a bit, and many values that are asked for once, a list that somebody scrolls through, do not
-/// drive out those that are asked for often.
+/// **Limits.** The caller chooses the unit of cost, usually bytes. The cache evicts values before it inserts one, so neither limit is ever
+/// exceeded. It rejects a value that costs more than ``maximumEntryCost``, because that value would evict too many others. The cost of a
+/// value is fixed when it is inserted.
 ///
-/// Every operation takes one short lock; none suspends. Lookup, insertion and removal take constant time on average (the
-/// hand passes over a value once for each time that it was asked for, at most); ``removeAll()`` and ``trim(toCost:)``
-/// are linear in what they remove.
+/// **Eviction** follows SIEVE (Zhang et al., "SIEVE is Simpler than LRU", NSDI 2024). A hand moves over the values in the order of their
+/// insertion. It evicts the first value that no lookup has returned since the hand last passed it. So a scan over many values that are
+/// used only once, such as scrolling through a list, doesn't evict the values that are used often.
 ///
-/// Keys and values that leave are destroyed after the lock is given back, so that a `deinit` may use the cache. Hashing
-/// and comparing of keys happens under the lock, and must not use it: that traps.
+/// **Complexity.** Every operation takes one short lock and none suspends. Lookup, insertion and removal take constant time on average.
+/// ``removeAll()`` and ``trim(toCost:)`` take linear time in the number of removed values.
+///
+/// **Reentrancy.** Removed keys and values are destroyed after the lock is released, so their `deinit` may use the cache. Keys are hashed
+/// and compared under the lock: a `Hashable` implementation that uses the cache traps.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// The greatest sum of the costs of the values that are kept.
+    /// The limit on the sum of the costs.
     public let maximumCost: Int
 
-    /// The greatest number of values that are kept.
+    /// The limit on the number of values.
     public let maximumCount: Int
 
-    /// The greatest cost of one value that is kept: a tenth of ``maximumCost``, rounded down.
+    /// The limit on the cost of one value: a tenth of ``maximumCost``, rounded down.
     public let maximumEntryCost: Int
 
-    /// The state hands out all that leaves it, so that it is destroyed after `withLock` has returned.
+    /// The state returns removed keys and values, so that they are destroyed after `withLock` has returned.
     private let state: Lock<SieveState<Key, Value>>
 
-    /// Makes an empty cache. `.max` means no limit; a count limit of 0 keeps nothing.
+    /// Creates an empty cache.
     ///
-    /// Values that cost 0 are held back by the count only. To limit only the count, pass `.max` for the cost.
+    /// `.max` means no limit. A cache with a count limit of 0 rejects all values. Only the count limits values that cost 0.
     ///
-    /// - Precondition: no limit is negative.
+    /// - Precondition: No limit is negative.
     public init(maximumCost: Int, maximumCount: Int) {
         let state = SieveState<Key, Value>(maximumCost: maximumCost, maximumCount: maximumCount)
         self.maximumCost = maximumCost
@@ -47,53 +47,52 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         self.state = Lock(state)
     }
 
-    /// The value that is kept for the key, if there is one. Counts as a hit or a miss.
+    /// Returns the value for the key, or `nil` if there is none. The lookup counts as a hit or a miss.
     public func value(for key: Key) -> Value? {
         state.withLock { $0.value(for: key) }
     }
 
-    /// Keeps a value in place of the one that is kept for the key, and says whether it does.
+    /// Inserts a value for the key, replacing an earlier one, and returns whether the cache has accepted it.
     ///
-    /// A value that costs more than ``maximumEntryCost`` is not kept, and the one that it was to replace is not kept any
-    /// longer either: it is out of date.
+    /// If the cache rejects the value (see ``maximumEntryCost``), it still removes the earlier one, which is out of date.
     ///
-    /// - Precondition: the cost is not negative.
+    /// - Precondition: The cost isn't negative.
     @discardableResult
     public func insert(_ value: Value, for key: Key, cost: Int) -> Bool {
         state.withLock { $0.insert(value, for: key, cost: cost) }.isKept
     }
 
-    /// Removes the value that is kept for the key, and returns it.
+    /// Removes the value for the key, and returns it.
     @discardableResult
     public func remove(_ key: Key) -> Value? {
         state.withLock { $0.remove(key) }?.value
     }
 
-    /// Removes all values. The statistics go on.
+    /// Removes all values. The statistics aren't reset.
     public func removeAll() {
         _ = state.withLock { $0.removeAll() }
     }
 
-    /// Removes values, those first that an insertion would drive out first, until the cost is no more than this.
+    /// Evicts values, in the same order as an insertion would, until their cost is at most `cost`. Call it when memory is low.
     ///
-    /// What a warning about memory calls for. Values that cost 0 may stay even at 0; ``removeAll()`` takes them too.
+    /// Values that cost 0 may stay even if `cost` is 0. To remove them too, use ``removeAll()``.
     ///
-    /// - Precondition: the cost is not negative.
+    /// - Precondition: The cost isn't negative.
     public func trim(toCost cost: Int) {
         _ = state.withLock { $0.trim(toCost: cost) }
     }
 
-    /// How many values are kept.
+    /// The number of values.
     public var count: Int {
         state.withLock { $0.count }
     }
 
-    /// The sum of the costs of the values that are kept.
+    /// The sum of the costs of the values.
     public var cost: Int {
         state.withLock { $0.cost }
     }
 
-    /// What has happened since the cache was made.
+    /// The counts of hits, misses and evictions since the cache was created.
     public var statistics: Statistics {
         let counts = state.withLock { $0.counts }
         return Statistics(hits: counts.hits, misses: counts.misses, evictions: counts.evictions)

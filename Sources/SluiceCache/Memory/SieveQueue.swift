@@ -1,24 +1,23 @@
-/// In what order values leave a ``MemoryCache``: SIEVE (Zhang et al., NSDI 2024), which knows values by numbers only.
+/// The order in which values are evicted from a ``MemoryCache``: SIEVE (Zhang et al., NSDI 2024). It knows values by their slot only.
 ///
 /// ```text
 /// oldest ──────────────────────────────────────► newest
-///   A˙      B       C˙      D       E               ˙ asked for since the hand last passed
-///           ▲ hand: takes B, clears the mark of C, takes D, …, and begins again at the oldest
+///   A˙      B       C˙      D       E               ˙ marked: used since the hand last passed
+///           ▲ hand: evicts B, clears the mark of C, evicts D, …, and starts again at the oldest
 /// ```
 ///
-/// A slot that was freed is used again, so that the numbers stay below the greatest count that there has been. All
-/// operations take constant time but ``nextVictim()``, whose steps beyond the first each clear a mark.
+/// Freed slots are reused, so slot numbers stay below the largest count so far. All operations take constant time except
+/// ``nextVictim()``, whose steps beyond the first each clear a mark.
 struct SieveQueue {
-    /// The sum of the costs.
     private(set) var cost = 0
 
-    /// A list in both directions, linked by index. Free slots form a list of their own, linked by `newer`.
+    /// A doubly linked list, linked by index. Free slots form a second list, linked by `newer`.
     private var slots: [Slot] = []
     private var firstFree: Int?
     private var oldest: Int?
     private var newest: Int?
 
-    /// The next to be looked at when room is needed; nil means the oldest.
+    /// The slot to examine next when room is needed. `nil` means the oldest.
     private var hand: Int?
 
     private struct Slot {
@@ -28,7 +27,6 @@ struct SieveQueue {
         var newer: Int?
     }
 
-    /// Takes a value in as the newest, and says what slot it has.
     mutating func append(cost: Int, isMarked: Bool) -> Int {
         let new = Slot(cost: cost, isMarked: isMarked, older: newest, newer: nil)
         let slot: Int
@@ -46,14 +44,12 @@ struct SieveQueue {
         return slot
     }
 
-    /// Notes that the value was asked for.
     mutating func mark(_ slot: Int) {
         slots[slot].isMarked = true
     }
 
-    /// Moves the hand to the first value without a mark, clearing marks on the way. It stays until it is removed.
-    ///
-    /// - Returns: its slot, nil in an empty queue. After one round at most there is one without a mark.
+    /// Moves the hand to the first value without a mark, clears marks on the way, and returns the value's slot, or `nil` if the queue is
+    /// empty. The search ends after one round at most, because it clears all marks.
     mutating func nextVictim() -> Int? {
         guard let oldest else { return nil }
         var slot = hand ?? oldest

@@ -1,7 +1,5 @@
-/// The state of a ``MemoryCache``: what is kept, and what goes when there is no room.
-///
-/// It knows nothing of locks and tasks. Whatever leaves is returned, keys too, so that the caller decides when it is
-/// destroyed; nothing that a caller handed in earlier is destroyed inside.
+/// The state of a ``MemoryCache``, without a lock. The methods return removed keys and values, so that the caller decides when they are
+/// destroyed. No method destroys them itself.
 package struct SieveState<Key: Hashable, Value> {
     package struct Entry {
         package var key: Key
@@ -15,7 +13,7 @@ package struct SieveState<Key: Hashable, Value> {
     private var items: [Key: Item] = [:]
     private var queue = SieveQueue()
 
-    /// The key of each slot of the queue, the same instance as in `items`: what leaves the dictionary is still held here.
+    /// The key of each slot of the queue. It is the same instance as in `items`, so removing it from `items` doesn't destroy it.
     private var keys: [Key?] = []
 
     private struct Item {
@@ -24,8 +22,8 @@ package struct SieveState<Key: Hashable, Value> {
     }
 
     package init(maximumCost: Int, maximumCount: Int) {
-        precondition(maximumCost >= 0, "The cost limit of a MemoryCache must not be negative")
-        precondition(maximumCount >= 0, "The count limit of a MemoryCache must not be negative")
+        precondition(maximumCost >= 0, "A memory cache's maximumCost must not be negative; it is \(maximumCost).")
+        precondition(maximumCount >= 0, "A memory cache's maximumCount must not be negative; it is \(maximumCount).")
         self.maximumCost = maximumCost
         self.maximumCount = maximumCount
     }
@@ -47,11 +45,11 @@ package struct SieveState<Key: Hashable, Value> {
     }
 
     package mutating func insert(_ value: Value, for key: Key, cost: Int) -> (isKept: Bool, discarded: [Entry]) {
-        precondition(cost >= 0, "The cost of a value must not be negative")
+        precondition(cost >= 0, "The cost of a value must not be negative; it is \(cost).")
         var discarded: [Entry] = []
         if let replaced = remove(key) { discarded.append(replaced) }
         guard cost <= maximumEntryCost, maximumCount > 0 else { return (false, discarded) }
-        // Storing a value again is a use of it, as a lookup is.
+        // Replacing a value counts as a use, like a lookup.
         let isMarked = !discarded.isEmpty
         makeRoom(cost: maximumCost - cost, count: maximumCount - 1, discarding: &discarded)
 
@@ -75,7 +73,7 @@ package struct SieveState<Key: Hashable, Value> {
     }
 
     package mutating func trim(toCost limit: Int) -> [Entry] {
-        precondition(limit >= 0, "A MemoryCache cannot be trimmed to a negative cost")
+        precondition(limit >= 0, "The cost to which a memory cache is trimmed must not be negative; it is \(limit).")
         var discarded: [Entry] = []
         makeRoom(cost: limit, count: .max, discarding: &discarded)
         return discarded
@@ -84,22 +82,22 @@ package struct SieveState<Key: Hashable, Value> {
     private mutating func makeRoom(cost costLeft: Int, count countLeft: Int, discarding discarded: inout [Entry]) {
         while cost > costLeft || count > countLeft, let victim = queue.nextVictim() {
             guard let item = keys[victim].flatMap({ items.removeValue(forKey: $0) }) else {
-                preconditionFailure("A key of a MemoryCache compares or hashes otherwise than when it was inserted")
+                preconditionFailure("A key's hash and equality must not change while the key is in a memory cache.")
             }
             discarded.append(release(item))
             counts.evictions += 1
         }
     }
 
-    /// Frees the slot of what has just left the dictionary.
     private mutating func release(_ item: Item) -> Entry {
         queue.remove(item.slot)
-        guard let key = keys[item.slot].take() else { preconditionFailure("A slot was freed twice") }
+        guard let key = keys[item.slot].take() else {
+            preconditionFailure("A slot may be freed only once; slot \(item.slot) is free.")
+        }
         return Entry(key: key, value: item.value)
     }
 }
 
-/// What a cache has counted.
 package struct SieveCounts: Sendable, Hashable {
     package var hits = 0
     package var misses = 0

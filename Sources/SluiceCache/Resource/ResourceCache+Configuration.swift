@@ -1,52 +1,50 @@
 public import SluiceHTTP
 
 extension ResourceCache {
-    /// What a cache keeps, and how it fetches. Sizes are bytes.
+    /// The settings of a cache. Sizes are in bytes.
     public struct Configuration: Sendable {
-        /// Who says for how long what is kept may be used.
+        /// The rule for how long a stored response may be used.
         public enum Policy: Sendable, Hashable {
-            /// The server, as RFC 9111 has it. What gets stale is validated (`If-None-Match`, `If-Modified-Since`).
+            /// The server decides (RFC 9111). A stale response is validated with `If-None-Match` or `If-Modified-Since`.
             case http
-            /// Nobody: what is kept is right for ever. For URLs whose content never changes.
-            ///
-            /// What a server forbids to store (`no-store`) is not kept even so.
+            /// A stored response may be used forever. Use it for URLs whose content never changes. Responses that the server forbids to
+            /// store (`no-store`) aren't stored.
             case immutable
         }
 
-        /// How many exchanges with servers run at once.
+        /// The largest number of concurrent exchanges with servers.
         public var concurrency: Int
-        /// The most that bodies in memory take together.
+        /// The limit on the total size of the responses in memory. A response that takes more than a tenth of it isn't stored in memory.
         public var maximumMemorySize: Int
-        /// The most that the files take together, those that are being written included.
-        ///
-        /// Each counts with 512 bytes more than its body has. The index (some hundred bytes an entry) is not counted.
-        public var maximumDiskSize: Int
-        /// The most that one file takes. What is larger is returned, not kept on disk.
-        public var maximumDiskEntrySize: Int
-        /// The longest body that is accepted at all.
+        /// The limit on the total size of the files, including those that are being written. Each file counts as 512 bytes more than its
+        /// body. The index, with some hundred bytes per entry, doesn't count.
+        public var maximumDiskSize: Int64
+        /// The limit on the body of one response on disk. The cache returns larger responses without storing them on disk.
+        public var maximumDiskEntrySize: Int64
+        /// The limit on the body of one response. A larger one fails with `TransferError.Code.responseTooLarge`.
         public var maximumResponseSize: Int
-        /// Who says for how long what is kept may be used.
+        /// The rule for how long a stored response may be used.
         public var policy: Policy
-        /// How long a response that says nothing itself is used at most, after a tenth of the time since it changed.
+        /// The longest lifetime of a response that states none. Such a response is fresh for a tenth of the time since its last
+        /// modification, up to this limit.
         public var maximumHeuristicLifetime: Duration
-        /// How often and when a fetch that failed for a passing reason is tried again.
+        /// The policy for trying again after a transient error.
         public var retries: RetryPolicy
 
-        /// A configuration; the defaults suit the images of an app. `maximumDiskEntrySize` is a tenth of `maximumDiskSize` unless
-        /// said otherwise.
+        /// Creates a configuration. The defaults suit the images of an app. The default of `maximumDiskEntrySize` is a tenth of
+        /// `maximumDiskSize`.
         public init(
-            concurrency: Int = 10, maximumMemorySize: Int = 64 << 20, maximumDiskSize: Int = 512 << 20,
-            maximumDiskEntrySize: Int? = nil,
-            maximumResponseSize: Int = 64 << 20, policy: Policy = .http,
+            concurrency: Int = 10, maximumMemorySize: Int = 64 << 20, maximumDiskSize: Int64 = 512 << 20,
+            maximumDiskEntrySize: Int64? = nil, maximumResponseSize: Int = 64 << 20, policy: Policy = .http,
             maximumHeuristicLifetime: Duration = .seconds(86_400),
             retries: RetryPolicy = RetryPolicy(
                 maximumRetries: 2, baseDelay: .milliseconds(250), maximumRetryAfter: .seconds(10))
         ) {
-            precondition(concurrency >= 1, "ResourceCache: concurrency must be at least 1")
-            precondition(maximumMemorySize >= 0, "ResourceCache: maximumMemorySize cannot be negative")
-            precondition(maximumDiskSize >= 0, "ResourceCache: maximumDiskSize cannot be negative")
-            precondition(maximumDiskEntrySize ?? 0 >= 0, "ResourceCache: maximumDiskEntrySize cannot be negative")
-            precondition(maximumResponseSize >= 0, "ResourceCache: maximumResponseSize cannot be negative")
+            precondition(concurrency >= 1, "A cache's concurrency must be at least 1; it is \(concurrency).")
+            Self.check(maximumMemorySize, "maximumMemorySize")
+            Self.check(maximumDiskSize, "maximumDiskSize")
+            Self.check(maximumDiskEntrySize ?? 0, "maximumDiskEntrySize")
+            Self.check(maximumResponseSize, "maximumResponseSize")
             self.concurrency = concurrency
             self.maximumMemorySize = maximumMemorySize
             self.maximumDiskSize = maximumDiskSize
@@ -55,6 +53,10 @@ extension ResourceCache {
             self.policy = policy
             self.maximumHeuristicLifetime = maximumHeuristicLifetime
             self.retries = retries
+        }
+
+        private static func check(_ size: some BinaryInteger, _ name: StaticString) {
+            precondition(size >= 0, "A cache's \(name) must not be negative; it is \(size).")
         }
     }
 }

@@ -7,9 +7,9 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-// What is kept, without asking a server.
+// Operations on stored responses that send no request.
 extension ResourceCache {
-    /// Whether ``data(for:)`` would answer without asking a server, so far as the index knows.
+    /// Returns whether ``data(for:)`` would return a stored response without a request. Checks the memory and the index, but not the file.
     ///
     /// - Throws: An error of the index.
     public func contains(_ url: URL) async throws -> Bool {
@@ -20,20 +20,22 @@ extension ResourceCache {
             .isFresh(at: now(), configuration.policy) == true
     }
 
-    /// Keeps bytes as if they had come from `url` just now, and says whether they are on disk.
+    /// Stores bytes as if `url` had just returned them, and returns whether they are on disk.
     ///
     ///     try await cache.store(rendered, for: url, freshFor: .seconds(3600))
     ///
-    /// They replace what is kept. A fetch that is under way replaces them in turn. What is larger than the limits of an
-    /// entry is not kept.
+    /// The bytes replace a stored response. If a fetch of the URL is running, its response replaces the bytes. Bytes that are larger than
+    /// the limit of a stage aren't stored in that stage.
     ///
-    /// - Precondition: the URL holds no user name or password; what is kept is for whoever asks for the URL.
-    /// - Throws: An error of the index, or a `FileError`; they may be in memory even so.
+    /// - Precondition: The URL contains no user name or password, because stored responses are for all callers.
+    /// - Throws: An error of the index, or a `FileError`. The bytes may be in memory even after an error.
     @discardableResult
     public func store(
         _ data: Data, for url: URL, freshFor lifetime: Duration = .seconds(365 * 86_400)
     ) async throws -> Bool {
-        precondition(!url.holdsCredentials, "ResourceCache: what a URL with credentials brings is not kept")
+        precondition(
+            !url.holdsCredentials,
+            "The URL of stored bytes must not have a user name or password; it is '\(url.redactedForDisplay)'.")
         try checkOpen(for: url)
         let now = now()
         let head = StoredResponse.Head(
@@ -49,18 +51,18 @@ extension ResourceCache {
         return kept.row != nil
     }
 
-    /// Removes what is kept for a URL. A fetch that is under way still stores what it brings.
+    /// Removes the stored response of a URL. A running fetch of the URL still stores its response.
     ///
     /// - Throws: An error of the index, or a `FileError`.
     public func remove(_ url: URL) async throws {
         let key = ResourceKey(url)
         memory.remove(key)
         try await disk.remove(key)
-        // A lookup that ran beside it may have brought it back.
+        // A concurrent lookup may have copied it from the disk to memory again.
         memory.remove(key)
     }
 
-    /// Removes all that is kept. Fetches that are under way still store what they bring.
+    /// Removes all stored responses. Running fetches still store their responses.
     ///
     /// - Throws: An error of the index, or a `FileError`.
     public func removeAll() async throws {
@@ -69,11 +71,11 @@ extension ResourceCache {
         memory.removeAll()
     }
 
-    /// Removes files, those that were not used for longest first, until they take no more than `bytes`.
+    /// Removes the least recently used files until the remaining ones take at most `bytes`.
     ///
     /// - Throws: An error of the index, or a `FileError`.
-    public func trim(toBytes bytes: Int) async throws {
-        precondition(bytes >= 0, "ResourceCache: a cache cannot be trimmed to a negative size")
+    public func trim(toBytes bytes: Int64) async throws {
+        precondition(bytes >= 0, "The size to which a cache is trimmed must not be negative; it is \(bytes).")
         let evicted = try await disk.trim(toBytes: bytes)
         count { $0.evicted += evicted }
     }

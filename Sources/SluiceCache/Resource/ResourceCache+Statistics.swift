@@ -1,25 +1,26 @@
 extension ResourceCache {
-    /// What a ``ResourceCache`` has done since it was made.
+    /// The counts of a ``ResourceCache`` since its creation.
     public struct Statistics: Sendable, Hashable {
         /// Requests answered from memory.
         public internal(set) var memoryHits = 0
-        /// Lookups answered from disk. Callers that waited for one together count once here, the others as ``coalesced``.
+        /// Lookups answered from disk. If several callers wait for the same lookup, it counts once here; the other callers count as
+        /// ``coalesced``.
         public internal(set) var diskHits = 0
-        /// Bodies that came from the network.
+        /// Bodies received from the network.
         public internal(set) var fetched = 0
-        /// Callers that waited for a lookup or fetch that another had begun.
+        /// Callers that waited for a lookup or a fetch that another caller had started.
         public internal(set) var coalesced = 0
-        /// Kept responses that their server confirmed (304).
+        /// Stored responses that their server confirmed (304).
         public internal(set) var revalidated = 0
         /// Further attempts after a failed one.
         public internal(set) var retries = 0
-        /// Entries on disk that were not what they should be, and were dropped.
+        /// Damaged entries on disk, which were removed.
         public internal(set) var damaged = 0
-        /// Entries on disk that had to make room.
+        /// Entries on disk that were evicted.
         public internal(set) var evicted = 0
-        /// Operations of the disk stage that failed; the requests went on without it.
+        /// Failed operations of the disk stage. The requests continued without it.
         public internal(set) var diskFailures = 0
-        /// What failed last in the disk stage, with the path and what to do.
+        /// The description of the last error in ``diskFailures``.
         public internal(set) var lastDiskFailure: String?
     }
 }

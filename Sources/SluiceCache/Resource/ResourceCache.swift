@@ -10,38 +10,33 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Gets resources by URL: from memory, else from disk, else from the network behind a limit.
+/// A cache of resources by URL, in memory and on disk, that fetches missing and stale ones from the network.
 ///
-///     try await withResourceCache(directory: folder, configuration: .init(concurrency: 10)) { cache in
+///     try await ResourceCache.withCache(directory: directory, configuration: .init(concurrency: 10)) { cache in
 ///         let image = try await cache.data(for: url)
 ///     }
 ///
-/// or, where no scope fits:
+/// Without a scope, call ``shutdown()``:
 ///
-///     let cache = try await ResourceCache(directory: folder)
+///     let cache = try await ResourceCache(directory: directory)
 ///     let image = try await cache.data(for: url)
 ///     try await cache.shutdown()
 ///
-/// However many ask for a URL at once, it is fetched once. What may be kept and for how long is HTTP's to say (RFC 9111,
-/// for a cache of one user), or nobody's: see ``Configuration/Policy``. Only whole responses with status 200 or 203 are
-/// kept, and what is read back from the disk has the length and the SHA-256 that it had when it arrived, or is fetched again.
-/// The article <doc:RequestPath> tells the way of a request, stage by stage.
+/// Concurrent requests for a URL share one fetch. By default, responses are stored as HTTP's rules for private caches allow (RFC 9111);
+/// see ``Configuration/Policy``. Only complete responses with status 200 or 203 are stored. The cache compares the length and the SHA-256
+/// of each file that it reads, and fetches a damaged resource again. The article <doc:RequestPath> describes the stages of a request.
 ///
-/// **Cancellation.** A caller that is cancelled gets `CancellationError` at once. A fetch is cancelled when the last caller
-/// that waits for it leaves; what has arrived whole is stored all the same. Nothing is left behind: no partial file, no
-/// room that stays reserved.
-///
-/// **Failure.** `TransferError` names the URL, what failed, and what to do. A disk that is full or broken fails no request
-/// that the network can answer: it is counted (``ResourceCache/Statistics/diskFailures``), and the bytes are returned.
-///
-/// **Several processes** may use one folder. None reads what another has half written, or removes what it writes. Each has
-/// a memory stage of its own: what one removes, another may still have in memory.
-///
-/// **Limits.** `concurrency` limits all requests together. There is no limit for each host.
+/// - Cancellation: A waiting caller gets `CancellationError` immediately. A fetch is cancelled when all callers that wait for it are
+///   cancelled. A response that has arrived completely is stored even then. No partial file and no reserved space remain.
+/// - Failure: A `TransferError`, which names the URL, the failure and a remedy. A full or broken disk doesn't fail a request that the
+///   network can answer: the request returns the bytes, and the failure counts in ``ResourceCache/Statistics/diskFailures``.
+/// - Processes: Several processes may use one directory. No process reads a file that another one is writing, or removes it. Each process
+///   has its own memory stage, so it may return a response that another process has removed.
+/// - Limits: ``Configuration/concurrency`` limits all requests together. There is no limit per host.
 public final class ResourceCache: Sendable {
-    /// The configuration it was made with.
+    /// The configuration that the cache was created with.
     public let configuration: Configuration
-    /// Where the files are.
+    /// The directory of the files.
     public let directory: URL
 
     let memory: MemoryCache<ResourceKey, StoredResponse>
@@ -51,23 +46,18 @@ public final class ResourceCache: Sendable {
     let transport: any Transport
     let counters = Lock(ResourceCache.Statistics())
     let clock: any Clock<Duration>
-    /// This machine's clock, in seconds.
     let now: @Sendable () -> HTTPDate
 
     private let isShutDown = Atomic(false)
     private let (ended, end) = Condition.makeCondition()
 
-    /// Opens the cache in a folder, which is made, for this user only, if it is missing.
+    /// Opens the cache in a directory. A missing directory is created, with access for the current user only.
     ///
-    /// The folder is the cache's alone. It is not searched: what is in it is known from its index, `index.db`.
+    /// The directory must be on a local file system and must not contain other files. Its index, `index.db`, lists the cache's files.
+    /// The cache doesn't shut `transport` down.
     ///
-    /// - Parameters:
-    ///   - directory: A directory on a local file system.
-    ///   - configuration: Limits, policy, retries.
-    ///   - transport: What carries requests. The cache doesn't shut it down.
-    ///   - files: The engine for files.
-    /// - Throws: `TransferError` with the code `cacheUnusable` if the index cannot be opened; `FileError` if the
-    ///   directory cannot be made.
+    /// - Throws: `TransferError` with the code `cacheUnusable` if the index can't be opened; `FileError` if the directory can't be
+    ///   created.
     public convenience init(
         directory: URL, configuration: Configuration = .init(),
         transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared
@@ -77,7 +67,6 @@ public final class ResourceCache: Sendable {
             clock: ContinuousClock(), now: { HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970)) })
     }
 
-    /// Opens it with clocks that a test holds.
     package init(
         directory: URL, configuration: Configuration, transport: any Transport, files: FileIO,
         clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate
@@ -94,19 +83,19 @@ public final class ResourceCache: Sendable {
         self.transport = transport
     }
 
-    /// Ends the cache: fetches under way fail, what is being stored is stored, the index is closed.
+    /// Shuts the cache down: ends running fetches, waits until running writes are complete, and closes the index.
     ///
-    /// The transport is left alone. Completes also when the task is cancelled; a second call does nothing.
-    /// Later requests throw `TransferError` with the code `shutDown`.
+    /// Running and later requests throw `TransferError` with the code `shutDown`. The transport stays open. The shutdown completes even
+    /// if the task is cancelled. Further calls have no effect.
+    ///
+    /// - Throws: An error of closing the index.
     public func shutdown() async throws {
         guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
         end.signal()
         try await disk.close()
     }
 
-    /// Carries out `body`, which is about `url`, until the cache is shut down.
-    ///
-    /// - Throws: What `body` throws; `TransferError` with the code `shutDown` after `body` has been cancelled and has returned.
+    /// Runs `body`, and cancels it when the cache is shut down. Then it throws `TransferError` with the code `shutDown` for `url`.
     func whileOpen<R: Sendable>(for url: URL, _ body: @escaping @Sendable () async throws -> R) async throws -> R {
         try await withThrowingTaskGroup(of: R?.self) { group in
             group.addTask { try await body() }
@@ -120,7 +109,7 @@ public final class ResourceCache: Sendable {
         }
     }
 
-    /// What has happened since the cache was made.
+    /// The counts of hits, fetches and failures since the cache was opened.
     public var statistics: ResourceCache.Statistics { counters.withLock { $0 } }
 
     func count(_ change: (inout ResourceCache.Statistics) -> Void) {
@@ -136,25 +125,20 @@ public final class ResourceCache: Sendable {
     }
 }
 
-/// Gives `body` a cache, and shuts it down when `body` has ended in whichever way.
-///
-///     try await withResourceCache(directory: folder) { cache in
-///         show(try await cache.data(for: url))
-///     }
-///
-/// - Throws: What opening the cache, `body` or ``ResourceCache/shutdown()`` throws.
-public func withResourceCache<Result>(
-    directory: URL, configuration: ResourceCache.Configuration = .init(),
-    transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared,
-    _ body: (ResourceCache) async throws -> Result
-) async throws -> Result {
-    let cache = try await ResourceCache(
-        directory: directory, configuration: configuration, transport: transport, using: files)
-    return try await cache.shutDown(after: body)
-}
-
 extension ResourceCache {
-    /// Shuts down when `body` has ended in whichever way. What `body` throws is more telling than what follows from it.
+    /// Calls `body` with a new cache, and shuts the cache down when `body` returns or throws.
+    ///
+    /// - Throws: The error of `body`, or an error of opening the cache or of ``ResourceCache/shutdown()``.
+    public static func withCache<Result>(
+        directory: URL, configuration: Configuration = .init(),
+        transport: any Transport = HTTPTransport.shared, using files: FileIO = .shared,
+        _ body: (ResourceCache) async throws -> Result
+    ) async throws -> Result {
+        let cache = try await ResourceCache(
+            directory: directory, configuration: configuration, transport: transport, using: files)
+        return try await cache.shutDown(after: body)
+    }
+
     func shutDown<R>(after body: (ResourceCache) async throws -> R) async throws -> R {
         let result: R
         do {

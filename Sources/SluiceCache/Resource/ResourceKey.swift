@@ -6,9 +6,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What an entry is kept under: the URL without its fragment, which no server sees.
-///
-/// URLs that mean the same but are spelled differently are different keys: that costs a request, no more.
+/// The key of an entry: the URL without its fragment, which isn't sent to servers. Equivalent URLs with different spellings are different
+/// keys, which only costs a second request.
 struct ResourceKey: Hashable, Sendable {
     let text: String
 
@@ -21,9 +20,9 @@ struct ResourceKey: Hashable, Sendable {
 }
 
 extension URL {
-    /// Whether it holds a user name or password: then what it brings is for one user.
+    /// Whether the URL contains a user name or password, so that its responses are for one user.
     var holdsCredentials: Bool { user(percentEncoded: true) != nil || password(percentEncoded: true) != nil }
 }
 
-/// SHA-256, off the caller's actor: a large body takes milliseconds.
+/// Returns the SHA-256 of the data. It runs off the caller's actor, because a large body takes milliseconds.
 @concurrent func sha256(_ data: Data) async -> Data { Data(SHA256Digest.of(data)) }

@@ -7,19 +7,18 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A whole response as the stages keep it.
 struct StoredResponse: Sendable {
     var head: Head
     var body: Data
-    /// Its row in the index; nil if it is not on disk.
+    /// The response's row in the index, or `nil` if it isn't on disk.
     var row: Int64?
 
-    /// What is kept beside the body.
     struct Head: Sendable {
         let status: Int
         let fields: HTTPFields
-        /// When it was asked for, and when it arrived, or was last confirmed.
+        /// The time of the request that brought or last confirmed the response.
         let requested: HTTPDate
+        /// The time at which the response arrived or was last confirmed.
         let received: HTTPDate
         let freshness: Freshness
 
@@ -39,7 +38,7 @@ struct StoredResponse: Sendable {
             policy == .immutable || freshness.isFresh(at: now)
         }
 
-        /// Whether it will be of use again.
+        /// Returns whether the response may be stored and can be used or validated later.
         func isWorthStoring(_ policy: ResourceCache.Configuration.Policy) -> Bool {
             guard Freshness.mayStore(status: .init(code: status), fields: fields) else { return false }
             return policy == .immutable || isFresh(at: received, policy) || Freshness.conditions(for: fields) != nil
@@ -48,12 +47,10 @@ struct StoredResponse: Sendable {
 }
 
 extension HTTPFields {
-    /// One line for each field.
     var lines: String {
         map { "\($0.name.rawName):\($0.value)\n" }.joined()
     }
 
-    /// The fields of such lines; nil if they are none.
     init?(lines: String) {
         self.init()
         for line in lines.split(separator: "\n") {

@@ -7,16 +7,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-// Stage 2: those who ask for the same thing at once wait for one.
+// Stage 2: concurrent callers for the same key wait for one operation.
 extension ResourceCache {
-    /// The result of `work`, or of the work for the same key that another caller has begun.
+    /// Returns the result of `work`, or of running work for the same key that another caller has started.
     ///
-    /// The work belongs to all who wait for it, not to the one who came first: it has a task of its own, so that the first
-    /// may be cancelled and the others still get their bytes. It is cancelled when the last has left. An error goes to all:
-    /// whatever may pass was tried again on behalf of all by the fetch stage, and each of them would send the same request
-    /// again. Who asks later begins anew.
-    ///
-    /// No place of the limiter is held while waiting here, by anybody.
+    /// The work is cancelled when all callers that wait for it are cancelled. An error goes to all of them, because the fetch stage has
+    /// already tried again after transient errors. A caller that waits here holds no place of the limiter.
     func together(_ key: ResourceKey, _ work: @escaping @Sendable () async throws -> Data) async throws -> Data {
         let began = Began()
         let data = try await flights.run(for: key) {
@@ -28,7 +24,6 @@ extension ResourceCache {
     }
 }
 
-/// Whether it was this caller whose work ran.
 private final class Began: Sendable {
     let isSet = Atomic(false)
 }

@@ -7,30 +7,28 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-// The way of a request, from top to bottom. Each stage has a file of its own:
+// The stages of a request. Each stage has its own file:
 //
 //      data(for:)
 //        1 memory     lookUpInMemory      ─ fresh ─▶ done
-//        2 coalesce   alone or together   ─ one goes on, the others wait for it
-//        3 disk       lookUpOnDisk        ─ fresh ─▶ keep in memory, done
-//        4 fetch      fetch               ─ behind the limiter, again if that may help
+//        2 coalesce   alone or together   ─ one caller continues, the others wait for it
+//        3 disk       lookUpOnDisk        ─ fresh ─▶ store in memory, done
+//        4 fetch      fetch               ─ behind the limiter, with retries
 //        5 keep       keep                ─ on disk, then in memory
 extension ResourceCache {
-    /// The bytes of a resource.
+    /// Returns the bytes of a resource, from the cache or from its server.
     ///
-    ///     let image = try await cache.data(for: url)
+    /// A URL with a user name or password is fetched for this caller only, as with ``data(for:headerFields:)``.
     ///
-    /// A URL with a user name or password is fetched for this caller alone, as with ``data(for:headerFields:)``.
-    ///
-    /// - Cancellation: returns at once; the fetch goes on for others that wait for it, and is cancelled with the last.
-    /// - Throws: `TransferError`; `CancellationError`.
+    /// - Cancellation: The call throws `CancellationError` immediately. The fetch continues for other callers that wait for it.
+    /// - Failure: A `TransferError`.
     public func data(for url: URL) async throws -> Data {
         try checkOpen(for: url)
         guard !url.holdsCredentials else { return try await fetchAlone(url, [:]) }
         let key = ResourceKey(url)
         if let data = lookUpInMemory(key) { return data }
         return try await together(key) {
-            // Another flight may have landed since the first look.
+            // Another caller's work may have ended since the first lookup.
             if let data = self.lookUpInMemory(key) { return data }
             let kept = try await self.lookUpOnDisk(key) ?? self.memory.value(for: key)
             if let kept, kept.head.isFresh(at: self.now(), self.configuration.policy) { return kept.body }
@@ -39,16 +37,15 @@ extension ResourceCache {
         }
     }
 
-    /// The bytes of a resource, asked for with fields of the caller's own, for this caller alone.
+    /// Returns the bytes of a resource, requested with the given header fields and for this caller only.
     ///
     ///     let page = try await cache.data(for: url, headerFields: [.authorization: token])
     ///
-    /// A response to such a request may be for one user, or one language, only. So it is neither looked up, nor shared with
-    /// those who ask at the same time, nor kept; the limits hold, and failures are retried. Without fields this is the same
-    /// as ``data(for:)``.
+    /// The response may depend on the fields, for example on the user or the language. So the cache doesn't look it up, share it with
+    /// concurrent callers or store it. The limits and retries apply. With empty fields, the method is the same as ``data(for:)``.
     ///
-    /// - Cancellation: ends the exchange.
-    /// - Throws: `TransferError`; `CancellationError`.
+    /// - Cancellation: The call throws `CancellationError` immediately, and the exchange ends.
+    /// - Failure: A `TransferError`.
     public func data(for url: URL, headerFields: HTTPFields) async throws -> Data {
         try checkOpen(for: url)
         return headerFields.isEmpty ? try await data(for: url) : try await fetchAlone(url, headerFields)

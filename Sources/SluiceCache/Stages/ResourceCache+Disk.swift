@@ -3,9 +3,8 @@ import SluiceHTTP
 
 // Stage 3: disk.
 extension ResourceCache {
-    /// What is on disk, fresh or not, and undamaged. What is fresh is kept in memory from here on.
-    ///
-    /// - Throws: `CancellationError` only: a disk that fails is counted, and has nothing.
+    /// Returns the undamaged response on disk, fresh or stale, or `nil` if there is none. Stores a fresh response in memory. Throws only
+    /// `CancellationError`; other errors count as disk failures.
     func lookUpOnDisk(_ key: ResourceKey) async throws -> StoredResponse? {
         do {
             switch try await disk.lookUp(key, configuration.maximumHeuristicLifetime) {

@@ -8,19 +8,17 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the network brought.
 struct FetchedResponse: Sendable {
     var head: StoredResponse.Head
     var body: Data
-    /// The server confirmed what was kept (304): the body is that one's.
+    /// Whether the server confirmed the stored response (304). The body is then the stored body.
     var isConfirmation = false
-    /// Redirects led to it.
     var wasRedirected = false
 }
 
 // Stage 4: the network, behind the limiter.
 extension ResourceCache {
-    /// Asks the server for the resource, or, with something kept, whether that is still right.
+    /// Fetches the resource, or validates the stored response if it has a validator.
     func fetch(_ url: URL, validating kept: StoredResponse?) async throws -> FetchedResponse {
         guard let kept, let conditions = Freshness.conditions(for: kept.head.fields) else {
             return try await fetch(url, [:])
@@ -32,7 +30,8 @@ extension ResourceCache {
         }
     }
 
-    /// Fetches, again if it failed for a passing reason. A place of the limiter is held for each exchange, not between them.
+    /// Fetches the resource, and tries again after transient errors. Holds a place of the limiter during each exchange, but not between
+    /// exchanges.
     func fetch(
         _ url: URL, _ headerFields: HTTPFields, confirming kept: StoredResponse? = nil
     ) async throws -> FetchedResponse {
@@ -61,7 +60,6 @@ extension ResourceCache {
         }
     }
 
-    /// One request and its whole response.
     private func exchange(
         _ url: URL, _ headerFields: HTTPFields, confirming kept: StoredResponse?
     ) async throws -> FetchedResponse {
@@ -75,7 +73,7 @@ extension ResourceCache {
         } catch let known where known is CancellationError || known is TransferError || known is MistakenConfirmation {
             throw known
         } catch {
-            // A transport of the application's own may throw any error.
+            // A transport of the application may throw any error.
             throw TransferError(.connectionFailed, url: url, detail: "\(error)", cause: error)
         }
     }
@@ -115,11 +113,10 @@ extension ResourceCache {
         TransferError(.responseTooLarge, url: url, detail: "more than \(configuration.maximumResponseSize) bytes")
     }
 
-    /// What is kept, with the fields that the 304 brings.
     private func confirmed(
         _ kept: StoredResponse, by response: TransportResponse, requested: HTTPDate
     ) throws -> FetchedResponse {
-        // Behind a redirect it may be about something else that bears the same tag.
+        // After a redirect, the 304 may confirm another resource with the same entity tag.
         guard response.redirectCount == 0,
             let fields = Freshness.updated(kept.head.fields, by: response.headerFields)
         else { throw MistakenConfirmation() }
@@ -131,5 +128,5 @@ extension ResourceCache {
     }
 }
 
-/// A 304 that is not about what is kept.
+/// A 304 confirmed another response than the stored one.
 private struct MistakenConfirmation: Error {}

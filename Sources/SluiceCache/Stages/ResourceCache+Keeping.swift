@@ -1,11 +1,11 @@
 import SluiceHTTP
 
-// Stage 5: keep what came, on disk and then in memory.
+// Stage 5: store the response, on disk and then in memory.
 extension ResourceCache {
-    /// Keeps a response if that is allowed and of use, in place of what was kept before.
+    /// Stores a response in place of the old one, if that is allowed and the response can be used later.
     ///
-    /// Never fails: the caller has its bytes. In memory it comes last, so that its row is known; and it is in memory also
-    /// where the disk failed.
+    /// The method doesn't throw, because the caller has its bytes. It stores the response in memory after the disk, so that the response's
+    /// row is known, even if the disk has failed.
     func keep(
         _ fetched: FetchedResponse, for key: ResourceKey, inPlaceOf old: StoredResponse?
     ) async -> StoredResponse {
@@ -30,7 +30,8 @@ extension ResourceCache {
         return response
     }
 
-    /// How long a redirect itself holds is not known here, so under HTTP's rules what it led to is not kept.
+    /// Returns whether the response may be stored. Under HTTP's rules, a response behind a redirect isn't stored, because the cache doesn't
+    /// know how long the redirect is valid.
     private func mayKeep(_ fetched: FetchedResponse) -> Bool {
         fetched.head.isWorthStoring(configuration.policy)
             && (!fetched.wasRedirected || configuration.policy == .immutable)

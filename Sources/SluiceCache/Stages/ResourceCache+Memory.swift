@@ -6,11 +6,10 @@ import Foundation
 
 // Stage 1: memory.
 extension ResourceCache {
-    /// The bytes that are in memory, if they are fresh.
     func lookUpInMemory(_ key: ResourceKey) -> Data? {
         guard let kept = memory.value(for: key), kept.head.isFresh(at: now(), configuration.policy) else { return nil }
         count { $0.memoryHits += 1 }
-        // What is used in memory is in use on disk, too; written down with the next transaction.
+        // A hit in memory counts as a use of the entry on disk. The next transaction writes it to the index.
         if let row = kept.row { disk.uses.note(row) }
         return kept.body
     }
@@ -19,6 +18,6 @@ extension ResourceCache {
         memory.insert(response, for: key, cost: memoryCost(of: response))
     }
 
-    /// The body, and what the rest takes, roughly: without it empty bodies would take no room at all.
+    /// The length of the body and an estimate for the rest. Without the estimate, the number of empty bodies would be unlimited.
     func memoryCost(of response: StoredResponse) -> Int { response.body.count + 512 }
 }

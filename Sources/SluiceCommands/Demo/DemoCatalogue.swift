@@ -1,16 +1,15 @@
-/// The songs and pictures that the demo's server offers: real WAV and BMP files, computed from their number.
+/// The songs and images of the demo's server: valid WAV and BMP files, computed from their number.
 ///
-/// The same number always gives the same bytes, so that what was downloaded can be compared with what it should be.
+/// The same number always gives the same bytes, so that downloads can be compared with the expected bytes.
 struct DemoCatalogue: Sendable {
-    /// A file on offer.
     struct Item: Sendable, Equatable {
         var number: Int
         var name: String
 
-        var isPicture: Bool { name.hasSuffix(".bmp") }
+        var isImage: Bool { name.hasSuffix(".bmp") }
     }
 
-    /// 240 songs and 60 pictures.
+    /// The files: 240 songs and 60 images by default.
     let items: [Item]
 
     init(count: Int = 300) {
@@ -20,17 +19,16 @@ struct DemoCatalogue: Sendable {
         }
     }
 
-    /// The item's bytes.
     func content(of item: Item) -> [UInt8] {
-        item.isPicture ? Self.picture(item.number) : Self.song(item.number)
+        item.isImage ? Self.image(item.number) : Self.song(item.number)
     }
 
     // MARK: Songs
 
     private static let sampleRate = 8000
 
-    /// A little tune: 16-bit mono at 8 kHz, in a RIFF WAVE file ("Multimedia Programming Interface and Data
-    /// Specifications 1.0", 1991). Most last one to four seconds, some a minute and a half.
+    /// A short tune: 16-bit mono at 8 kHz, in a RIFF WAVE file ("Multimedia Programming Interface and Data Specifications 1.0", 1991). Most
+    /// tunes last one to four seconds, some 90 seconds.
     private static func song(_ number: Int) -> [UInt8] {
         let seconds = number % 40 == 1 ? 90 : 1 + number % 4
         let bytes = sampleRate * seconds * 2
@@ -44,11 +42,11 @@ struct DemoCatalogue: Sendable {
         file.append(littleEndian: UInt16(1))  // channels
         file.append(littleEndian: UInt32(sampleRate))
         file.append(littleEndian: UInt32(sampleRate * 2))
-        file.append(littleEndian: UInt16(2))  // bytes a frame
-        file.append(littleEndian: UInt16(16))  // bits a sample
+        file.append(littleEndian: UInt16(2))  // bytes per frame
+        file.append(littleEndian: UInt16(16))  // bits per sample
         file += Array("data".utf8)
         file.append(littleEndian: UInt32(bytes))
-        // A walk over the scale, four notes a second.
+        // A random walk over the scale, four notes per second.
         var random = DemoRandom(seed: UInt64(number))
         var step = number % notes.count
         for _ in 0..<seconds * 4 {
@@ -58,7 +56,7 @@ struct DemoCatalogue: Sendable {
         return file
     }
 
-    /// A quarter of a second of each tone of a pentatonic scale from A3 to A5: triangle waves that fade.
+    /// A quarter of a second of each tone of a pentatonic scale from A3 to A5, as triangle waves that fade.
     private static let notes: [[UInt8]] = [220, 262, 294, 330, 392, 440, 523, 587, 659, 784, 880].map { hertz in
         let length = sampleRate / 4
         var note: [UInt8] = []
@@ -71,10 +69,10 @@ struct DemoCatalogue: Sendable {
         return note
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
-    /// A pattern of 96 × 96 pixels in 24 bits, in a BMP file (BITMAPINFOHEADER).
-    private static func picture(_ number: Int) -> [UInt8] {
+    /// 96 × 96 pixels in 24 bits, in a BMP file (BITMAPINFOHEADER).
+    private static func image(_ number: Int) -> [UInt8] {
         let side = 96
         let pixels = side * side * 3  // a row of 288 bytes needs no padding to a multiple of 4
         var file = Array("BM".utf8)
@@ -86,10 +84,10 @@ struct DemoCatalogue: Sendable {
         file.append(littleEndian: UInt32(side))
         file.append(littleEndian: UInt32(side))
         file.append(littleEndian: UInt16(1))  // planes
-        file.append(littleEndian: UInt16(24))  // bits a pixel
+        file.append(littleEndian: UInt16(24))  // bits per pixel
         file.append(littleEndian: UInt32(0))  // not compressed
         file.append(littleEndian: UInt32(pixels))
-        file.append(littleEndian: UInt32(2835))  // pixels a metre
+        file.append(littleEndian: UInt32(2835))  // pixels per meter
         file.append(littleEndian: UInt32(2835))
         file.append(littleEndian: UInt32(0))
         file.append(littleEndian: UInt32(0))
@@ -111,7 +109,7 @@ extension [UInt8] {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same numbers from the same seed on every machine.
+/// SplitMix64 (Steele, Lea and Flood, 2014), which generates the same numbers from the same seed on every machine.
 struct DemoRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,35 +1,35 @@
 import ArgumentParser
 
-/// `sluice demo`: the arguments.
 struct DemoCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows a download of 300 songs and pictures, without a network.",
+        abstract: "Downloads 300 songs and images from a server on this machine and checks every byte.",
         discussion: """
-            Starts a server on this machine's loopback address, on a port that the system chooses. Some of its files are \
-            slow, some fail at first, some have moved. All are downloaded as 'sluice get' does it, and every byte is \
-            compared. Exits with 0 only if all is right.
+            The server listens on the loopback address, on a port that the system chooses. Some of its files are slow, some fail \
+            at first, and some are redirected. All are downloaded as 'sluice get' does it and compared byte by byte. Then the \
+            images are read through the cache: from the network, from memory and from disk. The exit status is 0 only if \
+            everything is as expected.
 
             EXAMPLES:
-              sluice demo
-              sluice demo -j 2
-              sluice demo -d ~/tunes      (keeps the files: real WAV songs and BMP pictures)
+              Watch two downloads at a time:
+                sluice demo -j 2
+              Keep the files, which are valid WAV songs and BMP images:
+                sluice demo -d ~/tunes
             """)
 
     @Option(
         name: [.customShort("d"), .customLong("directory")],
         help: .init(
-            "Keep the files in this folder; those of the same names are replaced. By default they go to a temporary one.",
+            "The directory that keeps the files. Existing files are replaced. (default: a temporary directory)",
             valueName: "dir"))
     var directory: String?
 
     @Option(
-        name: [.customShort("j"), .customLong("jobs")], help: .init("How many downloads run at once.", valueName: "n"))
+        name: [.customShort("j"), .customLong("jobs")],
+        help: .init("Concurrent downloads, 1 to 1024.", valueName: "n"))
     var jobs = 8
 
-    @Option(
-        help: .init(
-            "How to show progress: auto, bar, lines, json or none; see 'sluice get --help'.", valueName: "style"))
+    @Option(help: .init("Progress, as in 'sluice get --help'.", valueName: "style"))
     var progress = ProgressStyle.auto
 
     @Option(help: .hidden)
@@ -39,7 +39,7 @@ struct DemoCommand: ConsoleCommand {
         guard (1...1024).contains(jobs) else {
             throw CommandFailure(
                 .usage,
-                "-j \(jobs): the number of downloads at once must be between 1 and 1024; see 'sluice demo --help'")
+                "-j \(jobs): The number of concurrent downloads must be from 1 to 1024. See 'sluice demo --help'.")
         }
         return try await DemoRun(
             directory: directory, jobs: jobs, progress: progress, corrupted: corrupt, console: console

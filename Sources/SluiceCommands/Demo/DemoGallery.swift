@@ -9,49 +9,48 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The demo's pictures, read through a ``ResourceCache`` three times: from the network, from memory and from disk.
+/// Reads the demo's images through a ``ResourceCache`` three times: from the network, from memory and from disk.
 struct DemoGallery: Sendable {
     let catalogue: DemoCatalogue
     let origin: LoopbackOrigin
     let files: FileIO
 
-    /// What came of it.
     struct Report: Sendable {
         /// One line, with the cache's own counts.
         var line: String
-        /// Whether each pass was answered by the stage that it is for.
+        /// Whether each pass was answered by the expected stage of the cache.
         var isAsExpected: Bool
-        /// The names of pictures whose bytes were wrong in one pass or another.
+        /// The names of images that had wrong bytes in any pass.
         var wrong: Set<String>
     }
 
-    /// What the cache keeps is never asked for again: these pictures do not change while the server runs.
+    // The policy `immutable` never revalidates. The images don't change while the server runs.
     private static let configuration = ResourceCache.Configuration(concurrency: 8, policy: .immutable)
 
     func read() async throws -> Report {
-        try await files.withTemporaryDirectory(prefix: "sluice-demo-cache") { folder in
-            let pictures = catalogue.items.filter(\.isPicture)
-            let (first, firstWrong, secondWrong) = try await withResourceCache(
-                directory: folder, configuration: Self.configuration, using: files
+        try await files.withTemporaryDirectory(prefix: "sluice-demo-cache") { directory in
+            let images = catalogue.items.filter(\.isImage)
+            let (first, firstWrong, secondWrong) = try await ResourceCache.withCache(
+                directory: directory, configuration: Self.configuration, using: files
             ) { cache in
-                // Two at once ask for each: they wait for the same download.
-                let firstWrong = try await read(pictures + pictures, through: cache)
+                // Two tasks ask for each image concurrently and wait for the same download.
+                let firstWrong = try await read(images + images, through: cache)
                 let early = cache.statistics.memoryHits
-                let secondWrong = try await read(pictures, through: cache)
+                let secondWrong = try await read(images, through: cache)
                 var statistics = Counts(cache.statistics)
                 statistics.memoryHits -= early
                 return (statistics, firstWrong, secondWrong)
             }
-            let (later, thirdWrong) = try await withResourceCache(
-                directory: folder, configuration: Self.configuration, using: files
+            let (later, thirdWrong) = try await ResourceCache.withCache(
+                directory: directory, configuration: Self.configuration, using: files
             ) { cache in
-                let wrong = try await read(pictures, through: cache)
+                let wrong = try await read(images, through: cache)
                 return (Counts(cache.statistics), wrong)
             }
-            let count = pictures.count
+            let count = images.count
             return Report(
                 line: """
-                    Pictures \(count) read through the cache: \(first.fetched) from the network for \(count * 2) callers, \
+                    Images   \(count) for \(count * 2) callers: \(first.fetched) from the network, \
                     \(first.memoryHits) from memory, \(later.diskHits) from disk
                     """,
                 isAsExpected: first == Counts(fetched: count, memoryHits: count, diskHits: 0)
@@ -77,13 +76,13 @@ struct DemoGallery: Sendable {
         }
     }
 
-    /// Reads the pictures, all at once, and returns the names of those that are not what they should be.
-    private func read(_ pictures: [DemoCatalogue.Item], through cache: ResourceCache) async throws -> Set<String> {
+    /// Returns the names of images with wrong bytes.
+    private func read(_ images: [DemoCatalogue.Item], through cache: ResourceCache) async throws -> Set<String> {
         try await withThrowingTaskGroup(of: String?.self) { group in
-            for picture in pictures {
+            for image in images {
                 group.addTask {
-                    let data = try await cache.data(for: try URL(fetchable: origin.url("/files/\(picture.name)")))
-                    return data.elementsEqual(catalogue.content(of: picture)) ? nil : picture.name
+                    let data = try await cache.data(for: try URL(fetchable: origin.url("/files/\(image.name)")))
+                    return data.elementsEqual(catalogue.content(of: image)) ? nil : image.name
                 }
             }
             var wrong: Set<String> = []

@@ -10,12 +10,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One run of `sluice demo`.
 struct DemoRun: Sendable {
     var directory: String?
     var jobs: Int
     var progress: ProgressStyle
-    /// The number of an item that the server sends wrong.
+    /// The number of an item that the server corrupts.
     var corrupted: Int?
     var console: Console
 
@@ -37,17 +36,17 @@ struct DemoRun: Sendable {
             }
             return try await run(in: URL(filePath: directory, directoryHint: .isDirectory))
         } catch let error as FileError {
-            throw CommandFailure(.localFile, "\(error)")
+            throw CommandFailure(.localFile, "\(error) Choose another directory with -d.")
         }
     }
 
-    private func run(in folder: URL) async throws -> ExitStatus {
+    private func run(in destination: URL) async throws -> ExitStatus {
         let server = DemoServer(catalogue: catalogue, corrupted: corrupted)
         return try await LoopbackOrigin.serve {
             server.answer($0)
         } during: { origin in
             let requests = try catalogue.items.map { item in
-                DownloadRequest(try URL(fetchable: origin.url("/files/\(item.name)")), to: folder, name: item.name)
+                DownloadRequest(try URL(fetchable: origin.url("/files/\(item.name)")), to: destination, name: item.name)
             }
             let count = "\(catalogue.items.count) files"
             await console.write("Downloading \(count) from \(origin.url("/")) …\n", to: .error)
@@ -56,12 +55,12 @@ struct DemoRun: Sendable {
             let outcome = await console.interruption.responding(reporter.responses) {
                 await Result {
                     let summary = try await download(requests, reporter)
-                    let status = try await verify(summary, in: folder, after: .now - start)
+                    let status = try await verify(summary, in: destination, after: .now - start)
                     return status == .success ? try await showGallery(of: origin) : status
                 }
             }
             if Task.isCancelled {
-                await console.report("interrupted; a part of the files says nothing about the whole")
+                await console.report("Interrupted before all files were compared.")
                 return .interrupted
             }
             return try outcome.get()
@@ -85,24 +84,23 @@ struct DemoRun: Sendable {
         }
     }
 
-    /// Reads the pictures back through the cache, and reports from where they came.
+    /// Reports where the images came from.
     private func showGallery(of origin: LoopbackOrigin) async throws -> ExitStatus {
         let report = try await DemoGallery(catalogue: catalogue, origin: origin, files: files).read()
         await console.write("\(report.line)\n", to: .output)
         for name in report.wrong.sorted().prefix(20) {
-            await console.report("\(name) is not what the server holds, read through the cache")
+            await console.report("\(name) differs from the server's file when it is read through the cache.")
         }
         return report.isAsExpected && report.wrong.isEmpty ? .success : .content
     }
 
-    /// Compares every byte with what the server should have sent, and reports.
     private func verify(
-        _ summary: DownloadSummary, in folder: URL, after elapsed: Duration
+        _ summary: DownloadSummary, in destination: URL, after elapsed: Duration
     ) async throws -> ExitStatus {
         var wrong: [String] = []
         for item in catalogue.items {
             try Task.checkCancellation()
-            let file = folder.appending(path: item.name, directoryHint: .notDirectory)
+            let file = destination.appending(path: item.name, directoryHint: .notDirectory)
             let bytes = try? await Data(asyncContentsOf: file, using: files)
             if bytes.map({ $0.elementsEqual(catalogue.content(of: item)) }) != true { wrong.append(item.name) }
         }
@@ -116,9 +114,11 @@ struct DemoRun: Sendable {
             Retries  \(summary.retryCount) (the server makes some requests fail on purpose)
 
             """, to: .output)
-        if directory != nil { await console.write("Kept in  \(folder.path(percentEncoded: false))\n", to: .output) }
+        if directory != nil {
+            await console.write("Kept in  \(destination.path(percentEncoded: false))\n", to: .output)
+        }
         for name in wrong.prefix(20) {
-            await console.report("\(name) is not what the server holds")
+            await console.report("\(name) differs from the server's file.")
         }
         if !summary.failures.isEmpty { return .worst(of: summary.failures.values.map { ExitStatus($0) }) }
         return wrong.isEmpty ? .success : .content

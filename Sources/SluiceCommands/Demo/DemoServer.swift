@@ -1,17 +1,15 @@
 import HTTPTypes
 import LoopbackOrigin
 
-/// How the demo's server answers: mostly well, sometimes as servers on the internet do.
+/// The responses of the demo's server. Most are regular; some have the faults of servers on the internet.
 struct DemoServer: Sendable {
     let catalogue: DemoCatalogue
-    /// The number of an item of which one byte is sent wrong; for the test that the demo notices.
+    /// The number of an item with one wrong byte, for the test that the demo notices it; `nil` for none.
     let corrupted: Int?
 
-    /// What goes wrong with an item on the way.
     enum Mood: Equatable {
-        /// Nothing.
         case well
-        /// Its bytes come in pieces with pauses.
+        /// The bytes arrive in pieces with pauses.
         case slow
         /// The first request is answered with 503 and `Retry-After: 0`.
         case busyAtFirst
@@ -19,13 +17,12 @@ struct DemoServer: Sendable {
         case brokenAtFirst
         /// The first connection is reset within the body.
         case resetAtFirst
-        /// It is somewhere else.
         case moved
-        /// Its length is not announced.
+        /// The length isn't announced.
         case unannounced
     }
 
-    /// The mood of an item: always the same.
+    /// Depends only on the number.
     static func mood(of number: Int) -> Mood {
         switch number % 30 {
         case 3, 13, 23: .slow
@@ -38,7 +35,7 @@ struct DemoServer: Sendable {
         }
     }
 
-    /// The attempts that fail on purpose when every item is fetched.
+    /// The number of attempts that fail on purpose when every item is downloaded.
     var expectedRetries: Int {
         catalogue.items.count { [.busyAtFirst, .brokenAtFirst, .resetAtFirst].contains(Self.mood(of: $0.number)) }
     }

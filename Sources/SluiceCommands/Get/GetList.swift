@@ -1,4 +1,4 @@
-/// The entries of a list file: one URL a line, with indented `key=value` options below it, as aria2 reads them.
+/// The entries of a list file: one URL per line, with indented `key=value` options below it, as in aria2's input files.
 ///
 /// ```text
 /// https://example.com/download?id=7
@@ -8,26 +8,24 @@
 ///
 /// Empty lines and lines that begin with `#` are skipped. Lines may end in CR LF.
 struct GetList: Sendable, Equatable {
-    /// A URL and its options.
     struct Entry: Sendable, Equatable {
         var url: String
         var name: String?
-        var folder: String?
+        var directory: String?
         var user: String?
-        /// Where the URL stands: `list.txt:12`.
+        /// The file and line of the URL: `list.txt:12`.
         var place: String
     }
 
-    /// The entries, in order.
     var entries: [Entry] = []
-    /// What is wrong with the list, a line each.
+    /// One line each.
     var problems: [String] = []
 
-    /// Reads `text`; messages call it `name`.
+    /// `name` is the name of the list in messages.
     init(_ text: String, name: String) {
-        // By bytes: a list may have a million lines, and looking for the ends of characters in each is slow.
+        // By bytes: a list may have a million lines, and finding grapheme boundaries in each is slow.
         var lineNumber = 0
-        // Some editors put a byte order mark in front.
+        // Some editors write a byte order mark.
         let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         for rawLine in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             lineNumber += 1
@@ -44,31 +42,31 @@ struct GetList: Sendable, Equatable {
 
     private mutating func readOption(_ line: Substring, _ place: String) {
         guard !entries.isEmpty else {
-            problems.append("\(place): an indented option has no URL above it; begin URLs in the first column")
+            problems.append("\(place): The indented option has no URL above it. Begin URLs in the first column.")
             return
         }
         let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else {
-            problems.append("\(place): \"\(line)\" is no option; write key=value, or begin a URL in the first column")
+            problems.append(
+                "\(place): '\(line)' isn't an option. Write key=value, or begin a URL in the first column.")
             return
         }
         let value = String(parts[1])
         guard !value.utf8.contains(0) else {
-            problems.append("\(place): \(parts[0])= holds a zero byte, which no path can")
+            problems.append("\(place): The value of \(parts[0])= has a zero byte. Remove it.")
             return
         }
         switch parts[0] {
         case "out": entries[entries.count - 1].name = value
-        case "dir": entries[entries.count - 1].folder = value
+        case "dir": entries[entries.count - 1].directory = value
         case "user": entries[entries.count - 1].user = value
         default:
-            problems.append("\(place): unknown option \"\(parts[0])\"; a list knows out=, dir= and user=")
+            problems.append("\(place): The option '\(parts[0])' is unknown. Use out=, dir= or user=.")
         }
     }
 }
 
 extension Substring.UTF8View {
-    /// Without the spaces, tabs and carriage returns at both ends.
     fileprivate func trimmingBlanks() -> Substring.UTF8View {
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D }
         var bytes = drop(while: isBlank)

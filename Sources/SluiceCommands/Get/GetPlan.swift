@@ -8,16 +8,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What `sluice get` downloads, made of arguments and lists, and checked as a whole before anything begins.
+/// The requests of `sluice get`, from its arguments and lists. All are checked before the first download starts.
 struct GetPlan: Sendable {
     var requests: [DownloadRequest] = []
 
-    /// How many problems are shown before the rest is only counted.
+    /// Further problems are only counted.
     private static let shownProblems = 20
 
-    /// Reads the lists and checks every entry.
-    ///
-    /// - Throws: ``CommandFailure``: all problems, so that a list is corrected in one go.
+    /// Throws a ``CommandFailure`` with all problems, so that a user can correct a list in one go.
     init(_ options: GetOptions, files: FileIO = .shared) async throws {
         var entries = options.urls.map { GetList.Entry(url: $0, place: "") }
         var problems: [String] = []
@@ -28,47 +26,50 @@ struct GetPlan: Sendable {
         }
         if let name = options.output {
             if name == "-" {
-                problems.append("-o -: writing to standard output is not supported; give the file a name")
+                problems.append("-o -: A download can't go to standard output. Give the file a name.")
             } else if entries.count == 1 {
                 entries[0].name = name
             } else {
-                problems.append("-o \(name): names one file, but there are \(entries.count) URLs; use out= in a list")
+                problems.append(
+                    "-o \(name): The option names one file, but there are \(entries.count) URLs. Use out= in a list (-i)."
+                )
             }
         }
-        problems += add(entries, folder: options.directory, outputOption: options.output)
+        problems += add(entries, directory: options.directory, outputOption: options.output)
         guard problems.isEmpty else {
             let hidden = problems.count - Self.shownProblems
-            let rest = hidden > 0 ? ["… and \(hidden) more problems; nothing was downloaded"] : []
+            let rest = hidden > 0 ? ["… and \(hidden) more problems. Nothing was downloaded."] : []
             throw CommandFailure(.usage, lines: problems.prefix(Self.shownProblems) + rest)
         }
         guard !requests.isEmpty else {
             let names = options.lists.map { $0 == "-" ? "standard input" : $0 }.joined(separator: ", ")
-            throw CommandFailure(.usage, "nothing to download: \(names) lists no URL")
+            throw CommandFailure(
+                .usage, "There is nothing to download: \(names) contains no URL. Pass URLs, or another list with -i.")
         }
     }
 
-    /// Turns entries into requests; returns what is wrong with them.
-    private mutating func add(_ entries: [GetList.Entry], folder: String, outputOption: String?) -> [String] {
+    /// Returns the problems of the entries.
+    private mutating func add(_ entries: [GetList.Entry], directory: String, outputOption: String?) -> [String] {
         var problems: [String] = []
         requests.reserveCapacity(entries.count)
         var places: [String] = []
-        var folders: [String: URL] = [:]
+        var directories: [String: URL] = [:]
         for entry in entries {
             let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
             do throws(URLRefusal) {
                 let url = try URL(fetchable: entry.url)
                 if let name = entry.name, !SafeFileName.isSafe(name) {
                     let option = outputOption == nil ? "out=\(name)" : "-o \(name)"
-                    let folderOption = outputOption == nil ? "dir=" : "-d"
+                    let directoryOption = outputOption == nil ? "dir=" : "-d"
                     problems.append(
-                        "\(prefix)\(option): not a plain file name; leave out folders, leading dots and control "
-                            + "characters, and choose the folder with \(folderOption)")
+                        "\(prefix)\(option): This isn't a plain file name. Leave out directories, leading dots and control "
+                            + "characters, and choose the directory with \(directoryOption).")
                     continue
                 }
-                let path = entry.folder ?? folder
-                let folder = folders[path] ?? Self.folder(path)
-                folders[path] = folder
-                requests.append(DownloadRequest(url, to: folder, name: entry.name, user: entry.user))
+                let path = entry.directory ?? directory
+                let directory = directories[path] ?? Self.directory(path)
+                directories[path] = directory
+                requests.append(DownloadRequest(url, to: directory, name: entry.name, user: entry.user))
                 places.append(entry.place)
             } catch {
                 problems.append("\(prefix)\(error)")
@@ -77,23 +78,23 @@ struct GetPlan: Sendable {
         return problems + conflicts(places)
     }
 
-    /// Entries that would be written to one file, with the places where they stand.
+    /// A message for each entry that would be written to the file of an earlier entry.
     private func conflicts(_ places: [String]) -> [String] {
         DownloadRequest.conflicts(in: requests).sorted { $0.key < $1.key }.map { index, other in
             let (request, place) = (requests[index], places[index])
             let otherPlace = places[other].isEmpty ? requests[other].url.redactedForDisplay : places[other]
             let prefix = place.isEmpty ? "" : "\(place): "
             return "\(prefix)\(request.url.redactedForDisplay) and \(otherPlace) would both be written to "
-                + "'\(request.target.path(percentEncoded: false))'; give one of them another name with out= in a list"
+                + "'\(request.target.path(percentEncoded: false))'. Give one of them another name with out= in a list (-i)."
         }
     }
 
-    /// The folder as an absolute URL without `.` and `..`, so that one folder has one URL.
-    private static func folder(_ path: String) -> URL {
+    /// Returns the directory as an absolute URL without `.` and `..`, so that each directory has one URL.
+    private static func directory(_ path: String) -> URL {
         URL(filePath: path.isEmpty ? "." : path, directoryHint: .isDirectory).absoluteURL.standardizedFileURL
     }
 
-    /// A list of a million long URLs fits; a device that never ends does not.
+    /// The largest list in bytes: enough for a million long URLs, and a limit for devices that never end.
     private static let listLimit = 256 << 20
 
     private static func read(_ list: String, _ files: FileIO) async throws -> String {
@@ -102,12 +103,12 @@ struct GetPlan: Sendable {
             data = try await InputFile.read(list, limit: listLimit, using: files)
         } catch let error as FileError where error.code == .limitExceeded {
             throw CommandFailure(
-                .localFile, "-i \(list): the list has more than \(Format.bytes(Int64(listLimit))); split it")
+                .localFile, "-i \(list): The list is larger than \(Format.bytes(Int64(listLimit))). Split it.")
         } catch let error as FileError {
             throw CommandFailure(.localFile, "-i \(list): \(error)")
         }
         guard let text = String(validating: data, as: UTF8.self) else {
-            throw CommandFailure(.usage, "-i \(list): the list is not text in UTF-8; save it as UTF-8")
+            throw CommandFailure(.usage, "-i \(list): The list isn't UTF-8 text. Save it as UTF-8.")
         }
         return text
     }

@@ -9,7 +9,6 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One run of `sluice get`.
 struct GetRun: Sendable {
     var options: GetOptions
     var console: Console
@@ -27,34 +26,41 @@ struct GetRun: Sendable {
         let summary = try outcome.get()
         if Task.isCancelled, summary.unfinishedCount > 0 {
             let done = summary.doneCount + summary.skippedCount
-            let again = options.database == nil ? "the same command with --no-clobber" : "the same command"
             await console.report(
-                "interrupted: \(done) of \(plan.requests.count) files are complete; run \(again) to go on")
+                "Interrupted: \(done) of \(plan.requests.count) files are complete. Run \(sameCommand) to continue.")
             return .interrupted
         }
         let status = ExitStatus.worst(of: summary.failures.values.map { ExitStatus($0) })
-        // What somebody else cancelled has no error, and is not done either.
+        // A download that another process cancelled has no error, but isn't done.
         return status == .success && !summary.isComplete ? .other : status
     }
 
-    /// Downloads with progress shown; a failure is one of the whole run, such as a directory that cannot be made.
+    private var sameCommand: String {
+        options.database == nil && options.existing != .replace
+            ? "the same command with --no-clobber" : "the same command"
+    }
+
+    /// Fails only if the whole run does, for example if a directory can't be created.
     private func download(
         _ requests: [DownloadRequest], _ reporter: any ProgressReporter, _ trace: Trace?
     ) async -> Result<DownloadSummary, CommandFailure> {
         do {
             return .success(try await summary(of: requests, reporter, trace))
-        } catch let error as QueueStoreError {
-            return .failure(CommandFailure(.store, "\(error)"))
+        } catch var error as QueueStoreError {
+            if error.code == .passwordNotStored { error.remedy = "Leave out the password, or leave out --db." }
+            return .failure(CommandFailure(.store, "--db: \(error)"))
         } catch let error as FileError {
-            return .failure(CommandFailure(.localFile, "\(error)"))
+            // Only the directories are prepared outside of downloads.
+            return .failure(
+                CommandFailure(.localFile, "\(error) Choose another directory with -d, or with dir= in a list."))
         } catch let error as TransferError {
-            // What ends a run rather than one download: a full disk.
-            let again = options.database == nil ? "the same command with --no-clobber" : "the same command"
+            // A full disk ends the run, because each further download would fail, too.
             return .failure(
                 CommandFailure(
-                    ExitStatus(error), "\(error)", "stopped; what has arrived is kept: run \(again) to go on"))
+                    ExitStatus(error), "\(error)",
+                    "Stopped. Partial files that can be resumed are kept. Run \(sameCommand) to continue."))
         } catch is CancellationError {
-            return .failure(CommandFailure(.interrupted, "interrupted before anything was downloaded"))
+            return .failure(CommandFailure(.interrupted, "Interrupted before anything was downloaded."))
         } catch {
             return .failure(CommandFailure(.other, "\(error)"))
         }
@@ -81,11 +87,11 @@ struct GetRun: Sendable {
                     retries: RetryPolicy(maximumRetries: options.retries), existing: options.existing,
                     durability: options.durability))
             let result = await Result {
-                // What is wrong with the database or the directories is told before anything begins.
+                // Problems with the database or the directories are reported before the first download starts.
                 try await downloads.open()
                 try await downloads.prepareDirectories(of: requests)
                 return try await reporter.showing {
-                    // The plan has none.
+                    // The plan has checked that there are no conflicts.
                     try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
                 }
             }
@@ -94,12 +100,12 @@ struct GetRun: Sendable {
         }
     }
 
-    /// A file that can't be read would fail each download with words of the TLS library.
+    /// Without this check, each download would fail with a message of the TLS library.
     private func checkFiles(of tls: GetOptions.TLSFiles) async throws {
         for (option, path) in [("--ca-file", tls.caFile), ("--cert", tls.certificate), ("--key", tls.key)] {
             guard let path else { continue }
             do {
-                _ = try await Data(asyncContentsOf: URL(filePath: path), limit: 64 << 20)
+                _ = try await Data(asyncContentsOf: URL(filePath: path), maximumSize: 64 << 20)
             } catch let error as FileError {
                 throw CommandFailure(.localFile, "\(option): \(error)")
             }
@@ -108,18 +114,23 @@ struct GetRun: Sendable {
 }
 
 extension DownloadEvent {
-    /// With the options of the command that help, in the remedies of errors.
+    /// The event with the command's options in the remedy of its error.
     fileprivate var namingOptions: DownloadEvent {
         guard case .finished(let job, .failed(var error)) = self else { return self }
-        let option =
-            switch error.code {
-            case .tlsFailed: "Name the authority of a server that you trust with --ca-file."
-            case .proxyFailed: "Set it with --proxy, or with the variables http_proxy, https_proxy and all_proxy."
-            case .fileExists: "Pass --overwrite to replace it, or --no-clobber to leave it."
-            default: ""
-            }
-        guard !option.isEmpty else { return self }
-        error.remedy = [error.remedy, option].compactMap(\.self).joined(separator: " ")
+        switch error.code {
+        case .tlsFailed:
+            error.remedy =
+                "Check the host's certificate and this machine's clock. Pass --ca-file to name another certificate authority."
+        case .proxyFailed:
+            error.remedy =
+                "Check the address, user name and password in --proxy, or in http_proxy, https_proxy and all_proxy."
+        case .connectTimedOut:
+            error.remedy = "Check the host and the network, or pass --connect-timeout to wait longer."
+        case .stalled: error.remedy = "Try again later, or pass --timeout to wait longer."
+        case .alreadyQueued: error.remedy = "Pass -o for another name, or --db for another queue."
+        case .fileExists: error.remedy = "Pass --overwrite to replace it, or --no-clobber to skip it."
+        default: break
+        }
         return .finished(job: job, outcome: .failed(error))
     }
 }

@@ -10,34 +10,33 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// `--trace`: each request, the head of each response, and how long they took, as lines.
+/// The lines of `--trace`: the head of each request and response, and how long they took.
 ///
 /// ```text
 /// 0.001 #1 > GET http://127.0.0.1:8000/song.mp3
 /// 0.001 #1 > User-Agent: sluice/0.1.0
 /// 0.004 #1 < 200 OK
 /// 0.004 #1 < Content-Length: 3400000
-/// 0.096 #1 = whole after 95.2 ms: name 0.1 ms, connection 0.3 ms, first byte 2.6 ms
+/// 0.096 #1 = complete after 95.2 ms: name 0.1 ms, connection 0.3 ms, first byte 2.6 ms
 /// ```
 ///
-/// Seconds since the start, then the number of the exchange, since several go on concurrently.
+/// A line begins with the seconds since the start and the number of the exchange. Several exchanges may run concurrently.
 struct Trace: Sendable {
-    /// The lines that wait for a slow disk, at most: some for each of as many exchanges as may run concurrently.
+    /// The largest number of steps that wait for a slow disk: several for each of 1,024 concurrent exchanges.
     private static let waitingLimit = 16_384
 
     private let writer = LineWriter(limit: waitingLimit)
     private let start = ContinuousClock.now
 
-    /// Calls `body` with a trace that goes to the file at `path`, or to standard error for "-"; with nil if there is no path.
-    ///
-    /// - Throws: A failure that names the option, if the file can't be written, or what `body` throws.
+    /// Writes to the file at `path`, or to standard error if the path is "-". Without a path, `body` gets `nil`. Throws a
+    /// ``CommandFailure`` that names the option if the file can't be written.
     static func recording<R: Sendable>(
         to path: String?, on console: Console, _ body: (Trace?) async throws -> R
     ) async throws -> R {
         guard let path else { return try await body(nil) }
         let trace = Trace()
         let (opened, opening) = Promise<Void, any Error>.makePromise()
-        // Cancelling the work must not stop the writing, which has the last word: it is no child task.
+        // Not a child task: the remaining lines are written even if the work is cancelled.
         let writing = Task {
             do {
                 try await trace.writeAll(into: path, on: console, opening)
@@ -50,7 +49,7 @@ struct Trace: Sendable {
         do {
             try await opened.valueUnlessCancelled()
         } catch {
-            // For the wait for a FIFO's reader.
+            // Opening a FIFO may still be waiting for a reader.
             writing.cancel()
             throw error
         }
@@ -60,7 +59,7 @@ struct Trace: Sendable {
         return try result.get()
     }
 
-    /// Writes what is noted until the end. Tells when the file is open.
+    /// `opening` succeeds when the file is open.
     private func writeAll(
         into path: String, on console: Console, _ opening: Promise<Void, any Error>.Resolver
     ) async throws {
@@ -70,7 +69,7 @@ struct Trace: Sendable {
         }
         try await URL(filePath: path, directoryHint: .notDirectory).withFileForWriting { stream in
             opening.succeed(())
-            // The loop is not left early: what is noted would wait and not be taken.
+            // After a failure the loop continues and drops the lines; otherwise they would collect in memory.
             var failure: (any Error)?
             await write { text in
                 guard failure == nil else { return }
@@ -82,13 +81,12 @@ struct Trace: Sendable {
 
     private func write(_ write: (String) async -> Void) async {
         await writer.run(
-            dropped: { "(\(Format.count($0, "step")) left out, since the writing was too slow)\n" }, write: write)
+            dropped: { "(left out \(Format.count($0, "step")) because writing is too slow)\n" }, write: write)
     }
 
-    /// Notes a step. Quick, never blocks.
+    /// Doesn't block.
     func note(_ event: TransportTrace) { writer.add(text(of: event), .news) }
 
-    /// The lines of a step, at the time of the call.
     func text(of event: TransportTrace) -> String {
         let time = start.duration(to: .now).components
         let milliseconds = "\(1000 + time.attoseconds / 1_000_000_000_000_000)".dropFirst()
@@ -104,14 +102,14 @@ struct Trace: Sendable {
         case .answered(let head):
             ["< \(head.status.code) \(head.status.reasonPhrase)"]
                 + head.headerFields.map { "< \($0.name.rawName): \($0.redactedForDisplay)" }
-        case .ended(let timings): ["= whole" + (timings.map(times) ?? "")]
+        case .ended(let timings): ["= complete" + (timings.map(times) ?? "")]
         case .failed(let error as TransferError): ["! \(error)"]
-        case .failed(is CancellationError): ["! left before the end"]
+        case .failed(is CancellationError): ["! cancelled"]
         case .failed(let error): ["! \(error)"]
         }
     }
 
-    /// " after 95.2 ms: connection reused, first byte 2.6 ms"
+    /// Returns text such as " after 95.2 ms: connection reused, first byte 2.6 ms".
     private static func times(_ timings: TransportTimings) -> String {
         var parts: [String] = []
         if timings.isConnectionReused == true { parts.append("connection reused") }

@@ -6,54 +6,52 @@ import Glibc
 import Musl
 #endif
 
-/// Whether this process gets the threads and the memory that a command needs.
+/// The threads and the address space that a command needs.
 ///
-/// What the command is built on doesn't report their lack: Dispatch tries again every second, forever; the C++ parts of Swift's
-/// runtime trap. One attempt at the start tells the user which limit to raise. It takes less than a millisecond on a
-/// machine with a few processors.
+/// The libraries below the command don't report a lack of them: Dispatch tries again every second, forever, and the C++ parts of
+/// Swift's runtime trap. A check at the start tells the user which limit to raise. It takes less than a millisecond on a machine
+/// with a few processors.
 package struct ProcessLimits {
-    /// The threads of a command beside the main one, with the stacks that the system gives them by default.
+    /// The number of threads beside the main thread. Each has a stack of the system's default size.
     var threads: Int
-    /// The bytes of address space beside these stacks.
+    /// The number of bytes of address space beside these stacks.
     var addressSpace: Int
 
-    /// What a download needs.
-    ///
-    /// For each processor a thread of Swift's pool; those of transfers, of their name lookups, of the database, of timers, of files
-    /// and of descriptors that are waited for. On two processors, eight were counted during eight downloads with a database.
+    /// The threads are one of Swift's pool for each processor, and those of transfers, name lookups, the database, timers, files and the
+    /// wait for descriptors. On two processors, eight downloads with a database had eight threads.
     package static func needed(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) -> ProcessLimits {
         ProcessLimits(threads: 2 * processors + 6, addressSpace: 64 << 20)
     }
 
-    /// Tries to get all of it, and gives it back. Returns what the user is told where that fails.
+    /// Takes the threads and the address space, and frees them again. Returns a message for the user if that fails, or `nil`.
     package func lack() -> String? {
         Self.saveAddressSpace()
         let stacks = threads * Self.defaultStackSize
         guard Self.canMap(addressSpace + stacks) else {
             return """
-                this process needs \((addressSpace + stacks) >> 20) MiB of address space more than its limit leaves; raise the \
-                limit with ulimit -v (in systemd: LimitAS=)
+                This process needs \((addressSpace + stacks) >> 20) MiB of address space, but its limit leaves less. Raise the \
+                limit with ulimit -v (in systemd: LimitAS=).
                 """
         }
         let started = Self.start(threads)
         guard started == threads else {
             return """
-                this process needs \(threads) threads, of which its limit leaves \(started); raise the limit with ulimit -u \
-                (in systemd: LimitNPROC= and TasksMax=; in a container: its limit of processes)
+                This process needs \(threads) threads, but its limit leaves \(started). Raise the limit with ulimit -u \
+                (in systemd: LimitNPROC= and TasksMax=, in a container: its limit of processes).
                 """
         }
         return nil
     }
 
-    /// Where address space is limited, keeps the allocator from reserving 64 MiB of it for each thread (mallopt(3)): what it
-    /// takes is missing for the stacks of later threads.
+    /// Keeps the allocator from reserving 64 MiB of address space for each thread if the address space is limited (mallopt(3)).
+    /// The stacks of later threads need that space.
     private static func saveAddressSpace() {
         #if canImport(Glibc)
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max,
             let address = dlsym(nil, "mallopt")
         else { return }
-        // Swift doesn't see <malloc.h>, in which M_ARENA_MAX is -8.
+        // Swift doesn't import <malloc.h>, where M_ARENA_MAX is -8.
         _ = unsafeBitCast(address, to: (@convention(c) (Int32, Int32) -> Int32).self)(-8, 1)
         #endif
     }
@@ -68,7 +66,7 @@ package struct ProcessLimits {
         return pthread_attr_getstacksize(&attributes, &size) == 0 ? size : 8 << 20
     }
 
-    /// Whether so many bytes of address space are free (mmap(2)). Nothing is in them: no memory is used.
+    /// Whether this number of bytes of address space is free (mmap(2)). The check uses no memory.
     private static func canMap(_ bytes: Int) -> Bool {
         #if os(Linux)
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
@@ -80,9 +78,9 @@ package struct ProcessLimits {
         return true
     }
 
-    /// Starts up to so many threads that exist concurrently, ends them, and returns how many there were (pthread_create(3)).
+    /// Starts up to `count` threads that exist concurrently, ends them, and returns their number (pthread_create(3)).
     private static func start(_ count: Int) -> Int {
-        // They wait for this until the last one exists.
+        // The threads wait for this mutex until the last one exists.
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         defer { mutex.deallocate() }
         guard pthread_mutex_init(mutex, nil) == 0 else { return 0 }

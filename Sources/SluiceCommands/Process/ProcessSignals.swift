@@ -6,23 +6,23 @@ import Glibc
 import Musl
 #endif
 
-/// The signals that `sluice` waits for, and what each does.
+/// The signals that `sluice` waits for.
 ///
 /// | signal | the first | the second |
 /// |---|---|---|
-/// | SIGINT (Ctrl-C), SIGTERM, SIGHUP | stops the command, which keeps what can be resumed and exits with 7 | exits with 7 immediately |
-/// | SIGQUIT (Ctrl-\) | restores the terminal, then ends the process by this signal, with a core dump where the system writes one | |
+/// | SIGINT (Ctrl-C), SIGTERM, SIGHUP | stops the command, which keeps resumable files and exits with 7 | exits with 7 immediately |
+/// | SIGQUIT (Ctrl-\) | restores the terminal, then ends the process by this signal, with a core dump if the system writes one | |
 /// | SIGTSTP (Ctrl-Z) | restores the terminal, then suspends the process; SIGCONT draws the progress again | |
 ///
 /// A signal that the parent process ignores, as nohup(1) does with SIGHUP, stays ignored.
 ///
-/// No handler does this. Every thread blocks the signals, so that they stay pending until the main thread takes one with sigwait(3).
-/// This loses none, from the first line of the program on, and what it does needn't be safe in a handler (signal-safety(7)).
+/// These actions don't run in signal handlers. All threads block the signals, which stay pending until the main thread takes one with
+/// sigwait(3). No signal is lost, and the actions aren't restricted to async-signal-safe calls (signal-safety(7)).
 package struct ProcessSignals {
     private var waited: [Int32]
     private var set: sigset_t
 
-    /// Blocks the signals for this thread and all that it starts. Call it before the process has another thread.
+    /// Also blocks the signals for the threads that this thread starts. Call it before the process has another thread.
     package static func block() -> ProcessSignals {
         var set = sigset_t()
         sigemptyset(&set)
@@ -44,12 +44,11 @@ package struct ProcessSignals {
         return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Waits for signals on this thread for as long as the process lives, and passes them on.
     package func serve(_ interruption: Interruption) -> Never {
         var set = set
         while true {
             var number: Int32 = 0
-            // With nothing to wait for, sigwait(3) would be an error.
+            // sigwait(3) fails for an empty set.
             guard !waited.isEmpty, sigwait(&set, &number) == 0 else {
                 pause()
                 continue
@@ -67,9 +66,9 @@ package struct ProcessSignals {
         }
     }
 
-    /// Runs `body`, during which a signal ends the process.
+    /// Runs `body`. A signal that arrives meanwhile ends the process immediately.
     ///
-    /// What starts or cancels a task may need a thread, and Dispatch waits on this one for as long as the system has none.
+    /// Starting or cancelling a task may need a new thread. If the system has none, Dispatch blocks this thread until it has.
     package func endingImmediately(_ body: () -> Void) {
         var set = sigset_t()
         sigemptyset(&set)
@@ -82,15 +81,14 @@ package struct ProcessSignals {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Does what the system does with a signal that no program waits for. Returns if the process continues.
-    ///
-    /// Swift's runtime has a handler for SIGQUIT, which takes seconds to print where each thread is.
+    /// Returns if the process continues. The handler of Swift's runtime for SIGQUIT is replaced because it takes seconds to print the
+    /// threads' backtraces.
     private static func takeDefault(_ number: Int32) {
         signal(number, SIG_DFL)
         var set = sigset_t()
         sigemptyset(&set)
         sigaddset(&set, number)
-        // To this thread, so that the signal is delivered before pthread_sigmask(3) returns (signal(7)).
+        // Sent to this thread, the signal is delivered before pthread_sigmask(3) returns (signal(7)).
         pthread_kill(pthread_self(), number)
         pthread_sigmask(SIG_UNBLOCK, &set, nil)
         pthread_sigmask(SIG_BLOCK, &set, nil)

@@ -1,7 +1,7 @@
-/// A command that ends with a message and a status.
+/// The messages to print and the status to exit with.
 struct CommandFailure: Error {
     var status: ExitStatus
-    /// One line for each thing that is wrong.
+    /// One for each problem.
     var lines: [String]
 
     init(_ status: ExitStatus, _ lines: String...) {

@@ -3,43 +3,39 @@ import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
 
-/// How `sluice` ends: fixed numbers that scripts can rely on.
+/// The exit status of `sluice`. The numbers don't change between versions.
 package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
-    /// Everything asked for is done.
     case success = 0
-    /// Something went wrong that has no number of its own.
     case other = 1
-    /// The command line or a list file is wrong; nothing was begun.
+    /// The arguments, a list file or a style sheet are invalid. Nothing was started.
     case usage = 2
-    /// A file, a directory or the output could not be read or written, or the disk is full.
+    /// A file, a directory or the output couldn't be read or written, or the disk is full.
     case localFile = 3
-    /// The network, a host's name, or a connection.
+    /// A host name couldn't be resolved, or a connection failed.
     case network = 4
-    /// TLS: a certificate, or no common protocol.
+    /// A certificate wasn't accepted, or client and server have no TLS version in common.
     case tls = 5
-    /// The server wants credentials, or others.
+    /// The server requires credentials, or rejected those that it got.
     case authentication = 6
-    /// Interrupted; the same command goes on where it was.
+    /// The command was interrupted. The same command continues.
     case interrupted = 7
     /// The server answered with an error.
     case http = 8
-    /// The bytes are not those expected.
+    /// Downloaded bytes differ from the expected ones. Only `sluice demo` knows what to expect.
     case content = 9
-    /// The queue's store.
+    /// The queue's database couldn't be opened, read or written.
     case store = 10
 
-    /// Which status wins when several things went wrong: the one that needs a person most.
+    /// The order in which statuses are preferred when several failures occur: first those that need a user's attention most.
     static let precedence: [ExitStatus] = [
         .store, .localFile, .content, .authentication, .tls, .http, .network, .other, .usage,
     ]
 
-    /// The status of a run with these failures.
     static func worst(of statuses: some Sequence<ExitStatus>) -> ExitStatus {
         let present = Set(statuses)
         return precedence.first(where: present.contains) ?? .success
     }
 
-    /// The status that a failed download stands for.
     init(_ error: TransferError) {
         switch error.code {
         case .file, .fileExists: self = .localFile
@@ -52,15 +48,15 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The lines of the help that explain the numbers.
     static let help = """
         EXIT STATUS:
-          0  everything is done            6  the server wants (other) credentials
+          0  success                       6  credentials are missing or rejected
           1  another failure               7  interrupted
-          2  wrong usage, nothing begun    8  the server answered with an error
-          3  a local file or the output    9  the bytes are not those expected
-          4  network or host name         10  the queue's store
+          2  invalid arguments or list     8  the server answered with an error
+          3  a local file or the output    9  wrong bytes ('sluice demo' only)
+          4  network or host name         10  the queue's database
           5  TLS
-        Where several things failed: 10, 3, 9, 6, 5, 8, 4, 1, the first of these that did.
+        After several failures, the status is the first of these that applies:
+        10, 3, 9, 6, 5, 8, 4, 1.
         """
 }

@@ -6,14 +6,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a command is told to read.
 enum InputFile {
-    /// The bytes of a file, or of standard input for `-`.
-    ///
-    /// - Throws: `FileError`, also if there is more than `limit`; `CancellationError`.
+    /// Reads a file, or standard input if the name is `-`. Throws `FileError`, also if the input is longer than `limit` bytes;
+    /// `CancellationError`.
     static func read(_ name: String, limit: Int, using files: FileIO = .shared) async throws -> Data {
         name == "-"
-            ? try await files.readToEnd(descriptor: 0, name: "standard input", limit: limit)
-            : try await Data(asyncContentsOf: URL(filePath: name), limit: limit, using: files)
+            ? try await files.readToEnd(descriptor: 0, name: "standard input", maximumSize: limit)
+            : try await Data(asyncContentsOf: URL(filePath: name), maximumSize: limit, using: files)
     }
 }

@@ -1,23 +1,22 @@
 import SluiceLock
 
-/// Requests to stop a command, and what the command does about them.
+/// Delivers requests to stop to a running command.
 ///
 ///     let (result, wasInterrupted) = await interruption.guarding { await work() }
 ///
 /// The first request cancels the work, which then ends cleanly. The second request ends the process immediately. A request that
-/// comes before the work begins cancels it from its first step.
+/// arrives before the work begins cancels the work from its first step.
 ///
-/// In a process the requests are signals: see ``ProcessSignals``.
+/// In a process, requests are signals: see ``ProcessSignals``.
 package final class Interruption: Sendable {
-    /// What a part of a command does when a request or a signal comes while it runs.
-    ///
-    /// The thread that waits for signals calls these closures, so they must be short, and wait for nothing but the terminal.
+    /// The reactions of a part of a command to requests and signals. The thread that waits for signals calls these closures. They must be
+    /// short and must not wait for anything but the terminal.
     struct Responses: Sendable {
-        /// The first request came: tells the user.
+        /// Tells the user that the command stops. Called for the first request.
         var stopping: @Sendable () -> Void = {}
-        /// The process ends or is suspended now: leaves the terminal in order.
+        /// Restores the terminal. Called before the process ends or is suspended.
         var leaveTerminal: @Sendable () -> Void = {}
-        /// The process was suspended and continues.
+        /// Prepares the terminal again. Called when the process continues after it was suspended.
         var returnToTerminal: @Sendable () -> Void = {}
     }
 
@@ -26,24 +25,22 @@ package final class Interruption: Sendable {
         var cancel: (@Sendable () -> Void)?
         var responses: [(id: Int, responses: Responses)] = []
         var lastID = 0
-        /// How many parts of the command leave Ctrl-C to another program.
         var yielding = 0
     }
 
     private let state = Lock(State())
     private let endProcess: @Sendable () -> Void
 
-    /// - Parameter endProcess: Called on the second request, after the terminal is left in order. Doesn't return in a process.
-    package init(endProcess: @escaping @Sendable () -> Void = { ProcessTerminal.exitAtOnce(.interrupted) }) {
+    /// - Parameter endProcess: Called for the second request, after the terminal is restored. Doesn't return in a process.
+    package init(endProcess: @escaping @Sendable () -> Void = { ProcessTerminal.exitImmediately(.interrupted) }) {
         self.endProcess = endProcess
     }
 
-    /// Whether there was a request.
     var isRequested: Bool { state.withLock { $0.isRequested } }
 
     // MARK: The command's side
 
-    /// Runs `work`, cancelled by the first request, and returns its result and whether there was a request.
+    /// Runs `work` in a task that the first request cancels, and returns its result and whether a request arrived.
     func guarding<Result: Sendable>(
         _ work: @escaping @Sendable () async -> Result
     ) async -> (result: Result, wasInterrupted: Bool) {
@@ -64,7 +61,7 @@ package final class Interruption: Sendable {
         }
     }
 
-    /// Runs `work`, which responds to requests and signals like this. The latest part to begin is the first to be called.
+    /// Runs `work` with responses to requests and signals. If calls are nested, the innermost responses are called first.
     func responding<Value, Failure: Error>(
         _ responses: Responses, during work: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -77,7 +74,7 @@ package final class Interruption: Sendable {
         return try await work()
     }
 
-    /// Runs `work` while Ctrl-C is for another program on the same terminal, such as a pager.
+    /// Runs `work` and ignores Ctrl-C meanwhile, because another program on the terminal, such as a pager, handles it.
     func yieldingKeyboard<Value, Failure: Error>(
         during work: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -86,11 +83,10 @@ package final class Interruption: Sendable {
         return try await work()
     }
 
-    // MARK: The side that asks
+    // MARK: The signal's side
 
-    /// Asks the command to stop; the second time, ends the process.
-    ///
-    /// - Parameter isKeyboard: Whether this is Ctrl-C, which goes to every program on the terminal.
+    /// The first call asks the command to stop, and the second ends the process. With `isKeyboard`, the request is Ctrl-C, which every
+    /// program on the terminal receives.
     package func request(isKeyboard: Bool = false) {
         enum Next { case ignore, end, stop(cancel: (@Sendable () -> Void)?, [Responses]) }
         let next: Next = state.withLock { state in
@@ -110,12 +106,10 @@ package final class Interruption: Sendable {
         }
     }
 
-    /// Leaves the terminal in order, as the process ends or is suspended.
     package func leaveTerminal() {
         for response in responses { response.leaveTerminal() }
     }
 
-    /// Takes the terminal back after a suspension.
     package func returnToTerminal() {
         for response in responses.reversed() { response.returnToTerminal() }
     }
@@ -125,13 +119,13 @@ package final class Interruption: Sendable {
     }
 }
 
-/// The lines of the help that explain signals.
 enum SignalHelp {
     static let text = """
         SIGNALS:
-          SIGINT (Ctrl-C), SIGTERM, SIGHUP   stop cleanly, with status 7; a second one stops immediately
-          SIGQUIT (Ctrl-\\)                   ends the program, with a core dump where the system writes one
+          SIGINT (Ctrl-C), SIGTERM, SIGHUP   stop cleanly, with status 7.
+                                             A second signal stops immediately.
+          SIGQUIT (Ctrl-\\)                   ends the program, with a core dump
           SIGTSTP (Ctrl-Z)                   suspends the program until SIGCONT
-        Each leaves the terminal in order. What the parent process ignores, as nohup does SIGHUP, stays ignored.
+        Each restores the terminal. A signal that the parent process ignores, such as SIGHUP under nohup, stays ignored.
         """
 }

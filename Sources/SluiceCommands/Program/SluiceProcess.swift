@@ -1,22 +1,21 @@
-/// The process around ``SluiceProgram``.
 package enum SluiceProcess {
-    /// Carries out the command that the arguments name, and ends the process with its status.
+    /// Runs the command that the arguments name, and ends the process with its status.
     ///
-    /// The main thread only waits for signals, so that it needs none of the system's other threads to end the process. The
-    /// order counts: signals are blocked before a thread could take one, standard streams are open before a file is.
+    /// The main thread only waits for signals, so that a signal can end the process even if the system has no thread left.
     package static func run(_ arguments: [String]) -> Never {
+        // The order matters: signals are blocked before another thread exists, and standard streams are open before any file.
         let signals = ProcessSignals.block()
-        guard StandardStreams.openClosed() else { ProcessTerminal.exitAtOnce(.other) }
+        guard StandardStreams.openClosed() else { ProcessTerminal.exitImmediately(.other) }
         ProcessTerminal.ignoreBrokenPipes()
         if let lack = ProcessLimits.needed().lack() {
             ProcessTerminal.emit(Console.line(lack), to: Console.Stream.error.rawValue)
-            ProcessTerminal.exitAtOnce(.other)
+            ProcessTerminal.exitImmediately(.other)
         }
         let interruption = Interruption()
         signals.endingImmediately {
             Task.detached {
                 let status = await SluiceProgram.run(arguments, console: .standard(interruption))
-                ProcessTerminal.exitAtOnce(status)
+                ProcessTerminal.exitImmediately(status)
             }
         }
         signals.serve(interruption)

@@ -1,16 +1,10 @@
 import ArgumentParser
 import NativeMark
 
-/// The command line `sluice`, apart from the process around it.
-///
-///     let status = await SluiceProgram.run(["get", url], console: console)
+/// The command line `sluice`, without the process around it.
 package enum SluiceProgram {
-    /// Parses the arguments, carries out the command, and returns how to exit.
-    ///
-    /// What a person asked to read (help, the version) goes to the console's output, every message to its error stream. Output
-    /// that could not be written is a failure, too.
-    ///
-    /// The console's ``Interruption`` stops the command from its first step on.
+    /// Help and version texts go to the console's output, messages to its error stream. Output that can't be written is a failure. The
+    /// console's ``Interruption`` can stop the command from its first step on.
     package static func run(_ arguments: [String], console: Console) async -> ExitStatus {
         let (status, wasInterrupted) = await console.interruption.guarding { await carryOut(arguments, console) }
         return await console.settle(status, wasInterrupted: wasInterrupted)
@@ -32,10 +26,10 @@ package enum SluiceProgram {
             for line in failure.lines { await console.report(line) }
             return failure.status
         } catch is CancellationError {
-            await console.report("interrupted")
+            await console.report("Interrupted.")
             return .interrupted
         } catch  where SluiceCommand.exitCode(for: error) == .success {
-            // `sluice help` and `sluice` alone run by throwing what they print.
+            // `sluice help`, and `sluice` without arguments, throw the text that they print.
             return await report(error, arguments, console)
         } catch {
             await console.report("\(error)")
@@ -43,52 +37,53 @@ package enum SluiceProgram {
         }
     }
 
-    /// What the argument parser throws: a help or version text that was asked for, or a mistake.
+    /// The error is the help or version text that the user asked for, or a mistake.
     private static func report(_ error: any Error, _ arguments: [String], _ console: Console) async -> ExitStatus {
         guard SluiceCommand.exitCode(for: error) != .success else {
             await console.write(SluiceCommand.fullMessage(for: error) + "\n", to: .output)
             return .success
         }
         let message = SluiceCommand.message(for: error).split(separator: "\n").joined(separator: " ")
+        // ArgumentParser ends some of its messages with a full stop or a question mark.
+        let end = message.hasSuffix(".") || message.hasSuffix("?") ? "" : "."
         let named = SluiceCommand.configuration.subcommands.map { $0._commandName }
         let command = arguments.first(where: named.contains).map { "sluice \($0)" } ?? "sluice"
-        await console.report("\(message); see '\(command) --help'")
+        await console.report("\(message)\(end) See '\(command) --help'.")
         return .usage
     }
 }
 
-/// A command that writes to a console that it is given, and says itself how it ended.
+/// A command that writes to a given console and returns its exit status.
 protocol ConsoleCommand: AsyncParsableCommand {
     func run(_ console: Console) async throws -> ExitStatus
 }
 
 extension ConsoleCommand {
-    /// Only ``SluiceProgram`` runs commands: it has the console.
+    /// Throws: only ``SluiceProgram``, which has the console, can run a command.
     func run() async throws {
-        throw CommandFailure(.other, "this command is run by SluiceProgram")
+        throw CommandFailure(.other, "Only SluiceProgram can run this command.")
     }
 }
 
-/// The root of the commands.
 struct SluiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sluice",
-        abstract: "Downloads files, many at a time, and never leaves half a file under its name.",
+        abstract: "Downloads files concurrently, resumes them after an interruption, and shows Markdown.",
         discussion: """
-            Try it without a network:
-              sluice demo
+            A file appears under its name only when it is complete.
 
-            Fetch three files at a time into a folder:
-              sluice get -j 3 -d music https://example.com/a.mp3 https://example.com/b.mp3
-
-            Read a Markdown file:
-              sluice show README.md
+            EXAMPLES:
+              Try it without a network:
+                sluice demo
+              Download two files into a directory:
+                sluice get -d music https://example.com/a.mp3 https://example.com/b.mp3
+              Read a Markdown file:
+                sluice show README.md
             """,
         version: SluiceVersion.current,
         subcommands: [GetCommand.self, ShowCommand.self, DemoCommand.self])
 }
 
-/// The version that `sluice --version` prints.
 enum SluiceVersion {
     static let current = "0.1.0"
 }

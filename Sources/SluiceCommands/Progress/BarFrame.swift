@@ -12,7 +12,7 @@ struct BarFrame {
     var time: Duration
     var styled: (String, TerminalStyle) -> String
 
-    /// The lines, none wider than the terminal less one column, and no more of them than fit with the prompt's.
+    /// Each line is narrower than the terminal, and together they leave a row for the prompt.
     var lines: [String] {
         let width = max(size.columns - 1, 1)
         let most = max(size.rows - 2, 0)
@@ -55,7 +55,7 @@ struct BarFrame {
         return compose(name: name, fraction: fraction, tail: tail, width: width, style: .green)
     }
 
-    /// Name, bar and figures; on a narrow terminal first the bar goes, then the figures.
+    /// A narrow terminal has no bar, and a very narrow one cuts the numbers off.
     private func compose(name: String, fraction: Double, tail: String, width: Int, style: TerminalStyle) -> String {
         let nameWidth = min(max(width / 4, 12), 40, width)
         let shownName = TerminalText.padded(

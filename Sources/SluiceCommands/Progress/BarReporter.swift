@@ -2,16 +2,14 @@ import SluiceConcurrency
 import SluiceDownloads
 import SluiceLock
 
-/// Draws bars in place on a terminal, at most 10 times a second. Errors and messages scroll by above them.
+/// Draws bars in place on a terminal, at most 10 times per second. Errors and messages scroll above the bars.
 final class BarReporter: ProgressReporter {
     private struct State {
         var board: ProgressBoard
-        /// Lines to print once, above the bars.
         var pending = ""
         var summary: DownloadSummary?
-        /// Whether the cursor is hidden.
         var isDrawing = false
-        /// Whether something else, such as a shell, wrote on the terminal since the last frame.
+        /// Whether another program, such as a shell, may have written to the terminal since the last frame.
         var isDisplaced = false
     }
 
@@ -20,7 +18,6 @@ final class BarReporter: ProgressReporter {
     private let start = ContinuousClock.now
     private let (ended, endSignal) = Condition.makeCondition()
 
-    /// The time between two frames.
     private static let interval = Duration.milliseconds(100)
 
     init(console: Console, names: [String]) {
@@ -63,7 +60,7 @@ final class BarReporter: ProgressReporter {
 
     func run() async {
         var drawn = 0
-        // Before the cursor is hidden: a signal in between shows it once too often, which does no harm.
+        // Set before the cursor is hidden: if a signal arrives in between, showing a visible cursor does no harm.
         state.withLock { $0.isDrawing = true }
         await console.write(TerminalSequence.hideCursor, to: .error)
         repeat {
@@ -72,7 +69,7 @@ final class BarReporter: ProgressReporter {
         await close(over: drawn)
     }
 
-    /// Waits for the end, or for the next frame's time; whether it is the end.
+    /// Returns whether the downloads have ended.
     private func ends(within interval: Duration) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask { (try? await self.ended.waitUnlessCancelled()) != nil }
@@ -85,7 +82,7 @@ final class BarReporter: ProgressReporter {
         }
     }
 
-    /// Draws a frame over the last one, which had this many lines; returns how many it has.
+    /// Draws a frame over the last one, which had `drawn` lines, and returns the number of lines of the new frame.
     private func draw(over drawn: Int) async -> Int {
         let (board, pending, drawn) = take(drawn: drawn)
         let frame = BarFrame(
@@ -96,7 +93,6 @@ final class BarReporter: ProgressReporter {
         return lines.count
     }
 
-    /// Replaces the bars by what is left to say.
     private func close(over drawn: Int) async {
         let (_, pending, drawn) = take(drawn: drawn)
         let summary = state.withLock { $0.summary }
@@ -109,13 +105,13 @@ final class BarReporter: ProgressReporter {
         "\r" + TerminalSequence.up(drawn) + TerminalSequence.eraseBelow
     }
 
-    /// What to draw, and over how many lines.
+    /// Returns the state to draw and the number of lines to draw over, and takes the pending lines.
     private func take(drawn: Int) -> (ProgressBoard, pending: String, drawn: Int) {
         let time = ContinuousClock.now - start
         return state.withLock { state in
             state.board.sample(at: time)
             defer { (state.pending, state.isDisplaced) = ("", false) }
-            // Above the cursor are now the lines of others.
+            // After a suspension, the lines above the cursor belong to other programs.
             return (state.board, state.pending, state.isDisplaced ? 0 : drawn)
         }
     }

@@ -1,12 +1,11 @@
-/// Numbers as people read them.
 enum Format {
-    /// "0 B", "999 B", "1.0 kB", "12.3 MB": decimal units, as curl and file managers count today (IEC 80000-13).
+    /// "0 B", "999 B", "1.0 kB", "12.3 MB": decimal units (IEC 80000-13).
     static func bytes(_ count: Int64) -> String {
         guard count >= 1000 else { return "\(count) B" }
         let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
         var value = Double(count)
         var unit = -1
-        // What would round to 1000 is one of the next unit.
+        // A value that would round to 1000 uses the next unit.
         while value >= 999.95, unit < units.count - 1 {
             value /= 1000
             unit += 1
@@ -26,7 +25,7 @@ enum Format {
         return hours > 0 ? "\(hours):\(twoDigits(minutes)):\(twoDigits(rest))" : "\(minutes):\(twoDigits(rest))"
     }
 
-    /// The same for seconds of any size: what a server announces may take millions of years.
+    /// The same for any number of seconds, ">99 h" for long times: the length that a server announces may be arbitrarily large.
     static func clock(seconds: Double) -> String {
         let most = 99 * 3600.0
         return seconds < most ? clock(.seconds(max(seconds, 0))) : ">99 h"

@@ -1,41 +1,38 @@
-/// Lines that wait to be written, of which a stopped reader can't make more and more.
+/// The lines that wait to be written. Their number is bounded even if the reader has stopped.
 ///
-/// A result (of which each file has one), a message and the summary always wait. Of the news in between (an attempt that begins,
-/// an answer, an attempt that fails and is repeated) only the latest ``newsLimit`` wait: an older one is dropped and counted.
+/// Results (one for each file), messages and the summary are always kept. Of the news (the start of an attempt, a response, a failed
+/// attempt that is repeated) only the latest ``newsLimit`` are kept. Older news are dropped and counted.
 ///
-/// A pure value. Adding takes O(1), amortised.
+/// Adding a line takes amortized O(1).
 struct LineBacklog: Sendable {
-    /// What a line tells.
     enum Kind: Sendable {
-        /// What a later line of the same file replaces.
+        /// A state that a later line of the same file replaces.
         case news
-        /// What no later line tells again.
+        /// A fact that no later line repeats.
         case result
     }
 
-    /// What is taken to be written.
     struct Batch: Sendable, Equatable {
-        /// How many of the news were dropped since the last batch. They came before the lines.
+        /// The number of news that were dropped since the last batch, all from before `lines`.
         var dropped = 0
-        /// In the order in which they came.
         var lines: [String] = []
     }
 
     private typealias Numbered = (number: Int, line: String)
 
-    /// The most news that wait: some for each of as many downloads as run concurrently, unless they are very many.
+    /// The largest number of waiting news: several for each running download, unless very many run concurrently.
     static let newsLimit = 1024
 
     private let limit: Int
     private var lastNumber = 0
     private var results: [Numbered] = []
-    /// A ring once it is full: the oldest is at `oldest`.
+    /// The latest news; when full, a ring with the oldest element at `oldest`.
     private var news: [Numbered] = []
     private var oldest = 0
     private var dropped = 0
 
     init(limit: Int = Self.newsLimit) {
-        precondition(limit > 0, "At least one piece of news waits.")
+        precondition(limit > 0, "A backlog's limit must be at least 1; it is \(limit).")
         self.limit = limit
     }
 
@@ -51,7 +48,6 @@ struct LineBacklog: Sendable {
         }
     }
 
-    /// Takes everything that waits.
     mutating func take() -> Batch {
         var batch = Batch(dropped: dropped)
         batch.lines.reserveCapacity(results.count + news.count)

@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Errors only.
+/// The lines of `--progress none`: errors only.
 struct ErrorLines: LineFormatter {
     var stream: Console.Stream { .error }
 
@@ -21,11 +21,11 @@ struct ErrorLines: LineFormatter {
 
     func line(for message: String) -> String? { Console.line(message) }
 
-    /// Each line is a result, and no result is dropped.
+    /// `nil`: each line is a result, and results aren't dropped.
     func line(forDropped count: Int) -> String? { nil }
 }
 
-/// One line for each finished file, and a summary.
+/// The lines of `--progress lines`: one for each finished file and each retry, and a summary.
 struct PlainLines: LineFormatter {
     let names: [String]
     var stream: Console.Stream { .error }
@@ -37,7 +37,7 @@ struct PlainLines: LineFormatter {
         case .finished(_, .cancelled): "\(name(index))  cancelled\n"
         case .finished(_, .failed): ErrorLines().lines(for: event, of: index)
         case .retrying(_, let error, let delay):
-            Console.line("\(error); trying again in \(Format.elapsed(delay))")
+            Console.line("\(error) Retrying in \(Format.elapsed(delay)).")
         case .started, .responded, .received, .released: nil
         }
     }
@@ -49,12 +49,12 @@ struct PlainLines: LineFormatter {
     func line(for message: String) -> String? { Console.line(message) }
 
     func line(forDropped count: Int) -> String? {
-        Console.line("\(Format.count(count, "line")) about repeated attempts left out, since the reader was too slow")
+        Console.line("Left out \(Format.count(count, "line")) about retries because the reader is too slow.")
     }
 
     private func name(_ index: Int) -> String { TerminalText.sanitized(names[index]) }
 
-    /// "Downloaded 12 files, 3.4 MB in 1.2 s (2.8 MB/s), 1 skipped, 2 failed, 3 retries."
+    /// Returns text such as "Downloaded 12 files, 3.4 MB in 1.2 s (2.8 MB/s), 1 skipped, 2 failed, 3 retries."
     static func summary(_ summary: DownloadSummary, after duration: Duration) -> String {
         let seconds = max(duration / .seconds(1), 0.001)
         var text = "Downloaded \(Format.count(summary.doneCount, "file")), \(Format.bytes(summary.bytes))"
@@ -67,20 +67,20 @@ struct PlainLines: LineFormatter {
     }
 }
 
-/// One JSON object a line (jsonlines.org) on standard output, for programs.
+/// The lines of `--progress json`: one JSON object per line (jsonlines.org) on standard output.
 ///
 /// | event | fields beside `event`, `index` and `file` |
 /// |---|---|
 /// | `started` | `attempt` |
-/// | `responded` | `total`, in bytes, where the server says it; `resumed`, if so many were there before |
+/// | `responded` | `total`, the size in bytes, if the server says it; `resumed`, the bytes of earlier attempts, if there are any |
 /// | `retrying` | `error`, `delay` in seconds |
 /// | `done` | `bytes` |
 /// | `skipped` | |
 /// | `cancelled` | |
-/// | `released`, stopped and to be gone on with later | |
+/// | `released`: stopped, and continued by a later run | |
 /// | `failed` | `error` |
 /// | `message` | only `message` |
-/// | `dropped` | only `lines`: so many of `started`, `responded` and `retrying` were left out, since the reader was too slow |
+/// | `dropped` | only `lines`, the number of `started`, `responded` and `retrying` events that were left out for a slow reader |
 /// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds` |
 struct JSONLines: LineFormatter {
     let names: [String]

@@ -1,22 +1,18 @@
 import SluiceDownloads
 
-/// Turns events into text, a line at a time.
 protocol LineFormatter: Sendable {
-    /// The lines for an event, if any.
+    /// Returns the lines for an event; `nil` if there are none.
     func lines(for event: DownloadEvent, of index: Int) -> String?
-    /// The lines at the end.
     func lines(for summary: DownloadSummary, after duration: Duration) -> String?
-    /// The line for a message of the program's own.
     func line(for message: String) -> String?
-    /// The line in the place of so many others, which were dropped while nothing read them.
+    /// The reader was too slow for `count` lines, which were dropped.
     func line(forDropped count: Int) -> String?
-    /// Where the lines go.
     var stream: Console.Stream { get }
 }
 
-/// Writes lines as things happen: for logs, pipes and programs.
+/// Writes progress as lines, for logs, pipes and programs.
 ///
-/// A reader that is slow or has stopped slows no download. What waits for it is bounded: see ``LineBacklog``.
+/// A slow or stopped reader doesn't slow the downloads. The number of lines that wait for it is bounded: see ``LineBacklog``.
 final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
     private let console: Console
     private let formatter: Formatter
@@ -48,7 +44,6 @@ final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
 }
 
 extension DownloadEvent {
-    /// Whether it is the last of its download in this run.
     fileprivate var isResult: Bool {
         switch self {
         case .finished, .released: true

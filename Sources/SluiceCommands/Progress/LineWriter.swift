@@ -1,33 +1,31 @@
 import SluiceConcurrency
 import SluiceLock
 
-/// Hands lines from the tasks that have them to one task that writes them.
+/// Passes lines from many tasks to one task that writes them.
 ///
-/// A slow target slows no other task. What waits for it is bounded: see ``LineBacklog``.
+/// A slow target doesn't slow the other tasks. The number of lines that wait for it is bounded: see ``LineBacklog``.
 final class LineWriter: Sendable {
     private let backlog: Lock<LineBacklog>
-    /// Tells the writing task that there are lines. One bell suffices for all that came until it is heard.
+    /// Tells the writing task that there are lines. One element stands for all lines that were added before it is received.
     private let bell = AsyncBoundedQueue<Void>(capacity: 1, overflow: .dropNewest)
 
-    /// A writer for which at most `limit` pieces of news wait.
     init(limit: Int = LineBacklog.newsLimit) { backlog = Lock(LineBacklog(limit: limit)) }
 
-    /// Notes one or several whole lines. Quick, never blocks.
+    /// One or several complete lines. Doesn't block.
     func add(_ lines: String, _ kind: LineBacklog.Kind) {
         backlog.withLock { $0.add(lines, kind) }
-        // A bell that rings already suffices.
+        // If the queue is full, the writing task is already told.
         _ = bell.trySend(())
     }
 
-    /// Ends ``run(dropped:write:)`` after all that was noted.
+    /// Ends ``run(dropped:write:)`` after all added lines are written.
     func finish() { bell.finish() }
 
-    /// About as much as a pipe holds (pipe(7)): one write for lines that came together.
+    /// The number of bytes after which collected lines are written: the capacity of a pipe (pipe(7)).
     private static let writeSize = 64 << 10
 
-    /// Writes what is noted, until ``finish()``. Lines that came together are written together.
-    ///
-    /// - Parameter dropped: The line in the place of so many others that were dropped.
+    /// Runs until ``finish()``. Lines that are waiting together are written together. `dropped` returns the line that replaces a number of
+    /// dropped lines.
     func run(dropped: (Int) -> String?, write: (String) async throws -> Void) async rethrows {
         for await _ in bell.elements {
             let batch = backlog.withLock { $0.take() }

@@ -2,11 +2,10 @@ import ArgumentParser
 import SluiceConcurrency
 import SluiceDownloads
 
-/// `--progress`.
 enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendable {
     case auto, bar, lines, json, none
 
-    /// A reporter in this style for files with these names, in the order of their requests.
+    /// The names are in the order of the requests.
     func makeReporter(console: Console, names: [String]) -> any ProgressReporter {
         switch self {
         case .auto: (console.isTerminal ? Self.bar : .lines).makeReporter(console: console, names: names)
@@ -18,34 +17,32 @@ enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendable {
     }
 }
 
-/// Shows a person or a program how downloads go.
+/// Shows the progress of downloads to a user or a program.
 ///
-/// Events come from many tasks at once and are only noted; a task of its own writes, so that a slow terminal slows no
-/// download.
+/// Events come concurrently from many tasks, which only record them. A separate task writes, so that a slow terminal doesn't slow the
+/// downloads.
 protocol ProgressReporter: Sendable {
-    /// Notes an event of the request at this place in the list. Quick, never blocks.
+    /// Records an event of the request at this index. Doesn't block.
     func report(_ index: Int, _ event: DownloadEvent)
-    /// Shows a message of the program's own among the progress. Quick, never blocks.
+    /// Shows a message of the program with the progress. Doesn't block.
     func announce(_ message: String)
-    /// Writes what is noted until ``finish(with:)``, and then the rest.
+    /// Writes recorded events until ``finish(with:)``, and then the remaining ones.
     func run() async
-    /// Ends ``run()`` after all that was noted, and the summary if there is one, are written.
+    /// Ends ``run()`` after all recorded events, and the summary if there is one, are written.
     func finish(with summary: DownloadSummary?)
-    /// What it does when the command is to stop, or the process leaves the terminal.
+    /// The reporter's reactions to a request to stop and to signals.
     var responses: Interruption.Responses { get }
 }
 
 extension ProgressReporter {
     var responses: Interruption.Responses { .init(stopping: announceStop) }
 
-    /// Says that the first request to stop was heard.
     func announceStop() {
-        announce("stopping; Ctrl-C again stops immediately")
+        announce("Stopping. Press Ctrl-C again to stop immediately.")
     }
 
-    /// Shows the progress of `work`, which reports to this reporter.
     func showing(_ work: @Sendable () async throws -> DownloadSummary) async throws -> DownloadSummary {
-        // Cancelling the work must not stop the writing, which has the last word: it is no child task.
+        // Not a child task: the remaining events are written even if the work is cancelled.
         let writing = Task { await run() }
         let result = await Result { try await work() }
         finish(with: try? result.get())

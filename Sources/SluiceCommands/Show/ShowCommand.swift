@@ -1,47 +1,48 @@
 import ArgumentParser
 import NativeMark
 
-/// `sluice show`: the arguments.
 struct ShowCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Shows Markdown in the terminal, as plain text, or as HTML.",
+        abstract: "Shows Markdown in the terminal, or writes it as text or HTML.",
         discussion: """
-            The flavour is CommonMark with tables, task lists, strikethrough, footnotes and bare links, and without HTML: a \
-            tag is text. Nothing in a document can control the terminal.
-
-            PICTURES that stand alone in a paragraph are shown where standard output is a terminal that can: kitty, Ghostty and \
-            Konsole (PNG only), iTerm2 and WezTerm (PNG, JPEG, GIF, WebP); not within tmux or screen, and not in a pager \
-            (with --no-pager, what is longer than the screen has its pictures at its end). Everywhere else a picture is its \
-            description and address. The text never waits for them, and Ctrl-C stops waiting. What cannot be shown is told in \
-            one line at the end, and changes no exit status.
-              Files are read at paths that begin at the document's folder, or with a slash: regular files of at most 16 MiB, \
-            100 pictures, 64 MiB in all.
-              The network is used only with --remote-images, which tells the servers that a document names that somebody reads \
-            it: http and https only, within the same limits and 30 seconds. What they send is kept, as long as they allow, in \
-            sluice in $XDG_CACHE_HOME or ~/.cache (at most 256 MiB; you may remove it). Without a terminal that shows pictures, \
-            nothing is read and nothing is fetched, whatever the options are.
+            The flavor is CommonMark with tables, task lists, strikethrough, footnotes and bare links, but without HTML: a tag is \
+            shown as text. A document can't control the terminal. A text that is longer than the screen opens in a pager.
 
             EXAMPLES:
-              sluice show README.md
-              sluice show --width 60 --style dark.json notes.md
-              sluice show --to html notes.md > notes.html
-              sluice show --remote-images README.md
-              curl -s https://example.com/notes.md | sluice show -
+              Show a document in lines of 60 columns, with a style sheet:
+                sluice show --width 60 --style dark.json notes.md
+              Write HTML:
+                sluice show --to html notes.md > notes.html
+              Show the output of another program:
+                curl -s https://example.com/notes.md | sluice show -
 
-            A STYLE SHEET is JSON; every part may be missing:
+            IMAGES that are alone in a paragraph are shown by kitty, Ghostty and Konsole (PNG only), and by iTerm2 and WezTerm \
+            (PNG, JPEG, GIF and WebP), but not in tmux, in screen or in a pager. Everywhere else, an image is its description and \
+            address. With --no-pager, the images of a text that is longer than the screen follow below it. The text doesn't wait \
+            for images, and Ctrl-C stops waiting. Images that can't be shown are reported in one line at the end and don't change \
+            the exit status. The limits are 100 images, 64 MiB in total, and for each image 16 MiB and 30 seconds.
+
+            IMAGE FILES have paths that are absolute, or relative to the document's directory.
+
+            IMAGES ON SERVERS are fetched only with --remote-images: the request tells the server that the document is being read. \
+            Responses are cached in sluice/ below $XDG_CACHE_HOME or ~/.cache, at most 256 MiB, which can be removed at any time.
+
+            A STYLE SHEET is JSON. Every part is optional:
               { "colors":  { "accent": { "light": "#0A5FFF", "dark": "#6FB1FF" } },
                 "blocks":  { "heading1": { "color": "accent", "spacingAfter": "1em" } },
                 "inlines": { "emphasis": { "italic": false, "color": "ansi:cyan" } } }
 
-            ENVIRONMENT: NO_COLOR, TERM and COLORTERM say what colours there are (NO_COLOR: no colours, pictures all the same); \
-            TERM, TERM_PROGRAM, LC_TERMINAL, KITTY_WINDOW_ID and KONSOLE_VERSION what pictures; PAGER which program shows what is longer than \
-            the screen (less by default; empty or cat: none).
+            ENVIRONMENT:
+              NO_COLOR, TERM, COLORTERM      the colors
+              TERM, TERM_PROGRAM, LC_TERMINAL, KITTY_WINDOW_ID, KONSOLE_VERSION
+                                             the images that the terminal shows
+              PAGER                          the pager, or none if empty or cat
+                                             (default: less)
 
             \(ExitStatus.help)
             """)
 
-    /// What is written.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case terminal, text, html
     }
@@ -51,30 +52,29 @@ struct ShowCommand: ConsoleCommand {
 
     @Option(
         name: .customLong("to"),
-        help: .init("What to write: terminal (colours where there are any), text or html.", valueName: "format"))
+        help: .init("The output format. With terminal, the text has the colors of the terminal.", valueName: "format"))
     var format = Format.terminal
 
     @Option(
-        help: .init("The columns of a line. By default those of the terminal, at most 100; else 80.", valueName: "n"))
+        help: .init("Columns per line, 1 to 10000. (default: the terminal's, at most 100, or 80)", valueName: "n"))
     var width: Int?
 
-    @Option(help: .init("A style sheet in JSON, for the terminal.", valueName: "file"))
+    @Option(help: .init("A JSON style sheet for --to terminal. (default: built-in styles)", valueName: "file"))
     var style: String?
 
     @Option(
-        help: .init("What is behind the text: light or dark, for the colours of the style sheet.", valueName: "name"))
+        help: .init("The terminal's background, which selects the colors of the style sheet.", valueName: "name"))
     var background = Background.dark
 
-    @Flag(help: "Show descriptions in place of pictures, and nothing else: no address, no element in HTML.")
+    @Flag(help: "Show only the descriptions of images, without addresses and HTML elements.")
     var noImages = false
 
-    @Flag(help: "Fetch pictures from the servers that the document names, if the terminal shows pictures.")
+    @Flag(help: "Fetch images from the servers that the document names, if the terminal shows images.")
     var remoteImages = false
 
-    @Flag(help: "Never start a pager.")
+    @Flag(help: "Write a long text to the terminal instead of a pager.")
     var noPager = false
 
-    /// What is behind the text of a terminal.
     enum Background: String, ExpressibleByArgument, CaseIterable {
         case light, dark
     }
@@ -82,13 +82,14 @@ struct ShowCommand: ConsoleCommand {
     func run(_ console: Console) async throws -> ExitStatus {
         if let width, !(1...10_000).contains(width) {
             throw CommandFailure(
-                .usage, "--width \(width): the columns must be between 1 and 10000; see 'sluice show --help'")
+                .usage, "--width \(width): The width must be from 1 to 10000 columns. See 'sluice show --help'.")
         }
         if style != nil, format != .terminal {
-            throw CommandFailure(.usage, "--style is for --to terminal; leave it out, or use that")
+            throw CommandFailure(
+                .usage, "--style has an effect only with --to terminal. Leave out --style, or pass --to terminal.")
         }
         if noImages, remoteImages {
-            throw CommandFailure(.usage, "--no-images and --remote-images exclude each other; leave one of them out")
+            throw CommandFailure(.usage, "--no-images and --remote-images exclude each other. Pass one of them.")
         }
         return try await ShowRun(options: self, console: console).run()
     }

@@ -7,24 +7,24 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// `sluice show`: reads, renders and writes, or hands over to a pager; then come the pictures.
+/// One run of `sluice show`: reads and renders the document, writes it or starts a pager, and then shows the images.
 struct ShowRun {
     let options: ShowCommand
     let console: Console
 
-    /// More than anybody reads, and little enough to have in memory several times.
+    /// The largest document in bytes, which fits into memory several times.
     private static let largestDocument = 256 << 20
     private static let largestStyle = 1 << 20
-    /// Lines that are longer are hard to read.
+    /// The default limit of columns: longer lines are hard to read.
     private static let comfortableWidth = 100
 
     func run() async throws -> ExitStatus {
-        // The style first: a mistake in it is told before standard input is waited for.
+        // The style comes first: a mistake in it is reported before the command waits for standard input.
         let style = try await self.style()
         let text = try await Self.read(options.file, limit: Self.largestDocument)
         let screen = screen(text, style)
         let shown = screen?.text ?? render(text, style)
-        // A pager passes no pictures on.
+        // Pagers don't pass on images.
         if let pager = pager(for: shown),
             await console.interruption.yieldingKeyboard(during: { await pager.show(shown) })
         {
@@ -32,7 +32,7 @@ struct ShowRun {
         }
         await console.write(shown, to: .output)
         guard let screen, let size = console.outputSize() else { return .success }
-        return await ShowPictures(
+        return await ShowImages(
             document: options.file, fetches: options.remoteImages, images: console.outputImages, cell: size.cell,
             console: console
         ).run(screen)
@@ -42,20 +42,20 @@ struct ShowRun {
 
     private func style() async throws -> StyleSheet {
         guard let path = options.style else { return .default }
-        let text = try await Self.read(path, limit: Self.largestStyle)
+        let text = try await Self.read(path, limit: Self.largestStyle, prefix: "--style: ")
         do {
             return try StyleSheet(json: text)
         } catch {
-            throw CommandFailure(.usage, "\(path): \(error)")
+            throw CommandFailure(.usage, "--style: \(path): \(error)")
         }
     }
 
-    /// What is no UTF-8 is shown as U+FFFD, as the terminal would do.
-    private static func read(_ name: String, limit: Int) async throws -> String {
+    /// Bytes that aren't UTF-8 become U+FFFD, as in a terminal.
+    private static func read(_ name: String, limit: Int, prefix: String = "") async throws -> String {
         do {
             return String(decoding: try await InputFile.read(name, limit: limit), as: UTF8.self)
         } catch let error as FileError {
-            throw CommandFailure(.localFile, "\(error)")
+            throw CommandFailure(.localFile, "\(prefix)\(error)")
         }
     }
 
@@ -72,13 +72,13 @@ struct ShowRun {
         }
     }
 
-    /// The document with what it takes to show pictures in it; nil where there are none to be shown.
-    private func screen(_ markdown: String, _ style: StyleSheet) -> PictureScreen? {
+    /// Returns the document with places for images; `nil` if the output doesn't show images.
+    private func screen(_ markdown: String, _ style: StyleSheet) -> ImageScreen? {
         guard options.format == .terminal, !options.noImages, console.outputImages != .none,
             let size = console.outputSize()
         else { return nil }
-        // Names are shared with all that ever showed pictures on this terminal.
-        return PictureScreen(
+        // Random: the names of images are shared with all other programs on this terminal.
+        return ImageScreen(
             text: styled(Document(markdown), style), renderer: renderer(console.outputImages), size: size,
             firstID: .random(in: 1 << 24...1 << 31))
     }
@@ -89,7 +89,7 @@ struct ShowRun {
     }
 
     private func renderer(_ images: TerminalRenderer.ImageProtocol) -> TerminalRenderer {
-        // Terminals that know all colours know OSC 8.
+        // Terminals with all colors support OSC 8.
         TerminalRenderer(
             width: width, color: console.outputColor, hyperlinks: console.outputColor == .full, images: images)
     }
@@ -100,7 +100,7 @@ struct ShowRun {
         options.width ?? console.outputSize().map { min($0.columns, Self.comfortableWidth) } ?? 80
     }
 
-    /// The pager, if what is shown is for a terminal and does not fit on it with the prompt that comes after it.
+    /// Returns the pager only if the output is a terminal that is too small for the text and the prompt after it.
     private func pager(for shown: String) -> Pager? {
         guard !options.noPager, let size = console.outputSize() else { return nil }
         let rows = shown.utf8.count { $0 == UInt8(ascii: "\n") }

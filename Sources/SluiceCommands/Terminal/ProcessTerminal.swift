@@ -6,19 +6,18 @@ import Glibc
 import Musl
 #endif
 
-/// The terminal of this process, as the system knows it.
+/// System calls for terminals, limits and child processes.
 package enum ProcessTerminal {
-    /// Whether a descriptor is a terminal (isatty(3)).
     static func isTerminal(_ descriptor: Int32) -> Bool {
         isatty(descriptor) == 1
     }
 
-    /// The size of the terminal behind a descriptor (TIOCGWINSZ of ioctl_tty(2)); nil if it has none.
+    /// The size from TIOCGWINSZ (ioctl_tty(2)); `nil` if there is no terminal.
     static func size(of descriptor: Int32) -> Console.Size? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
         var cell = Console.CellSize()
-        // Many terminals leave these at zero.
+        // Many terminals report zero.
         if size.ws_xpixel >= size.ws_col, size.ws_ypixel >= size.ws_row {
             cell.width = Int(size.ws_xpixel / size.ws_col)
             cell.height = Int(size.ws_ypixel / size.ws_row)
@@ -26,8 +25,8 @@ package enum ProcessTerminal {
         return Console.Size(columns: Int(size.ws_col), rows: Int(size.ws_row), cell: cell)
     }
 
-    /// Stops the terminal behind a descriptor from showing what is typed, until what is returned is called (termios(3)); nil if
-    /// there is none, or it is somebody else's now: changing it in the background would stop the process (tcgetpgrp(3)).
+    /// Stops a terminal from showing typed input until the returned closure is called (termios(3)). Returns `nil` if there is no terminal,
+    /// or if the process is in the background, where changing the terminal would stop it (tcgetpgrp(3)).
     static func silence(_ descriptor: Int32) -> (@Sendable () -> Void)? {
         var before = termios()
         guard tcgetpgrp(descriptor) == getpgrp(), tcgetattr(descriptor, &before) == 0 else { return nil }
@@ -48,9 +47,8 @@ package enum ProcessTerminal {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Raises the limit of open files as far as the process may, and returns it; nil if there is none (getrlimit(2)).
-    ///
-    /// The usual soft limit of 1,024 is meant for programs that call select(2).
+    /// Raises a soft limit of open files below 10,240 to that number, or to the hard limit, and returns the limit; `nil` if there is none
+    /// (getrlimit(2)). The usual soft limit of 1,024 exists for programs that call select(2).
     static func allowOpenFiles() -> Int? {
         #if os(Linux)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -59,7 +57,7 @@ package enum ProcessTerminal {
         #endif
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return nil }
-        // Darwin refuses more than OPEN_MAX, which is 10,240.
+        // Darwin rejects more than OPEN_MAX, which is 10,240.
         let wanted = min(limit.rlim_max, 10_240)
         if limit.rlim_cur < wanted {
             var raised = limit
@@ -71,18 +69,15 @@ package enum ProcessTerminal {
 
     // MARK: Other programs
 
-    /// A process that was started.
     struct Child: Sendable {
         let id: Int32
-        /// What is written here is its standard input.
         let input: Int32
-        /// Comes to its end when the process does.
+        /// The reading end of a pipe that ends when the child does.
         let life: Int32
     }
 
-    /// Starts a command line of the shell with our standard output; nil if that cannot be (posix_spawn(3)).
-    ///
-    /// It has no signal blocked, and dies of SIGPIPE: neither is a program's own choice, and both are inherited (exec(3)).
+    /// Starts a shell command that shares this process's standard output; returns `nil` if that fails (posix_spawn(3)). The child has no
+    /// blocked signals and the default action for SIGPIPE. It would inherit both from this process (exec(3)).
     static func spawn(shell command: String, environment: [String: String]) -> Child? {
         var input: [Int32] = [-1, -1]
         var life: [Int32] = [-1, -1]
@@ -97,7 +92,7 @@ package enum ProcessTerminal {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input[0], 0)
-        // Any number that it does not use itself. The copy is inherited, as dup2(2) clears FD_CLOEXEC.
+        // A number that the child doesn't use. The child inherits the copy, because dup2(2) clears FD_CLOEXEC.
         let unused = max(input[0], life[1]) + 1
         posix_spawn_file_actions_adddup2(&actions, life[1], unused)
 
@@ -129,14 +124,14 @@ package enum ProcessTerminal {
         return Child(id: id, input: input[1], life: life[0])
     }
 
-    /// The status with which a process has exited, which it did or is about to; -1 if a signal ended it (waitpid(2)).
+    /// The process has exited or is about to. Returns its exit status; -1 if a signal ended it (waitpid(2)).
     static func reap(_ child: Child) -> Int32 {
         var status: Int32 = 0
         while waitpid(child.id, &status, 0) < 0, errno == EINTR {}
         return status & 0x7F == 0 ? (status >> 8) & 0xFF : -1
     }
 
-    /// Asks a process to end (SIGTERM). It was not waited for yet, so its number is still its own.
+    /// Asks a process to end (SIGTERM). Call it before ``reap(_:)``; afterwards the system may reuse the process's number.
     static func terminate(_ child: Child) {
         kill(child.id, SIGTERM)
     }
@@ -151,13 +146,13 @@ package enum ProcessTerminal {
         #endif
     }
 
-    /// Ends the process now: no handlers, no flushing.
-    package static func exitAtOnce(_ status: ExitStatus) -> Never {
+    /// Runs no exit handlers and flushes no streams.
+    package static func exitImmediately(_ status: ExitStatus) -> Never {
         _exit(status.rawValue)
     }
 
-    /// Writes a short text now. Waits a second for a terminal that has no room for it, as a slow connection may: one that the user
-    /// has stopped must not hold up a signal for longer (poll(2)).
+    /// Writes a short text immediately. If the terminal accepts no output, waits at most one second (poll(2)), so that a stopped
+    /// terminal doesn't delay a signal for longer.
     package static func emit(_ text: String, to descriptor: Int32) {
         var waited = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&waited, 1, 1000) == 1 else { return }

@@ -1,48 +1,51 @@
-/// A queue with room for a number of elements, whose producers wait while it is full.
+/// A queue with a limited capacity that makes producers wait while it is full.
 ///
 ///     let pages = AsyncBoundedQueue<Page>(capacity: 4)
 ///     try await pages.send(page)                                    // waits while four are pending
 ///     for await page in pages.elements { show(await render(page)) } // in any number of tasks
 ///
-/// **Order.** Elements leave in the order in which they came. Waiting consumers are served in the order in which they started to wait.
-/// Waiting producers get places in the order in which they started to wait, and no later producer overtakes them.
+/// Like a bounded channel in Go or tokio, it connects any number of producers and consumers, and each element goes to exactly one consumer.
 ///
-/// **Full.** The ``Overflow`` policy says what a full queue does with one more element. With ``Overflow/suspend``, the default,
-/// ``send(_:)`` waits for a place and ``trySend(_:)``, which cannot wait, returns the element. The other policies drop an element,
-/// and return it too:
+/// **Order.** First in, first out. Waiting consumers are served, and waiting producers admitted, in the order in which they started to
+/// wait. A later producer doesn't overtake waiting producers.
+///
+/// **Overflow.** The ``Overflow`` policy determines what happens to an element that is sent while the queue is full. With
+/// ``Overflow/suspend``, the default, ``send(_:)`` waits for space, and ``trySend(_:)``, which can't wait, returns the element. The other
+/// policies drop an element and return it:
 ///
 ///     let frames = AsyncBoundedQueue<Frame>(capacity: 4, overflow: .dropOldest)
 ///     if case .enqueuedDropping(let oldest) = frames.trySend(frame) { pool.giveBack(oldest) }
 ///
-/// **No room.** A queue with a capacity of 0 hands each element over: `send` returns when a consumer has it.
+/// **Rendezvous.** With a capacity of 0, `send` waits until a consumer has received the element.
 ///
-/// **Elements that aren't Sendable.** A producer gives its element away: the compiler refuses to use it afterwards. A consumer gets it
-/// for itself. Members that copy elements, such as ``snapshot``, need `Sendable` elements.
+/// **Elements that aren't Sendable.** A producer gives its element away: the compiler doesn't let the producer use it afterward. Members
+/// that copy elements, such as ``snapshot``, are available only for `Sendable` elements.
 ///
-/// **Cancellation.** A cancelled consumer stops waiting and takes no element with it: its element goes to another consumer. A cancelled
-/// producer stops waiting too, and its element is never delivered.
+/// **Cancellation.** A cancelled consumer stops waiting, and no element is lost. A cancelled producer stops waiting, and its element is
+/// never delivered.
 ///
-/// **End.** After ``finish()`` consumers get the remaining elements, and then the end; producers that wait for a place get
-/// ``QueueFinished``. Dropping the last reference to the queue does the same: ``elements`` doesn't keep the queue alive.
+/// **End.** After ``finish()``, consumers receive the remaining elements and then the end. Producers that wait for space throw
+/// ``QueueFinished``. Releasing the last reference to the queue has the same effect; ``elements`` and ``changes`` don't keep it alive.
 ///
-/// **Cost.** Adding and taking is O(1), amortised. No thread is blocked for longer than a few instructions, except during
-/// ``removeAll(where:)``, which looks at all elements. After ``snapshot``, and while a task observes ``changes``, the next change may
-/// copy all elements.
+/// **Cost.** Adding and removing an element is O(1), amortized. No operation holds the queue's lock for longer than a few instructions,
+/// except ``removeAll(where:)``, which looks at all elements. After ``snapshot``, and while a task observes ``changes``, the next change
+/// may copy all elements.
 public final class AsyncBoundedQueue<Element>: Sendable {
-    /// What became of an element that was sent.
+    /// The result of sending an element to this queue.
     public typealias SendResult = SluiceConcurrency.SendResult<Element>
-    /// The elements of a queue as they come; see ``AsyncBoundedQueue/elements``.
+    /// The type of ``AsyncBoundedQueue/elements``.
     public typealias Elements = AsyncQueue<Element>.Elements
 
-    /// What happens to an element that comes while the queue is full.
+    /// What happens to an element that is sent while the queue is full.
     public enum Overflow: Hashable, Sendable {
-        /// `send` waits for a place, and ``AsyncBoundedQueue/trySend(_:)`` refuses the element (``SendResult/full(_:)``). For work that
-        /// must all be done.
+        /// `send` waits for space, and ``AsyncBoundedQueue/trySend(_:)`` refuses the element (``SendResult/full(_:)``). Choose this
+        /// policy if every element must be processed.
         case suspend
-        /// The oldest pending element is dropped (``SendResult/enqueuedDropping(_:)``), and the new one is added. `send` doesn't wait.
-        /// For news, of which the latest count.
+        /// The oldest pending element is dropped (``SendResult/enqueuedDropping(_:)``) and the new one is added. `send` doesn't wait.
+        /// Choose this policy if only the newest elements matter, such as positions.
         case dropOldest
-        /// The new element is dropped (``SendResult/dropped(_:)``). `send` doesn't wait. For samples, of which a few are enough.
+        /// The new element is dropped (``SendResult/dropped(_:)``). `send` doesn't wait. Choose this policy if some of many elements are
+        /// enough, such as samples.
         case dropNewest
 
         var policy: OverflowPolicy {
@@ -56,32 +59,33 @@ public final class AsyncBoundedQueue<Element>: Sendable {
 
     @usableFromInline typealias Storage = AsyncQueue<Element>.Storage
 
-    /// How many elements may be pending.
+    /// The maximum number of pending elements.
     public let capacity: Int
     @usableFromInline let storage: Storage
 
-    /// Creates an empty queue with room for `capacity` pending elements.
+    /// Creates an empty queue.
     ///
-    ///     let pages = AsyncBoundedQueue<Page>(capacity: 4)
-    ///
-    /// - Parameter capacity: How many elements may be pending, at least 0. A queue without room hands each element to a consumer that
-    ///   waits for it. If no consumer waits, the overflow policy applies immediately; with ``Overflow/suspend`` that is a rendezvous.
-    /// - Parameter overflow: What happens to an element that comes while the queue is full.
+    /// - Parameters:
+    ///   - capacity: The maximum number of pending elements, at least 0. With 0, the queue hands each element to a waiting consumer; if no
+    ///     consumer waits, the overflow policy applies.
+    ///   - overflow: What happens to an element that is sent while the queue is full.
     public init(capacity: Int, overflow: Overflow = .suspend) {
         self.capacity = capacity
         storage = Storage(capacity: capacity, policy: overflow.policy)
     }
 
-    /// Creates an empty queue with room for `capacity` pending elements, no two of which have equal keys.
+    /// Creates an empty queue that doesn't hold two pending elements with equal keys.
     ///
     ///     let visible = AsyncBoundedQueue(capacity: 50, overflow: .dropOldest, unique: \Thumbnail.url)
     ///
-    /// An element whose key is pending isn't added: no other element is dropped for it, and its producer doesn't wait. The element
-    /// of a producer that waits for a place isn't pending: its key is looked up again when its turn comes.
+    /// If an element with an equal key is pending, the new element isn't added: its producer doesn't wait, and no other element is
+    /// dropped. The element of a producer that waits for space isn't pending, so its key is looked up again when the producer is
+    /// admitted.
     ///
-    /// - Parameter capacity: How many elements may be pending; see ``init(capacity:overflow:)``.
-    /// - Parameter overflow: What happens to an element that comes while the queue is full.
-    /// - Parameter key: What two elements must not share; see ``AsyncQueue/init(unique:)``.
+    /// - Parameters:
+    ///   - capacity: The maximum number of pending elements; see ``init(capacity:overflow:)``.
+    ///   - overflow: What happens to an element that is sent while the queue is full.
+    ///   - key: The value that two pending elements must not share; see ``AsyncQueue/init(unique:)``.
     public init<Key: Hashable & Sendable>(
         capacity: Int, overflow: Overflow = .suspend, unique key: @escaping @Sendable (Element) -> Key
     ) {
@@ -94,12 +98,10 @@ public final class AsyncBoundedQueue<Element>: Sendable {
         storage.abandon()
     }
 
-    /// Accepts no more elements; consumers get the remaining ones, and then the end.
+    /// Finishes the queue: it accepts no more elements, and consumers receive the remaining ones and then the end.
     ///
-    ///     pages.finish()
-    ///
-    /// Producers that wait for a place get ``QueueFinished``, and their elements aren't in the queue. Calling it again does
-    /// nothing. O(number of waiting tasks); never suspends.
+    /// Producers that wait for space throw ``QueueFinished``, and their elements aren't delivered. Finishing the queue again has no effect.
+    /// O(n) in the number of waiting tasks.
     @inlinable
     public func finish() {
         storage.finish()
@@ -107,75 +109,52 @@ public final class AsyncBoundedQueue<Element>: Sendable {
 
     // MARK: Taking
 
-    /// The elements as they come, until the queue is finished or the task that iterates is cancelled.
+    /// An asynchronous sequence that removes the elements from the queue, in order.
     ///
-    ///     for await page in pages.elements { show(await render(page)) }
-    ///
-    /// Several tasks may iterate concurrently, each with an iterator of its own; each element goes to one of them. Leaving the
-    /// loop takes nothing away from the others. The sequence doesn't keep the queue alive, only its elements.
+    /// It ends when the queue is finished and empty, or when the iterating task is cancelled. Several tasks can iterate concurrently, each
+    /// with its own iterator; each element goes to one of them.
     @inlinable
     public var elements: Elements { Elements(storage: storage) }
 
-    /// Takes the first element, and waits for it if the queue is empty.
+    /// Removes and returns the first element, waiting for it if the queue is empty.
     ///
     ///     while let page = try await pages.dequeue() { show(await render(page)) }
     ///
-    /// A task that waits here keeps the queue alive.
-    ///
-    /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: `CancellationError` if the task is cancelled while it waits or was already. The element then goes to another
-    ///   consumer. If both happen at the same time either may win.
-    /// - Complexity: O(1), amortised. Suspends if the queue is empty; never blocks a thread.
+    /// - Returns: The first element, or `nil` if the queue is finished and empty.
+    /// - Throws: `CancellationError` if the task is cancelled before it receives an element.
     @inlinable
     public func dequeue() async throws(CancellationError) -> sending Element? {
         try await storage.next().dequeued()?.release()
     }
 
-    /// Takes the first element, and waits for it no longer than the timeout.
+    /// Removes and returns the first element, waiting for it for up to `timeout` on the continuous clock; see ``dequeue()``.
     ///
-    ///     let page = try await pages.dequeue(timeout: .seconds(5))
-    ///
-    /// It does what ``dequeue(until:clock:)`` does with the continuous clock.
-    ///
-    /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: ``DeadlineExceeded`` if the time is over first; `CancellationError` if the task is cancelled first.
-    /// - Complexity: O(1), amortised, and a child task while it waits, which has ended when this returns.
+    /// - Throws: ``DeadlineExceeded`` if no element arrives in time; `CancellationError` if the task is cancelled first.
     public func dequeue(timeout: Duration) async throws -> sending Element? {
         try await dequeue(until: .now + timeout, clock: .continuous)
     }
 
-    /// Takes the first element, and waits for it no longer than until the deadline.
+    /// Removes and returns the first element, waiting for it until a deadline; see ``dequeue()``.
     ///
-    ///     let page = try await pages.dequeue(until: deadline, clock: clock)
+    /// If there is an element, it is returned even after the deadline.
     ///
-    /// If there is an element now, the deadline doesn't matter. All else is as in ``dequeue()``.
-    ///
-    /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: ``DeadlineExceeded`` if the deadline comes first; `CancellationError` if the task is cancelled first. The next
-    ///   element then goes to another consumer.
-    /// - Complexity: O(1), amortised, and a child task while it waits, which has ended when this returns.
+    /// - Throws: ``DeadlineExceeded`` if no element arrives in time; `CancellationError` if the task is cancelled first.
     public func dequeue<C: Clock>(until deadline: C.Instant, clock: C) async throws -> sending Element? {
         try await storage.next(until: deadline, clock: clock).dequeuedInTime()?.release()
     }
 
-    /// Takes the first element if there is one; nil if the queue is empty now.
+    /// Removes and returns the first element, or returns `nil` if the queue is empty.
     ///
-    ///     if let page = pages.tryDequeue() { show(page) }
-    ///
-    /// While a consumer waits the queue is empty, so this overtakes no consumer. O(1), amortised; never suspends.
+    /// It doesn't overtake waiting consumers: while a consumer waits, the queue is empty. O(1), amortized.
     @inlinable
     public func tryDequeue() -> sending Element? {
         storage.tryDequeue()?.release()
     }
 
-    /// Removes and returns all pending elements; consumers keep waiting for the next.
+    /// Removes and returns all pending elements. Waiting consumers continue to wait. O(n), mostly outside the lock.
     ///
-    ///     let dropped = pages.removeAll()
-    ///
-    /// The elements of producers that wait for a place aren't in the queue. They stay, and the first of them get the places.
-    /// To get rid of them too, cancel their producers.
-    ///
-    /// O(n), but others are held up only for as long as it takes to let producers in; never suspends.
+    /// The elements of waiting producers aren't in the queue and aren't removed. The first of these producers are admitted to the free
+    /// space. To remove their elements too, cancel the producers first.
     @discardableResult @inlinable
     public func removeAll() -> sending [Element] {
         Transferred.release(storage.removeAll())
@@ -183,30 +162,29 @@ public final class AsyncBoundedQueue<Element>: Sendable {
 
     // MARK: Looking
 
-    /// The number of pending elements, for display: it may have changed before the caller reads it. O(1).
+    /// The number of pending elements, for display: it may change before the caller reads it. O(1).
     ///
-    /// It never exceeds ``capacity``: the elements of producers that wait for a place aren't in the queue.
+    /// It never exceeds ``capacity``: the elements of producers that wait for space aren't in the queue.
     @inlinable
     public var count: Int { storage.count }
 
-    /// The number of waiting tasks, for display: it may have changed before the caller reads it. O(1).
+    /// The number of waiting tasks, for display: it may change before the caller reads it. O(1).
     ///
-    /// They are consumers while the queue is empty, and producers while it is full.
+    /// The waiting tasks are consumers while the queue is empty, and producers while it is full.
     @inlinable
     public var waitingCount: Int { storage.waitingCount }
 }
 
 extension AsyncBoundedQueue where Element: Sendable {
-    /// Removes and returns the elements that satisfy a predicate; the others keep their order.
+    /// Removes and returns the elements that satisfy a predicate. The others keep their order.
     ///
     ///     pages.removeAll { $0.isHidden }
     ///
-    /// The predicate runs under the queue's lock: it must be short, and using the queue in it traps. If it throws, nothing is
-    /// removed. Producers that wait get the free places.
+    /// The predicate runs under the queue's lock. It must be short, and it must not use the queue: that traps. O(n); other users of the
+    /// queue are blocked for that time. Waiting producers are admitted to the free space.
     ///
     /// - Returns: The removed elements, in order.
-    /// - Throws: Only what the predicate throws.
-    /// - Complexity: O(n), during which other users of the queue are held up; never suspends.
+    /// - Throws: The predicate's error. No element is removed then.
     @discardableResult @inlinable
     public func removeAll<Failure: Error>(
         where shouldBeRemoved: (Element) throws(Failure) -> Bool
@@ -214,16 +192,12 @@ extension AsyncBoundedQueue where Element: Sendable {
         try storage.removeAll(where: { (item) throws(Failure) in try shouldBeRemoved(item.element) }).map(\.element)
     }
 
-    /// The pending elements, in order, as they are at one moment.
+    /// The pending elements, in order.
     ///
-    ///     list.show(pages.snapshot)
-    ///
-    /// O(n), outside the lock; a change that comes meanwhile copies the elements.
+    /// O(n), outside the lock. If the queue changes while the caller holds the snapshot, the change copies the elements.
     @inlinable
     public var snapshot: [Element] { storage.snapshot.map(\.element) }
 
-    /// The pending elements, now and each time that they change; see ``AsyncQueue/changes``.
-    ///
-    ///     for await pending in pages.changes { list.show(pending) }
+    /// An asynchronous sequence of the pending elements: as they are now, and after each change. See ``AsyncQueue/changes``.
     public var changes: QueueChanges<Element> { QueueChanges(of: storage) }
 }

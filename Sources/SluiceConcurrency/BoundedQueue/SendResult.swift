@@ -1,27 +1,27 @@
-/// What became of an element that was sent to an ``AsyncBoundedQueue``.
+/// The result of sending an element to an ``AsyncBoundedQueue``.
 ///
 ///     switch frames.trySend(frame) {
 ///     case .enqueued, .alreadyPending: break
 ///     case .enqueuedDropping(let unused), .dropped(let unused), .full(let unused), .finished(let unused): pool.giveBack(unused)
 ///     }
 ///
-/// An element that isn't in the queue comes back in the result: the new one that was refused, or the old one that was dropped. Only
-/// ``alreadyPending`` destroys it.
+/// The result holds the element that isn't in the queue: the new one if it was refused, or the old one that was dropped for it.
+/// ``alreadyPending`` is the exception: the new element is destroyed.
 public enum SendResult<Element> {
-    /// The element is in the queue, or a consumer that waited for it has it.
+    /// The element is in the queue, or a waiting consumer received it.
     case enqueued
-    /// The element is in the queue. The queue was full, and dropped its oldest element, which is this one.
+    /// The element is in the queue. The queue was full and dropped its oldest element, which is the associated value.
     case enqueuedDropping(Element)
-    /// The queue is full, and its overflow policy dropped the new element, which is this one.
+    /// The queue is full and its overflow policy dropped the new element, which is the associated value.
     case dropped(Element)
-    /// The queue is full, and its overflow policy drops nothing. This is the new element, which was not added.
+    /// The queue is full and its overflow policy doesn't drop elements. The associated value is the new element, which wasn't added.
     case full(Element)
-    /// The queue was made with `unique:`, and an element with an equal key is pending. The new one was destroyed.
+    /// An element with an equal key is pending in a queue created with `unique:`. The new element was destroyed.
     case alreadyPending
-    /// The queue is finished. This is the new element, which was not added.
+    /// The queue is finished. The associated value is the new element, which wasn't added.
     case finished(Element)
 
-    /// Whether the new element is in the queue, or a consumer has it.
+    /// Whether the new element is in the queue or was received by a consumer.
     public var isEnqueued: Bool {
         switch self {
         case .enqueued, .enqueuedDropping: true
@@ -29,7 +29,7 @@ public enum SendResult<Element> {
         }
     }
 
-    /// The same with the elements themselves, which now belong to the caller.
+    /// The element itself now belongs to the caller.
     @inlinable
     func released<Released>() -> sending SendResult<Released> where Element == Transferred<Released> {
         switch self {

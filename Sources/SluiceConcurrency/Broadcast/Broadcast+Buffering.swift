@@ -1,39 +1,25 @@
 extension Broadcast {
-    /// How many elements wait for a subscriber that does not take them, and which of them it misses if there are more.
+    /// A limit on the elements that are buffered for a subscriber, and the elements that it misses if there are more.
     ///
-    ///     let subscription = broadcast.subscribe(buffering: .newest(1))
-    ///
-    /// The subscriber is told how many elements it has missed: see ``Delivery``.
+    /// The subscriber receives the number of missed elements; see ``Delivery``.
     public enum Buffering: Hashable, Sendable {
-        /// At most that many wait; if there are more, the subscriber misses the oldest.
-        ///
-        /// For a subscriber that wants to keep up with what happens now. The bound is at least 1.
+        /// At most this many elements are buffered, at least 1. If there are more, the subscriber misses the oldest. For current events.
         case newest(Int)
 
-        /// At most that many wait; while they do, the subscriber misses new elements.
-        ///
-        /// For a subscriber that wants a stretch without gaps. The bound is at least 1.
+        /// At most this many elements are buffered, at least 1. While the buffer is full, the subscriber misses new elements. For sections
+        /// without gaps.
         case oldest(Int)
 
-        /// All wait; the subscriber misses nothing.
-        ///
-        /// Memory grows while the subscriber is slower than the sender.
+        /// All elements are buffered. Memory use grows while the subscriber is slower than the sender.
         case unbounded
     }
 
-    /// What a subscriber gets: an element, or how many it has missed.
-    ///
-    ///     for await delivery in broadcast.subscribe() {
-    ///         switch delivery {
-    ///         case .value(let element): show(element)
-    ///         case .missed(let count): showGap(of: count)
-    ///         }
-    ///     }
+    /// An element, or the number of elements that the subscriber missed.
     public enum Delivery: Sendable {
         /// The next element.
         case value(Element)
 
-        /// In this place the subscriber missed that many elements, as it was slower than its ``Buffering`` allows.
+        /// The number of elements that the subscriber missed at this point because its buffer was full.
         case missed(Int)
     }
 }

@@ -1,5 +1,5 @@
 extension Broadcast {
-    /// Sends each element of a sequence, and finishes as the sequence does.
+    /// Sends each element of a sequence, and finishes the broadcast when the sequence ends.
     ///
     ///     let readings = Broadcast<Reading, any Error>()
     ///     let display = readings.subscribe()                      // subscribed before the first element comes
@@ -8,19 +8,16 @@ extension Broadcast {
     ///     async let archived: Void = write(archive)
     ///     await readings.run(sharing: sensor.readings)
     ///
-    /// The calling task iterates the sequence, once, on its own isolation: no other task is started, so the sequence need
-    /// not be `Sendable`, and ends with the task that runs it. Nothing is sent before this is called, so a receiver that
-    /// wants all elements subscribes before.
+    /// The calling task iterates the sequence once, in its isolation. No task is started, so the sequence need not be `Sendable`. A
+    /// receiver that needs all elements must subscribe before this method is called.
     ///
-    /// **Cancellation.** If the calling task is cancelled, the broadcast fails with `CancellationError` where `Failure`
-    /// allows that, so that a part does not look like all; where it does not, it just ends.
+    /// The method returns when the sequence has ended, or at the next element after other code has finished the broadcast. It continues if
+    /// all subscribers have left. It doesn't wait for slow subscribers, which miss elements; `shared()` waits.
     ///
-    /// **Failure.** It does not throw: an error of the sequence goes to the subscribers.
+    /// **Errors.** The method doesn't throw. An error of the sequence goes to the subscribers.
     ///
-    /// **End.** It returns when the sequence has ended, or at the next element after other code has finished the broadcast;
-    /// but not because all subscribers have left.
-    ///
-    /// **Speed.** It does not wait for subscribers: one that is slower than the sequence misses elements. `shared()` waits.
+    /// **Cancellation.** If the calling task is cancelled and `Failure` allows it, the broadcast fails with `CancellationError`, so that
+    /// subscribers don't mistake an incomplete sequence for a complete one. Otherwise the broadcast finishes without an error.
     @inlinable
     public func run<Source: AsyncSequence>(
         sharing sequence: Source

@@ -1,13 +1,13 @@
 extension Broadcast {
-    /// The elements and gap reports of one subscriber; see ``Broadcast/subscribe(buffering:)``.
+    /// The elements and gap reports of one subscriber. See ``Broadcast/subscribe(buffering:)``.
     ///
     ///     let subscription = positions.subscribe()
     ///     let showing = Task { for await delivery in subscription { show(delivery) } }
     ///
-    /// It is one subscriber, however often it is iterated: a second loop goes on where the first was left. Only one task may
-    /// iterate it at a time; it traps if two wait for an element at the same time. Let each task subscribe for itself.
+    /// A subscription is one subscriber, even if it is iterated several times: a second loop continues where the first stopped. Only one
+    /// task may iterate it at a time; it traps if two tasks wait for an element concurrently. Create a subscription for each task instead.
     ///
-    /// A task that is cancelled gets nil, also while elements wait. They are kept as long as the subscription is.
+    /// A cancelled task receives `nil`, even if elements are buffered. The subscription keeps them.
     public struct Subscription: AsyncSequence, Sendable {
         @usableFromInline let registration: Registration
 
@@ -16,13 +16,13 @@ extension Broadcast {
             self.registration = registration
         }
 
-        /// Makes an iterator, which goes on where the last one was left.
+        /// Creates an iterator that continues where the last one stopped.
         @inlinable
         public func makeAsyncIterator() -> Iterator {
             Iterator(registration: registration)
         }
 
-        /// Takes what comes for one subscriber.
+        /// An iterator over the elements and gap reports of a subscriber.
         public struct Iterator: AsyncIteratorProtocol {
             @usableFromInline let registration: Registration
 
@@ -31,19 +31,15 @@ extension Broadcast {
                 self.registration = registration
             }
 
-            /// The next element, or how many are missing here; nil at the end, or if the task is cancelled.
+            /// Waits for the next element or gap report, and returns it; returns `nil` at the end or if the task is cancelled.
             ///
-            /// - Throws: What the broadcast was finished with, once, after the elements that were sent before.
-            /// - Complexity: O(1), amortised. Suspends if nothing waits for the subscriber; never blocks a thread.
+            /// - Throws: The error that the broadcast was finished with, once, after the elements that were sent before it.
             @inlinable
             public mutating func next() async throws(Failure) -> Delivery? {
                 try await registration.next()
             }
 
-            /// The next element, or how many are missing here; nil at the end, or if the task is cancelled.
-            ///
-            /// - Throws: What the broadcast was finished with, once, after the elements that were sent before.
-            /// - Complexity: O(1), amortised. Suspends if nothing waits for the subscriber; never blocks a thread.
+            /// Waits for the next element or gap report in the isolation of `actor`; otherwise like `next()`.
             @inlinable
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Delivery? {
                 try await registration.next()

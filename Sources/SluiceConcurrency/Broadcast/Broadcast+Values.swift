@@ -1,7 +1,7 @@
-/// The error that ends a loop over the ``Broadcast/Subscription/values`` of a subscription.
+/// An error that ends a loop over the ``Broadcast/Subscription/values`` of a subscription.
 public enum BroadcastError<Failure: Error>: Error {
-    /// The subscriber was slower than its buffering allows, and missed that many elements. Take elements faster, give
-    /// ``Broadcast/subscribe(buffering:)`` a larger bound, or iterate the subscription itself, which goes on after a gap.
+    /// The subscriber's buffer was full, and it missed this many elements. Receive elements faster, pass a larger limit to
+    /// ``Broadcast/subscribe(buffering:)``, or iterate the subscription itself, which continues after a gap.
     case missed(Int)
 
     /// The broadcast was finished with this error.
@@ -9,28 +9,28 @@ public enum BroadcastError<Failure: Error>: Error {
 }
 
 extension BroadcastError: CustomStringConvertible {
-    /// What happened, and what to do about it.
+    /// What happened and what to do.
     public var description: String {
         switch self {
         case .missed(let count):
-            "The subscriber missed \(count) elements: it was slower than its buffering allows. Take elements faster, or "
-                + "subscribe with a larger bound."
+            "The subscriber missed \(count) elements because its buffer was full. Receive elements faster, or "
+                + "subscribe with a larger buffering limit."
         case .failed(let failure): "The broadcast failed: \(failure)"
         }
     }
 }
 
 extension Broadcast.Subscription {
-    /// The elements without gap reports; throws if any is missing.
+    /// An asynchronous sequence of the elements without gap reports, which throws if an element is missing.
     ///
     ///     for try await position in positions.subscribe(buffering: .oldest(1_000)).values { write(position) }
     ///
-    /// For a subscriber that can't use an incomplete stream. The loop ends with ``BroadcastError/missed(_:)`` in the place
-    /// of the missing elements, after those that came before.
+    /// Use it for a subscriber that can't use an incomplete stream. The loop receives the elements before the gap, and then throws
+    /// ``BroadcastError/missed(_:)``.
     @inlinable
     public var values: Values { Values(subscription: self) }
 
-    /// The elements of a subscription without gap reports; see ``Broadcast/Subscription/values``.
+    /// The type of ``Broadcast/Subscription/values``.
     public struct Values: AsyncSequence, Sendable {
         @usableFromInline let subscription: Broadcast.Subscription
 
@@ -39,15 +39,15 @@ extension Broadcast.Subscription {
             self.subscription = subscription
         }
 
-        /// Makes an iterator, which goes on where the last one was left.
+        /// Creates an iterator that continues where the last one stopped.
         @inlinable
         public func makeAsyncIterator() -> Iterator {
             Iterator(base: subscription.makeAsyncIterator())
         }
 
-        /// Takes elements for one subscriber, as long as none is missing.
+        /// An iterator over the elements of a subscriber, which throws at a gap.
         public struct Iterator: AsyncIteratorProtocol {
-            /// Nil after an error.
+            /// `nil` after an error.
             @usableFromInline var base: Broadcast.Subscription.Iterator?
 
             @inlinable
@@ -55,19 +55,15 @@ extension Broadcast.Subscription {
                 self.base = base
             }
 
-            /// The next element; nil at the end, after an error, or if the task is cancelled.
+            /// Waits for the next element, and returns it; returns `nil` at the end, after an error, or if the task is cancelled.
             ///
             /// - Throws: ``BroadcastError``, once.
-            /// - Complexity: O(1), amortised. Suspends if nothing waits for the subscriber; never blocks a thread.
             @inlinable
             public mutating func next() async throws(BroadcastError<Failure>) -> Element? {
                 try await next(isolation: #isolation)
             }
 
-            /// The next element; nil at the end, after an error, or if the task is cancelled.
-            ///
-            /// - Throws: ``BroadcastError``, once.
-            /// - Complexity: O(1), amortised. Suspends if nothing waits for the subscriber; never blocks a thread.
+            /// Waits for the next element in the isolation of `actor`; otherwise like `next()`.
             @inlinable
             public mutating func next(
                 isolation actor: isolated (any Actor)?
@@ -93,19 +89,17 @@ extension Broadcast.Subscription {
 }
 
 extension Broadcast {
-    /// Every element that is sent from now on; each loop is a subscriber of its own.
+    /// An asynchronous sequence of all elements that are sent from now on. Each loop is a separate subscriber.
     ///
-    ///     for await position in positions.values { show(position) }       // in any number of tasks
-    ///
-    /// A loop begins with what is replayed, and misses nothing. Memory grows while it is slower than the sender; to bound
-    /// that, use ``subscribe(buffering:)``. A loop subscribes when its iterator is made: where elements may be sent before
-    /// that, call ``subscribeUnbounded()`` first and iterate the subscription. It doesn't keep the broadcast alive.
+    /// A loop begins with the replayed elements and misses none. Memory use grows while it is slower than the sender; to limit it, use
+    /// ``subscribe(buffering:)``. A loop subscribes when its iterator is created. If elements may be sent before that, call
+    /// ``subscribeUnbounded()`` first and iterate the subscription.
     @inlinable
     public var values: Values { Values(storage: storage) }
 
-    /// Every element of a broadcast, for any number of loops; see ``Broadcast/values``.
+    /// The type of ``Broadcast/values``.
     public struct Values: AsyncSequence, Sendable {
-        /// Takes the elements of one loop.
+        /// An iterator over the elements of one loop.
         public typealias AsyncIterator = UnboundedSubscription.Iterator
 
         @usableFromInline let storage: Storage
@@ -115,16 +109,16 @@ extension Broadcast {
             self.storage = storage
         }
 
-        /// Subscribes, and makes an iterator.
+        /// Subscribes to the broadcast and creates an iterator.
         @inlinable
         public func makeAsyncIterator() -> UnboundedSubscription.Iterator {
             UnboundedSubscription.Iterator(registration: Registration(storage: storage, buffering: .unbounded))
         }
     }
 
-    /// Every element, for one subscriber without a bound; see ``Broadcast/subscribeUnbounded()``.
+    /// All elements for one subscriber with an unlimited buffer. See ``Broadcast/subscribeUnbounded()``.
     ///
-    /// It is one subscriber, which one task at a time may iterate, like ``Subscription``.
+    /// Like a ``Subscription``, it is one subscriber, and only one task may iterate it at a time.
     public struct UnboundedSubscription: AsyncSequence, Sendable {
         @usableFromInline let subscription: Subscription
 
@@ -133,13 +127,13 @@ extension Broadcast {
             self.subscription = subscription
         }
 
-        /// Makes an iterator, which goes on where the last one was left.
+        /// Creates an iterator that continues where the last one stopped.
         @inlinable
         public func makeAsyncIterator() -> Iterator {
             Iterator(registration: subscription.registration)
         }
 
-        /// Takes elements for one subscriber.
+        /// An iterator over the elements of a subscriber.
         public struct Iterator: AsyncIteratorProtocol {
             @usableFromInline let registration: Registration
 
@@ -148,25 +142,21 @@ extension Broadcast {
                 self.registration = registration
             }
 
-            /// The next element; nil at the end, or if the task is cancelled.
+            /// Waits for the next element, and returns it; returns `nil` at the end or if the task is cancelled.
             ///
-            /// - Throws: What the broadcast was finished with, once, after the elements that were sent before.
-            /// - Complexity: O(1), amortised. Suspends if nothing waits for the subscriber; never blocks a thread.
+            /// - Throws: The error that the broadcast was finished with, once, after the elements that were sent before it.
             @inlinable
             public mutating func next() async throws(Failure) -> Element? {
                 try await next(isolation: #isolation)
             }
 
-            /// The next element; nil at the end, or if the task is cancelled.
-            ///
-            /// - Throws: What the broadcast was finished with, once, after the elements that were sent before.
-            /// - Complexity: O(1), amortised. Suspends if nothing waits for the subscriber; never blocks a thread.
+            /// Waits for the next element in the isolation of `actor`; otherwise like `next()`.
             @inlinable
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Element? {
                 switch try await registration.next() {
                 case nil: return nil
                 case .value(let element): return element
-                case .missed: preconditionFailure("A subscriber without a bound missed elements.")
+                case .missed: preconditionFailure("A subscriber with an unlimited buffer missed elements.")
                 }
             }
         }

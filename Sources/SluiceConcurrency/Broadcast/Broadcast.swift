@@ -1,12 +1,12 @@
-/// Sends elements to any number of subscribers; every subscriber gets every element.
+/// Sends elements to any number of subscribers. Every subscriber receives every element.
 ///
 ///     let positions = Broadcast<Position, Never>()
 ///     locator.onMove = { positions.send($0) }                       // synchronous, from any thread
 ///
 ///     for await position in positions.values { show(position) }     // in any number of tasks
 ///
-/// That loop is a subscriber without a bound. To bound the memory of a slow subscriber, subscribe with a ``Buffering`` and
-/// decide what to do about the gaps:
+/// This loop is a subscriber with an unlimited buffer. To limit the memory of a slow subscriber, subscribe with a ``Buffering`` and
+/// handle the gaps:
 ///
 ///     for await delivery in positions.subscribe(buffering: .newest(64)) {
 ///         switch delivery {
@@ -15,32 +15,34 @@
 ///         }
 ///     }
 ///
-/// **Order.** All subscribers get the elements in the order in which they were sent. Waiting subscribers are resumed in the
-/// order in which they started to wait.
+/// It is like a `PassthroughSubject` of Combine with a buffer for each subscriber, or a broadcast channel of tokio.
 ///
-/// **Subscribing.** A subscriber gets what is sent after ``subscribe(buffering:)`` returned, also before it asks for the
-/// first element; and before that the last elements that were sent, as many as `replay` says. Between the two no element is
-/// missing and none comes twice. A loop over ``values`` subscribes when it begins.
+/// **Order.** All subscribers receive the elements in the same order, in which they were sent. Waiting subscribers are resumed in the order
+/// in which they started to wait.
 ///
-/// **Slow subscribers.** They hold up neither the sender nor each other: each has its own buffer. If it is full, the
-/// subscriber misses elements, and is told how many in their place. If the sender must wait instead, use `shared()`, which is
-/// paced by the slowest loop, or give each receiver an ``AsyncBoundedQueue``.
+/// **Subscribing.** A subscriber receives all elements that are sent after ``subscribe(buffering:)`` has returned, even if it starts to
+/// iterate later. Before them it receives the last `replay` elements that were sent earlier, without gap or repetition. A loop over
+/// ``values`` subscribes when it begins.
 ///
-/// **Unsubscribing.** A subscriber is forgotten when its subscription and the loops over it are gone: leave the loop, by
-/// `break`, `return`, an error or cancellation.
+/// **Slow subscribers.** A slow subscriber delays neither the sender nor other subscribers. If its buffer is full, it misses elements, and
+/// receives their number in their place. If the sender must wait instead, use `shared()`, in which the slowest loop sets the pace, or give
+/// each receiver an ``AsyncBoundedQueue``.
 ///
-/// **End.** After ``finish()`` or ``finish(throwing:)`` subscribers get what waits for them, and then the end or the error.
-/// Dropping the last reference to the broadcast finishes it; subscriptions do not keep it alive. Any code that holds the
-/// broadcast can send, so hand out subscriptions to code that only receives.
+/// **Unsubscribing.** A subscriber is removed when its subscription and the iterators of the subscription are released. To unsubscribe,
+/// leave the loop: with `break`, `return`, an error or cancellation.
 ///
-/// **Cost.** Sending is O(1), plus O(number of waiting subscribers). Each element is kept once, whatever the number of
-/// subscribers, until all have got it. No thread is ever blocked for longer than a few instructions.
+/// **End.** After ``finish()`` or ``finish(throwing:)``, subscribers receive their buffered elements and then the end or the error.
+/// Releasing the last reference to the broadcast finishes it; subscriptions don't keep it alive. Any code that holds the broadcast can
+/// send, so give subscriptions to code that must only receive.
+///
+/// **Cost.** Sending is O(1), plus O(n) in the number of waiting subscribers. Each element is stored once, regardless of the number of
+/// subscribers, until all of them have received it.
 public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
-    /// What became of an element that was sent.
+    /// The result of sending an element.
     public enum SendResult: Hashable, Sendable {
-        /// It was sent to all present subscribers, even if there is none.
+        /// The element was sent to all current subscribers, even if there are none.
         case sent
-        /// The broadcast is finished; the element was not sent.
+        /// The broadcast is finished; the element wasn't sent.
         case finished
     }
 
@@ -53,12 +55,12 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
     ///
     ///     let states = Broadcast<State, any Error>(replay: 1)
     ///
-    /// - Parameter replay: How many of the last elements a later subscriber gets. Without it an element that is sent while
-    ///   there is no subscriber is gone.
-    /// - Precondition: `replay` is not negative.
+    /// - Parameter replay: The number of last elements that a later subscriber receives. With 0, an element that is sent while there is
+    ///   no subscriber is lost.
+    /// - Precondition: `replay` isn't negative.
     @inlinable
     public init(replay: Int = 0) {
-        precondition(replay >= 0, "A Broadcast cannot replay \(replay) elements.")
+        precondition(replay >= 0, "A broadcast's replay must not be negative; it is \(replay).")
         storage = Storage(replay: replay)
     }
 
@@ -69,36 +71,29 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
 
     // MARK: Sending
 
-    /// Sends an element to all subscribers.
+    /// Sends an element to all subscribers, without waiting for them.
     ///
-    ///     positions.send(position)
-    ///
-    /// Never waits for a subscriber. Elements that several tasks send at the same time come in the same order to all.
-    ///
-    /// - Returns: Whether the element was sent; it is not once the broadcast is finished.
-    /// - Complexity: O(1), amortised, and O(number of subscribers that wait). At most once in 32 elements, and only while
-    ///   some subscriber has 64 or more waiting for it or they are replayed, also O(number of subscribers). Never suspends,
-    ///   and blocks for no longer than a few instructions.
+    /// - Returns: Whether the element was sent. It isn't sent if the broadcast is finished.
+    /// - Complexity: O(1), amortized, plus O(n) in the number of waiting subscribers. If 64 or more elements are stored, for slow
+    ///   subscribers or for replay, also O(n) in the number of subscribers, at most once in 32 elements.
     @discardableResult @inlinable
     public func send(_ element: Element) -> SendResult {
         storage.send(element) ? .sent : .finished
     }
 
-    /// Sends no more elements; subscribers get those that wait for them, and then the end.
+    /// Finishes the broadcast: subscribers receive their buffered elements and then the end.
     ///
-    /// Later subscribers get what is replayed, and then the end. Finishing again does nothing. O(number of waiting
-    /// subscribers); never suspends.
+    /// Later subscribers receive the replayed elements and then the end. If the broadcast is already finished, this method has no effect.
+    /// O(n) in the number of waiting subscribers.
     @inlinable
     public func finish() {
         storage.finish(.finished)
     }
 
-    /// Sends no more elements; subscribers get those that wait for them, and then an error.
+    /// Finishes the broadcast with an error: subscribers receive their buffered elements and then the error.
     ///
-    ///     readings.finish(throwing: SensorUnplugged())
-    ///
-    /// Each subscriber gets the error once, and then the end; so do later subscribers. Finishing again does nothing: the
-    /// first end counts. O(number of waiting subscribers); never suspends.
+    /// Each subscriber receives the error once, and then the end. Later subscribers receive the replayed elements first. If the broadcast
+    /// is already finished, this method has no effect. O(n) in the number of waiting subscribers.
     @inlinable
     public func finish(throwing failure: Failure) {
         storage.finish(.failed(failure))
@@ -106,33 +101,22 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
 
     // MARK: Subscribing
 
-    /// Subscribes to what is sent from now on, and to what is replayed.
+    /// Subscribes to the elements that are sent from now on, and to the replayed elements.
     ///
-    ///     for await delivery in positions.subscribe(buffering: .newest(1)) { … }
+    /// The subscription begins when this method returns, and ends when the last reference to it and its iterators is released. It yields
+    /// elements, and gap reports (``Delivery/missed(_:)``) in place of elements that the subscriber missed. If you don't need gap reports,
+    /// use ``Subscription/values``, which throws if an element is missing, or ``values``, which misses no element.
     ///
-    /// The subscriber is there when this returns: it gets what is sent afterwards, however late it starts to iterate. It is
-    /// gone with the last reference to the subscription and its iterators.
-    ///
-    /// Iterating gives elements, and reports gaps. If you don't need gap reports, use ``Subscription/values``, which throws
-    /// if an element is missing, or ``values``, which misses none.
-    ///
-    /// - Parameter buffering: How many elements wait for a subscriber that does not take them. What is replayed counts like
-    ///   what is sent.
-    /// - Precondition: The bound is at least 1.
-    /// - Complexity: O(1), amortised. Never suspends.
+    /// - Parameter buffering: The limit on the elements that are buffered for the subscriber, including replayed ones.
+    /// - Precondition: The limit is at least 1.
     @inlinable
     public func subscribe(buffering: Buffering = .newest(64)) -> Subscription {
         Subscription(registration: Registration(storage: storage, buffering: buffering))
     }
 
-    /// Subscribes to what is sent from now on, and to what is replayed, with room for any number of elements.
+    /// Subscribes to the elements that are sent from now on, and to the replayed elements, with an unlimited buffer.
     ///
-    ///     for await position in positions.subscribeUnbounded() { write(position) }
-    ///
-    /// No element is missed, so there are no gap reports; otherwise it is like ``subscribe(buffering:)``. Memory grows while
-    /// the subscriber is slower than the sender.
-    ///
-    /// - Complexity: O(1), amortised. Never suspends.
+    /// The subscriber misses no element, so there are no gap reports. Memory use grows while the subscriber is slower than the sender.
     @inlinable
     public func subscribeUnbounded() -> UnboundedSubscription {
         UnboundedSubscription(subscription: subscribe(buffering: .unbounded))
@@ -140,7 +124,7 @@ public final class Broadcast<Element: Sendable, Failure: Error>: Sendable {
 
     // MARK: Looking
 
-    /// How many subscribers there are, for display: it may have changed before the caller looks at it. O(1).
+    /// The number of subscribers, for display: it may change before the caller reads it. O(1).
     @inlinable
     public var subscriberCount: Int { storage.subscriberCount }
 }

@@ -1,20 +1,19 @@
 public import DequeModule
 
-/// The elements that some subscriber has still to get, each once, whatever the number of subscribers; and the last few,
-/// for later subscribers.
+/// The elements that at least one subscriber hasn't received, each stored once, and the last elements for later subscribers.
 ///
-/// A subscriber is a cursor: the number of the element that it gets next. Each slot counts the cursors that stand at it, so
-/// that nothing has to be searched when the slowest moves on:
+/// A subscriber is a cursor: the number of the element that it receives next. Each slot counts the cursors at it, so that no search is
+/// needed when the slowest subscriber advances:
 ///
 /// ```text
 /// number    7    8    9   10   11 = end
 /// element   a    b    c    d
-/// cursors   1    0    2    0    3 = cursorsAtEnd      (three have got everything)
+/// cursors   1    0    2    0    3 = cursorsAtEnd      (three have received everything)
 /// └ start
 /// ```
 ///
-/// The front slot goes as soon as no cursor stands at it and it is not among the last `replay`. So appending an element and
-/// moving a cursor by one are O(1), and an element that all have got is released immediately.
+/// The front slot is removed as soon as no cursor is at it and it isn't among the last `replay` elements. Appending an element and
+/// advancing a cursor by one are O(1), and an element that all subscribers have received is released immediately.
 @usableFromInline
 struct BroadcastLog<Element: Sendable>: Sendable {
     @usableFromInline
@@ -29,7 +28,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
         }
     }
 
-    /// Elements that were let go, mostly one, which therefore costs no allocation.
+    /// Elements removed from the log. Mostly there is one, which is stored without an allocation.
     @usableFromInline
     struct Removed: Sendable {
         @usableFromInline var first: Element?
@@ -41,16 +40,14 @@ struct BroadcastLog<Element: Sendable>: Sendable {
         }
     }
 
-    /// A log with more room than this gives its memory back when it holds little.
+    /// A log with more room than this releases memory when it holds few elements.
     @inlinable static var roomKept: Int { 64 }
 
     @usableFromInline var slots = Deque<Slot>()
-    /// The number of the element in the front slot.
     @usableFromInline var start = 0
     @usableFromInline var cursorsAtEnd = 0
-    /// How many elements are kept for later subscribers.
     @usableFromInline let replay: Int
-    /// With so many elements, it is time to look for subscribers that lag behind further than they may.
+    /// The number of elements at which slow subscribers are made to miss the elements that exceed their limits.
     @usableFromInline var room = roomKept
 
     @inlinable
@@ -58,15 +55,13 @@ struct BroadcastLog<Element: Sendable>: Sendable {
         self.replay = replay
     }
 
-    /// The number of the next element that comes.
     @inlinable var end: Int { start + slots.count }
 
     @inlinable
     subscript(number: Int) -> Element { slots[number - start].element }
 
-    /// An element comes, which every subscriber has still to get.
-    ///
-    /// - Returns: The element that falls out of the log by this, to be destroyed after the unlock.
+    /// Appends an element that no subscriber has received. Returns an element that the log no longer needs; the caller destroys it after
+    /// unlocking.
     @inlinable
     mutating func append(_ element: Element) -> Element? {
         slots.append(Slot(element: element, cursors: cursorsAtEnd))
@@ -74,7 +69,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
         return popUnneeded()
     }
 
-    /// A cursor appears, as far back as there is something to replay.
+    /// Adds a cursor at the first element to replay.
     @inlinable
     mutating func addCursor() -> Int {
         let number = max(start, end - replay)
@@ -82,23 +77,20 @@ struct BroadcastLog<Element: Sendable>: Sendable {
         return number
     }
 
-    /// A cursor goes; `trim()` says what is let go by that.
+    /// Removes a cursor. Call `trim()` afterwards.
     @inlinable
     mutating func removeCursor(at number: Int) {
         changeCursors(at: number, by: -1)
     }
 
-    /// A cursor moves forward; `trim()` says what is let go by that.
+    /// Moves a cursor forward. Call `trim()` afterwards.
     @inlinable
     mutating func moveCursor(from number: Int, to other: Int) {
         changeCursors(at: number, by: -1)
         changeCursors(at: other, by: 1)
     }
 
-    /// Releases the elements that no subscriber needs any more.
-    ///
-    /// - Returns: That, to be destroyed after the unlock.
-    /// - Complexity: O(number of elements that are let go).
+    /// Removes the elements that no subscriber needs, and returns them. The caller destroys them after unlocking. O(n) in their number.
     @inlinable
     mutating func trim() -> Removed {
         var removed = Removed(first: popUnneeded())
@@ -108,10 +100,8 @@ struct BroadcastLog<Element: Sendable>: Sendable {
         return removed
     }
 
-    /// Whether to look for subscribers that lag behind further than they may, so that what they hold can be let go.
     @inlinable var isCrowded: Bool { slots.count >= room }
 
-    /// The subscribers that lag behind have been moved on; with much left that is needed, there must be more room.
     @inlinable
     mutating func makeRoom() {
         while slots.count > room / 2 { room *= 2 }
@@ -134,7 +124,7 @@ struct BroadcastLog<Element: Sendable>: Sendable {
     @inlinable
     mutating func giveMemoryBack() {
         room = max(Self.roomKept, room / 4)
-        // The new deque holds each element before the old one lets go of it: none is destroyed here.
+        // The new deque holds all elements before the old one releases them, so none is destroyed here, under the lock.
         var smaller = Deque<Slot>(minimumCapacity: room)
         smaller.append(contentsOf: slots)
         slots = smaller

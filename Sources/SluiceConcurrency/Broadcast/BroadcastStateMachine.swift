@@ -1,14 +1,13 @@
-/// Why a subscriber that waited is resumed.
 @usableFromInline
 enum BroadcastWakeUp: Hashable, Sendable {
-    /// There is something to take, or nothing ever will be: it asks again.
+    /// An element was sent or the broadcast has finished: the subscriber calls `next` again.
     case lookAgain
     case cancelled
 }
 
-/// What was sent, how far each subscriber has come, and which of them wait.
+/// The sent elements, the position of each subscriber, and the subscribers that wait.
 ///
-/// Events in, actions out; it resumes no task itself. Elements that are let go are handed out, to be destroyed after the unlock.
+/// It resumes no task. It returns removed elements, which the caller destroys after unlocking.
 @usableFromInline
 struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable>: Sendable {
     @usableFromInline typealias Line = WaitingLine<Waiter, BroadcastWakeUp>
@@ -20,7 +19,6 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
         case deliver(Broadcast<Element, Failure>.Delivery, Removed)
         case finished
         case failed(Failure)
-        /// The subscriber is in line, and suspends with this ticket.
         case suspend(Line.Ticket)
     }
 
@@ -39,9 +37,8 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
     @usableFromInline
     struct Place: Sendable {
         @usableFromInline var subscriber: Subscriber?
-        /// The wait that it is in, or was in last.
         @usableFromInline var wait: Line.Ticket?
-        /// For a vacant place the next vacant one, or `none`.
+        /// For a vacant place, the next vacant one or `none`.
         @usableFromInline var nextVacant = none
 
         @inlinable
@@ -55,7 +52,7 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
     @usableFromInline var log: BroadcastLog<Element>
     @usableFromInline var line = Line()
     @usableFromInline var end: End?
-    /// The places of subscribers, which are used again.
+    /// Vacant places are reused.
     @usableFromInline var places: [Place] = []
     @usableFromInline var firstVacant = none
     @usableFromInline var subscriberCount = 0
@@ -67,7 +64,6 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
 
     // MARK: Sending
 
-    /// An element comes; the waiting subscribers look again.
     @inlinable
     mutating func send(_ element: Element) -> SendAction {
         if end != nil { return .refused }
@@ -76,7 +72,7 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
         return .resume(line.isEmpty ? [] : line.settleAll(.lookAgain), removed)
     }
 
-    /// No more elements come; returns the waiting subscribers, to look again. Only the first end counts.
+    /// Records the end, unless there is one, and returns the waiting subscribers, which look again.
     @inlinable
     mutating func finish(_ end: End) -> [Waiter] {
         if self.end != nil { return [] }
@@ -86,7 +82,6 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
 
     // MARK: Subscribing
 
-    /// A subscriber comes, and has still to get what is there to be replayed; returns its place.
     @inlinable
     mutating func subscribe(_ buffering: Broadcast<Element, Failure>.Buffering) -> Int {
         let place = Place(Subscriber(buffering, cursor: log.addCursor()))
@@ -101,7 +96,7 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
         return index
     }
 
-    /// A subscriber goes, which does not wait; returns what it had still to get, to be destroyed after the unlock.
+    /// The subscriber must not be waiting. The caller destroys the returned values after unlocking.
     @inlinable
     mutating func unsubscribe(_ index: Int) -> (subscriber: Subscriber?, removed: Removed) {
         let subscriber = places[index].subscriber
@@ -120,11 +115,10 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
 
     // MARK: Receiving
 
-    /// A subscriber wants the next, and waits for it if need be.
     @inlinable
     mutating func next(_ index: Int) -> NextAction {
         if let wait = places[index].wait {
-            precondition(!line.contains(wait), "Two tasks iterate one subscription; each must subscribe for itself.")
+            precondition(!line.contains(wait), "Only one task at a time may iterate over a subscription.")
         }
         if let delivery = places[index].subscriber?.take(&log) { return .deliver(delivery, log.trim()) }
         guard let end else {
@@ -139,13 +133,12 @@ struct BroadcastStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable
         return .finished
     }
 
-    /// A subscriber in line suspends; returns what it is resumed with if that is known by now.
     @inlinable
     mutating func suspend(_ ticket: Line.Ticket, _ waiter: Waiter) -> BroadcastWakeUp? {
         line.suspend(ticket, waiter)
     }
 
-    /// A subscriber in line was cancelled; returns it to be resumed with `.cancelled`.
+    /// Returns the continuation of a cancelled subscriber, which the caller resumes with `.cancelled`.
     @inlinable
     mutating func cancel(_ ticket: Line.Ticket) -> Waiter? {
         line.settle(ticket, .cancelled)

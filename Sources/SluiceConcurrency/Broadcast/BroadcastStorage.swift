@@ -1,6 +1,5 @@
 public import SluiceLock
 
-/// What a broadcast and its subscribers share: a lock, the machine, and tasks that really suspend.
 @usableFromInline
 final class BroadcastStorage<Element: Sendable, Failure: Error>: Sendable {
     @usableFromInline typealias Machine = BroadcastStateMachine<Element, Failure, Waiter>
@@ -15,7 +14,6 @@ final class BroadcastStorage<Element: Sendable, Failure: Error>: Sendable {
 
     @inlinable var subscriberCount: Int { machine.withLock { $0.subscriberCount } }
 
-    /// Returns whether the element was sent; it is not after the end.
     @inlinable
     func send(_ element: Element) -> Bool {
         guard case .resume(let waiters, _) = machine.withLock({ $0.send(element) }) else { return false }
@@ -61,7 +59,7 @@ final class BroadcastStorage<Element: Sendable, Failure: Error>: Sendable {
     }
 }
 
-/// A subscriber's place in a broadcast, which it leaves when the last reference to this is gone.
+/// Releasing the last reference unsubscribes.
 @usableFromInline
 final class BroadcastRegistration<Element: Sendable, Failure: Error>: Sendable {
     @usableFromInline let storage: BroadcastStorage<Element, Failure>

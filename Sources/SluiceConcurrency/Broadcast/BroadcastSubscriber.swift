@@ -1,32 +1,30 @@
 public import DequeModule
 
-/// How far one subscriber has come, and what it has missed.
+/// The position of one subscriber, and the number of elements that it has missed.
 ///
-/// It gets what is in its backlog first, then that it missed some, then the log from its cursor on.
+/// It receives its backlog first, then the number of missed elements, then the log from its cursor on.
 ///
-/// Most have no backlog. Only one that keeps the oldest elements and is full leaves a hole in the log: the elements before
-/// the hole move to its backlog, so that it does not hold the log for the elements behind.
+/// Most subscribers have no backlog. Only a full subscriber that keeps the oldest elements has a gap in the middle of the log. The
+/// elements before the gap move to its backlog, so that the log needn't keep the elements after them.
 ///
 /// ```text
-/// keeps oldest 3:   a b c │ d e │ f g          a, b, c wait; d and e come and are missed
-/// backlog: a b c, missed 2 ─┘     └─ cursor    a is taken: f has a place
+/// keeps oldest 3:   a b c │ d e │ f g          a, b, c are buffered; d and e are missed
+/// backlog: a b c, missed 2 ─┘     └─ cursor    a is taken: there is room for f
 /// ```
 @usableFromInline
 struct BroadcastSubscriber<Element: Sendable, Failure: Error>: Sendable {
     @usableFromInline typealias Delivery = Broadcast<Element, Failure>.Delivery
 
-    /// How many elements may wait.
     @usableFromInline let bound: Int
-    /// Whether it misses what comes rather than what waits.
     @usableFromInline let keepsOldest: Bool
-    /// The number of the element in the log that it gets next.
+    /// The number of the next element in the log.
     @usableFromInline var cursor: Int
-    /// How many it has missed just before the cursor.
+    /// The number of elements missed just before the cursor.
     @usableFromInline var missed = 0
     @usableFromInline var backlog = Deque<Delivery>()
-    /// How many of the backlog are elements.
+    /// The number of elements in the backlog, which also holds gap reports.
     @usableFromInline var backlogValues = 0
-    /// Whether it was told that the broadcast has finished.
+    /// Whether the subscriber has received the error of the broadcast.
     @usableFromInline var hasEnded = false
 
     @inlinable
@@ -37,13 +35,12 @@ struct BroadcastSubscriber<Element: Sendable, Failure: Error>: Sendable {
         case .oldest(let bound): (self.bound, keepsOldest) = (bound, true)
         case .unbounded: (self.bound, keepsOldest) = (.max, false)
         }
-        precondition(bound >= 1, "A subscriber needs room for at least 1 element, not \(bound).")
+        precondition(bound >= 1, "A subscription's buffering limit must be at least 1; it is \(bound).")
     }
 
-    /// Misses what there is no room for.
+    /// Skips the elements that exceed the bound.
     ///
-    /// It changes nothing that the subscriber gets whether this is done now or later, as long as it is done before the
-    /// subscriber takes an element.
+    /// The subscriber receives the same deliveries whenever this is called, if it is called before each element is taken.
     @inlinable
     mutating func settle(_ log: inout BroadcastLog<Element>) {
         let room = bound - backlogValues
@@ -51,7 +48,7 @@ struct BroadcastSubscriber<Element: Sendable, Failure: Error>: Sendable {
         keepsOldest ? missNewest(room, &log) : missOldest(&log)
     }
 
-    /// What it gets next, if there is something. The log is to be trimmed afterwards.
+    /// The caller must trim the log afterward.
     @inlinable
     mutating func take(_ log: inout BroadcastLog<Element>) -> Delivery? {
         settle(&log)
@@ -76,7 +73,7 @@ struct BroadcastSubscriber<Element: Sendable, Failure: Error>: Sendable {
         move(to: target, &log)
     }
 
-    /// Moves what there is room for to the backlog, and misses the rest.
+    /// Moves the elements for which there is room to the backlog, and skips the others.
     @inlinable
     mutating func missNewest(_ room: Int, _ log: inout BroadcastLog<Element>) {
         if room > 0 {

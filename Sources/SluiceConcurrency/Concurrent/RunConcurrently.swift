@@ -1,24 +1,25 @@
 import SluiceLock
 
-/// Runs a body for each element, at most `concurrency` of them concurrently, each in a child task; hands over what comes out as it comes.
+/// Calls a body for each element, with at most `concurrency` calls at a time, each in a child task, and collects the outputs as they
+/// arrive.
 ///
-/// The next element is asked for when there is a place for its child task, and not before.
+/// The next element is requested when a child task can start for it.
 func runConcurrently<Element: Sendable, Output: Sendable>(
     concurrency: Int, next: () async throws -> Element?, _ body: @escaping @Sendable (Element) async throws -> Output,
     collect: (Int, Output) -> Void
 ) async throws {
-    precondition(concurrency >= 1, "Concurrent work needs a concurrency of at least 1, not \(concurrency).")
+    precondition(concurrency >= 1, "The concurrency must be at least 1; it is \(concurrency).")
     try await withThrowingTaskGroup(of: (Int, Output).self) { group in
         var (started, ended) = (0, 0)
         while true {
-            // The group cancels the others when this throws, and waits for them.
+            // If this throws, the group cancels the other child tasks and waits for them.
             if started - ended == concurrency, let (index, output) = try await group.next() {
                 ended += 1
                 collect(index, output)
             }
             try Task.checkCancellation()
             guard let element = try await next() else { break }
-            // It is late, but better than starting what is no longer wanted.
+            // The task may have been cancelled during the wait for the element.
             try Task.checkCancellation()
             let index = started
             started += 1
@@ -28,10 +29,10 @@ func runConcurrently<Element: Sendable, Output: Sendable>(
     }
 }
 
-/// Runs work that calls a body in child tasks, and cancels the work when the body first fails; throws that first error.
+/// Runs work that calls a body in child tasks, cancels the work when the body first fails, and throws that first error.
 ///
-/// The work waits for other things than the body's outcome, too: so it runs in a child task, and this waits for the first
-/// failure or the work's end, whichever comes first.
+/// The work may be waiting for something other than the body, so it runs in a child task. This function waits for the first failure of
+/// the body or the end of the work, whichever comes first.
 func runInterruptibly<Element: Sendable, Output: Sendable, Result: Sendable>(
     _ body: @escaping @Sendable (Element) async throws -> Output,
     work: @escaping @Sendable (@escaping @Sendable (Element) async throws -> Output) async throws -> Result
@@ -54,7 +55,7 @@ func runInterruptibly<Element: Sendable, Output: Sendable, Result: Sendable>(
         await isOver.wait()
         group.cancelAll()
         do {
-            guard let result = try await group.next() else { preconditionFailure("The group has one task.") }
+            guard let result = try await group.next() else { preconditionFailure("A group of one task has no result.") }
             return result
         } catch {
             throw failure.noted ?? error
@@ -62,7 +63,6 @@ func runInterruptibly<Element: Sendable, Output: Sendable, Result: Sendable>(
     }
 }
 
-/// The error that came first.
 private final class FirstError: Sendable {
     private let error = Lock<(any Error)?>(nil)
 

@@ -1,6 +1,5 @@
 import SluiceLock
 
-/// What the tasks that wait for an event and the tasks that make it happen share: a lock, the machine, and real continuations.
 final class ConditionStorage<Outcome: Sendable>: Sendable {
     private typealias Waiter = UnsafeContinuation<WaitEnd<Outcome>, Never>
     private typealias Machine = ConditionStateMachine<Outcome, Waiter>
@@ -13,7 +12,7 @@ final class ConditionStorage<Outcome: Sendable>: Sendable {
             let known = machine.withLock { $0.wait(uninterrupted: waiter) }
             if let known { waiter.resume(returning: .completed(known)) }
         }
-        guard case .completed(let outcome) = end else { preconditionFailure("A wait that cannot be cancelled was.") }
+        guard case .completed(let outcome) = end else { preconditionFailure("A wait ended before its event happened.") }
         return outcome
     }
 
@@ -26,7 +25,7 @@ final class ConditionStorage<Outcome: Sendable>: Sendable {
 
     func wait<C: Clock>(until deadline: C.Instant, clock: C) async -> WaitEnd<Outcome> {
         if let outcome = machine.withLock(\.outcome) { return .completed(outcome) }
-        // The wait is over already: no child task is needed to find that out.
+        // If the wait can't succeed, no child task is needed.
         if Task.isCancelled { return .cancelled }
         if deadline <= clock.now { return .expired }
         switch machine.withLock({ $0.wait() }) {
@@ -40,7 +39,7 @@ final class ConditionStorage<Outcome: Sendable>: Sendable {
         }
     }
 
-    /// Returns whether this was the first time.
+    /// Returns whether this was the first call.
     @discardableResult
     func complete(_ outcome: Outcome) -> Bool {
         guard let released = machine.withLock({ $0.complete(outcome) }) else { return false }

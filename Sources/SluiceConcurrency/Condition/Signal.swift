@@ -1,11 +1,8 @@
-/// Signals the ``Condition`` that it was made with.
+/// Signals the ``Condition`` that it was created with.
 ///
-///     let (condition, signal) = Condition.makeCondition()
-///     signal.signal()
-///
-/// Tasks may share it. When the last reference goes away unused, waiting tasks are resumed with
-/// ``Condition/Outcome/abandoned``. A variable that is still in scope is a reference: a producer that fails while other code still
-/// has the signal calls ``abandon()``.
+/// Several tasks can share a signal, and can use it from any thread. When its last reference goes away unused, waiting tasks are resumed
+/// with ``Condition/Outcome/abandoned``. A variable in scope is a reference: if a producer fails while other code still has the signal,
+/// call ``abandon()``.
 public final class Signal: Sendable {
     private let storage: ConditionStorage<Condition.Outcome>
 
@@ -19,20 +16,16 @@ public final class Signal: Sendable {
 
     /// Resumes all tasks that wait for the condition; later waits return immediately.
     ///
-    ///     signal.signal()
-    ///
-    /// It may be called from anywhere, and more than once: only the first call does anything. O(number
-    /// of waiting tasks); never suspends, and blocks for no longer than a few instructions.
+    /// After a call of this method or ``abandon()``, further calls do nothing. O(n) in the number of waiting tasks.
     public func signal() {
         storage.complete(.signalled)
     }
 
-    /// Resumes all waiting tasks with ``Condition/Outcome/abandoned``, because there will be no signal.
+    /// Resumes all waiting tasks with ``Condition/Outcome/abandoned``, because no signal will come.
     ///
     ///     do { try await openDatabase() } catch { signal.abandon(); throw error }
     ///
-    /// Only the first of this and ``signal()`` does anything. O(number of waiting tasks); never suspends, and blocks for no longer than
-    /// a few instructions.
+    /// After a call of this method or ``signal()``, further calls do nothing. O(n) in the number of waiting tasks.
     public func abandon() {
         storage.complete(.abandoned)
     }

@@ -1,7 +1,7 @@
 extension CurrentValue {
-    /// A value as it changes; see ``CurrentValue/values``.
+    /// The type of ``CurrentValue/values``.
     public struct Values: AsyncSequence, Sendable {
-        /// Iterating cannot fail.
+        /// The sequence doesn't throw.
         public typealias Failure = Never
 
         @usableFromInline let storage: CurrentValueStorage<Value>
@@ -11,16 +11,16 @@ extension CurrentValue {
             self.storage = storage
         }
 
-        /// Makes an iterator, which is a subscriber of its own.
+        /// Creates an iterator, which is a separate subscriber.
         @inlinable
         public func makeAsyncIterator() -> Iterator {
             Iterator(storage: storage)
         }
 
-        /// Follows the value for one subscriber.
+        /// An iterator over the newest values.
         public struct Iterator: AsyncIteratorProtocol {
             @usableFromInline let storage: CurrentValueStorage<Value>
-            /// The number of the change that it has seen; 0 before the first.
+            /// The last change that this iterator has received; 0 before the first.
             @usableFromInline var seen: UInt64 = 0
 
             @inlinable
@@ -28,17 +28,13 @@ extension CurrentValue {
                 self.storage = storage
             }
 
-            /// The newest value, as soon as it is newer than the last; nil at the end, or if the task is cancelled.
-            ///
-            /// - Complexity: O(1). Suspends if there is no newer value; never blocks a thread.
+            /// Waits for a value newer than the last one, and returns it; returns `nil` at the end or if the task is cancelled. O(1).
             @inlinable
             public mutating func next() async -> Value? {
                 await storage.next(after: &seen)
             }
 
-            /// The newest value, as soon as it is newer than the last; nil at the end, or if the task is cancelled.
-            ///
-            /// - Complexity: O(1). Suspends if there is no newer value; never blocks a thread.
+            /// Waits for a newer value in the isolation of `actor`; otherwise like `next()`.
             @inlinable
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
                 await storage.next(after: &seen)

@@ -1,26 +1,27 @@
-/// A value that any number of tasks change and follow; a task that follows it sees the newest value, not every one.
+/// A value that any number of tasks can change and observe. Observers see the newest value, not every value.
 ///
 ///     let progress = CurrentValue(Progress())
 ///     progress.update { $0.bytes += chunk.count }                   // synchronous, from any thread
 ///
-///     for await progress in progress.values { show(progress) }      // the present one first
+///     for await progress in progress.values { show(progress) }      // the current value first
 ///
-/// **Order.** A subscriber gets the present value, and then the newest each time there is a newer one than it has seen:
-/// never the same change twice, and never an older one after a newer. It doesn't see values that come and go in between. If
-/// every single one counts, use a ``Broadcast``.
+/// It is like a `CurrentValueSubject` of Combine that drops intermediate values, or a watch channel of tokio.
 ///
-/// **Cancellation.** A subscriber that is cancelled, or leaves its loop, is forgotten immediately. The others don't notice.
+/// **Order.** A subscriber receives the current value first, and then the newest value whenever it changes: never an older value, and never
+/// the same change twice. It skips values that were replaced meanwhile. If every value matters, use a ``Broadcast``.
 ///
-/// **End.** After ``finish()`` subscribers get the newest value, unless they have seen it, and then the end. Dropping the
-/// last reference does the same: ``values`` does not keep it alive.
+/// **Cancellation.** A subscriber that is cancelled or leaves its loop is removed immediately. Other subscribers aren't affected.
 ///
-/// **Cost.** Reading is O(1), changing O(number of waiting subscribers). A subscriber costs nothing while it does not wait,
-/// and a constant amount of memory while it does, however often the value changes. No thread is ever blocked for longer
-/// than a few instructions, except during ``update(_:)``, which runs its body under the lock.
+/// **End.** After ``finish()``, subscribers receive the newest value, unless they have received it, and then the end. Releasing the last
+/// reference has the same effect; ``values`` doesn't keep the object alive.
+///
+/// **Cost.** Reading is O(1), and changing O(n) in the number of waiting subscribers. A subscriber uses memory only while it waits, and a
+/// constant amount. No operation holds the lock for longer than a few instructions, except ``update(_:)``, which runs its body under the
+/// lock.
 public final class CurrentValue<Value: Sendable>: Sendable {
     @usableFromInline let storage: CurrentValueStorage<Value>
 
-    /// Holds a value.
+    /// Creates an object that holds a value.
     @inlinable
     public init(_ value: Value) {
         storage = CurrentValueStorage(value)
@@ -33,37 +34,31 @@ public final class CurrentValue<Value: Sendable>: Sendable {
 
     // MARK: The value
 
-    /// The present value; setting it tells all subscribers.
+    /// The current value. Setting it informs all subscribers, even if the new value is equal to the old one.
     ///
-    ///     status.value = .paused
-    ///
-    /// Setting it is a change also if the new value is equal to the old one. The old value is destroyed after the lock was
-    /// given back, so its `deinit` may use this object. To make a change that depends on the old value, use ``update(_:)``:
-    /// `count.value += 1` reads and sets in two steps, and another task may come between them.
-    ///
-    /// O(1), and O(number of waiting subscribers) to set; never suspends.
+    /// To make a change that depends on the old value, use ``update(_:)``: `count.value += 1` reads and sets in two steps, and another task
+    /// can change the value between them. The old value is destroyed after unlocking, so its `deinit` may use this object.
     @inlinable
     public var value: Value {
         get { storage.value }
         set { storage.replace(with: newValue) }
     }
 
-    /// Changes the value in one step, and tells all subscribers.
+    /// Changes the value in one step and informs all subscribers.
     ///
     ///     let next = tickets.update { count in
     ///         count += 1
     ///         return count
     ///     }
     ///
-    /// The body runs under the lock: keep it short, and do not use this object in it, which traps. No other task sees the
-    /// value half changed. The old value lives until the lock was given back, so its `deinit` may use this object (what the body
-    /// itself makes and drops again ends under the lock); the body works on a copy, so that a body which
-    /// changes one element of an array copies the array.
+    /// The body runs under the lock. It must be short, and it must not use this object: that traps. The old value is destroyed after
+    /// unlocking, so its `deinit` may use this object. Values that the body itself creates and releases are destroyed under the lock.
     ///
-    /// - Returns: What the body returns.
-    /// - Throws: What the body throws; the value is then as it was before, and no subscriber is told.
-    /// - Complexity: The body's, and O(number of waiting subscribers). Never suspends; other tasks that use this object are
-    ///   held up while the body runs.
+    /// The body works on a copy of the value. A body that changes one element of an array therefore copies the array.
+    ///
+    /// - Returns: The result of the body.
+    /// - Throws: The body's error. The value is then unchanged, and subscribers aren't informed.
+    /// - Complexity: O(n) in the number of waiting subscribers. Other users of this object are blocked while the body runs.
     @discardableResult @inlinable
     public func update<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
@@ -71,10 +66,10 @@ public final class CurrentValue<Value: Sendable>: Sendable {
         try storage.update(body)
     }
 
-    /// Ends the loops: subscribers get the newest value unless they have seen it, and then the end.
+    /// Ends the loops of all subscribers after they have received the newest value.
     ///
-    /// Later subscribers get the value of that moment, and the end. It can still be read and changed. Calling it again does
-    /// nothing. O(number of waiting subscribers); never suspends.
+    /// Later subscribers receive the value at the time of their subscription, and then the end. The value can still be read and changed.
+    /// Calling this method again has no effect. O(n) in the number of waiting subscribers.
     @inlinable
     public func finish() {
         storage.finish()
@@ -82,14 +77,14 @@ public final class CurrentValue<Value: Sendable>: Sendable {
 
     // MARK: Following it
 
-    /// The present value, and then the newest whenever it has changed.
+    /// An asynchronous sequence of the current value and, after each change, the newest value.
     ///
     ///     for await state in connection.state.values { show(state) }
     ///     let ready = await connection.state.values.first { $0.isReady }        // waits for a value; nil if none comes
     ///
-    /// Any number of tasks may iterate it: each loop is a subscriber of its own, and starts with the value of that moment. A
-    /// value that is gone before the subscriber looks is skipped, also by `first(where:)`. The sequence does not keep this
-    /// object alive. For a user interface, `Latest` of SluiceObservation mirrors it.
+    /// Any number of tasks can iterate the sequence. Each loop is a separate subscriber and starts with the value at that time. A value
+    /// that is replaced before a subscriber receives it is skipped, also by `first(where:)`. To show the value in a user interface, use
+    /// `Latest` of SluiceObservation.
     @inlinable
     public var values: Values { Values(storage: storage) }
 }

@@ -1,7 +1,6 @@
-/// A value, how often it was changed, and the subscribers that wait for it to change again.
+/// A value, the number of its changes, and the subscribers that wait for the next change.
 ///
-/// Events in, actions out; it resumes no task itself. A subscriber is no more than the number of the change that it has seen, which
-/// it keeps itself.
+/// It resumes no task. Each subscriber stores its only state itself: the number of the last change that it has received.
 @usableFromInline
 struct CurrentValueStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
     @usableFromInline typealias Line = WaitingLine<Waiter, CurrentValueWakeUp>
@@ -10,7 +9,6 @@ struct CurrentValueStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
     enum NextAction: Sendable {
         case deliver(Value, version: UInt64)
         case finished
-        /// The subscriber is in line, and suspends with this ticket.
         case suspend(Line.Ticket)
     }
 
@@ -24,7 +22,7 @@ struct CurrentValueStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
         self.value = value
     }
 
-    /// The value changes; returns the old one, to be destroyed after the unlock, and the waiting subscribers, to look again.
+    /// The caller destroys the old value after unlocking. The waiting subscribers look again.
     @inlinable
     mutating func replace(with new: Value) -> (old: Value, waiters: [Waiter]) {
         let old = value
@@ -33,37 +31,34 @@ struct CurrentValueStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
         return (old, line.isEmpty ? [] : line.settleAll(.lookAgain))
     }
 
-    /// The loops end; returns the waiting subscribers, to look again.
     @inlinable
     mutating func finish() -> [Waiter] {
         isFinished = true
         return line.settleAll(.lookAgain)
     }
 
-    /// A subscriber wants the newest value, and waits for it if it has seen that; 0 has seen none.
+    /// Returns the newest value if the subscriber hasn't received it, or adds the subscriber to the line. 0 stands for no change.
     @inlinable
     mutating func next(after seen: UInt64) -> NextAction {
         if version != seen { return .deliver(value, version: version) }
         return isFinished ? .finished : .suspend(line.join())
     }
 
-    /// A subscriber in line suspends; returns what it is resumed with if that is known by now.
     @inlinable
     mutating func suspend(_ ticket: Line.Ticket, _ waiter: Waiter) -> CurrentValueWakeUp? {
         line.suspend(ticket, waiter)
     }
 
-    /// A subscriber in line was cancelled; returns it to be resumed with `.cancelled`.
+    /// Returns the continuation of a cancelled subscriber, which the caller resumes with `.cancelled`.
     @inlinable
     mutating func cancel(_ ticket: Line.Ticket) -> Waiter? {
         line.settle(ticket, .cancelled)
     }
 }
 
-/// Why a subscriber that waited is resumed.
 @usableFromInline
 enum CurrentValueWakeUp: Hashable, Sendable {
-    /// There is a newer value, or none ever will be: it asks again.
+    /// The value has changed or the loops end: the subscriber calls `next` again.
     case lookAgain
     case cancelled
 }

@@ -1,6 +1,5 @@
 public import SluiceLock
 
-/// What a current value and its subscribers share: a lock, the machine, and tasks that really suspend.
 @usableFromInline
 final class CurrentValueStorage<Value: Sendable>: Sendable {
     @usableFromInline typealias Waiter = UnsafeContinuation<CurrentValueWakeUp, Never>
@@ -17,7 +16,7 @@ final class CurrentValueStorage<Value: Sendable>: Sendable {
 
     @inlinable
     func replace(with new: Value) {
-        // The old value comes along so that it is not destroyed under the lock.
+        // The old value is returned too, so that it isn't destroyed under the lock.
         let (_, waiters) = machine.withLock { $0.replace(with: new) }
         for waiter in waiters { waiter.resume(returning: .lookAgain) }
     }
@@ -25,7 +24,8 @@ final class CurrentValueStorage<Value: Sendable>: Sendable {
     @inlinable
     func update<Outcome, Failure: Error>(_ body: (inout Value) throws(Failure) -> Outcome) throws(Failure) -> Outcome {
         var outcome: Result<Outcome, Failure>?
-        // What is not the value any more comes along: the old value, or the changed one of a body that threw.
+        // The unused value is returned too, so that it isn't destroyed under the lock: the old one, or the changed one if the
+        // body throws.
         let (_, waiters) = machine.withLock { machine -> (Value, [Waiter]) in
             var changed = machine.value
             do throws(Failure) {
@@ -37,7 +37,7 @@ final class CurrentValueStorage<Value: Sendable>: Sendable {
             return machine.replace(with: changed)
         }
         for waiter in waiters { waiter.resume(returning: .lookAgain) }
-        guard let outcome else { preconditionFailure("An update has an outcome.") }
+        guard let outcome else { preconditionFailure("An update must have an outcome.") }
         return try outcome.get()
     }
 
@@ -46,7 +46,7 @@ final class CurrentValueStorage<Value: Sendable>: Sendable {
         for waiter in machine.withLock({ $0.finish() }) { waiter.resume(returning: .lookAgain) }
     }
 
-    /// The newest value once it is not the one that was seen; `seen` becomes that.
+    /// Sets `seen` to the number of the returned change.
     @inlinable
     func next(after seen: inout UInt64) async -> Value? {
         while !Task.isCancelled {

@@ -1,34 +1,31 @@
-/// Runs a body, and cancels it after a time.
+/// Runs a body, and cancels it if it takes longer than a timeout on the continuous clock.
 ///
 ///     let image = try await withDeadline(timeout: .seconds(30)) { try await network.download(url) }
 ///
-/// The same as a deadline that much later than now on the continuous clock. Where several calls share a time limit, pass
-/// one deadline to all.
+/// If several calls share a time limit, pass one deadline to all of them with `withDeadline(until:clock:body:)`.
 ///
-/// - Throws: What the body throws; ``DeadlineExceeded``, with that error as its cause, if the time was over before.
-/// - Complexity: Two child tasks, and a hop off the caller's actor and back. Never blocks a thread.
+/// - Throws: The body's error; if the timeout passed first, ``DeadlineExceeded`` with that error as its cause.
 public func withDeadline<Value: ~Copyable>(
     timeout: Duration, body: () async throws -> Value
 ) async throws -> Value {
     try await withDeadline(until: .now + timeout, clock: .continuous, body: body)
 }
 
-/// Runs a body, and cancels it when the deadline comes.
+/// Runs a body, and cancels it if it hasn't ended by a deadline.
 ///
 ///     let image = try await withDeadline(until: deadline, clock: clock) { try await network.download(url) }
 ///
-/// The body runs where the caller runs, on its actor if it is on one; neither the body nor its result need be Sendable.
-/// It is a child of the calling task, with its priority and its task-local values.
+/// The body runs in a child task, with the caller's isolation, priority and task-local values. Neither the body nor its result
+/// needs to be `Sendable`.
 ///
-/// **The deadline** cancels the body. This function returns when the body has ended, and leaves nothing running, so the
-/// body must respond to cancellation. If the body completes all the same, its result is returned. The cancellation comes
-/// also while the body computes without suspending, so the body can check `Task.isCancelled`. With a deadline that has
-/// already passed the body runs, cancelled from the start.
+/// **The deadline** cancels the body. The function returns after the body has ended and leaves nothing running, so the body must respond to
+/// cancellation. If the body completes anyway, its result is returned. The body is also cancelled while it computes without suspending, so
+/// it can check `Task.isCancelled`. If the deadline has already passed, the body runs, cancelled from the start.
 ///
-/// **Cancellation** of the calling task cancels the body; the body's error is then thrown unchanged.
+/// **Cancellation** of the calling task cancels the body, and the body's error is thrown unchanged.
 ///
-/// - Throws: What the body throws; ``DeadlineExceeded``, with that error as its cause, if the deadline came before.
-/// - Complexity: Two child tasks, and a hop off the caller's actor and back. Never blocks a thread.
+/// - Throws: The body's error; if the deadline passed first, ``DeadlineExceeded`` with that error as its cause.
+/// - Complexity: Two child tasks, and a switch from the caller's actor and back.
 public func withDeadline<Value: ~Copyable, C: Clock>(
     until deadline: C.Instant, clock: C, body: () async throws -> Value
 ) async throws -> Value {
@@ -41,25 +38,20 @@ public func withDeadline<Value: ~Copyable, C: Clock>(
     }
 }
 
-/// Runs a body that cannot throw, and cancels it after a time.
+/// Runs a body that cannot throw, and cancels it if it takes longer than a timeout on the continuous clock.
 ///
 ///     let found = await withDeadline(timeout: .seconds(1)) { await search.bestSoFar() }
 ///
-/// The same as a deadline that much later than now on the continuous clock. What the body returns is returned.
-///
-/// - Complexity: Two child tasks, and a hop off the caller's actor and back. Never blocks a thread.
+/// - Returns: The result of the body, even if the timeout has passed.
 public func withDeadline<Value: ~Copyable>(timeout: Duration, body: () async -> Value) async -> Value {
     await withDeadline(until: .now + timeout, clock: .continuous, body: body)
 }
 
-/// Runs a body that cannot throw, and cancels it when the deadline comes.
+/// Runs a body that cannot throw, and cancels it if it hasn't ended by a deadline.
 ///
-///     let found = await withDeadline(until: deadline, clock: clock) { await search.bestSoFar() }
+/// Use it for bodies that return a partial result when they are cancelled. Otherwise it is like the overload for bodies that can throw.
 ///
-/// What the body returns is returned, also after the deadline: this form is for bodies that return what they have when
-/// they are cancelled. Otherwise it is the same as the form for bodies that throw.
-///
-/// - Complexity: Two child tasks, and a hop off the caller's actor and back. Never blocks a thread.
+/// - Returns: The result of the body, even if the deadline has passed.
 public func withDeadline<Value: ~Copyable, C: Clock>(
     until deadline: C.Instant, clock: C, body: () async -> Value
 ) async -> Value {

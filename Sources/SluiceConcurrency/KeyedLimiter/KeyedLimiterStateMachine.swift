@@ -1,45 +1,41 @@
-/// The tasks that run and wait for each key, and which key is next.
+/// The tasks that run and wait for each key, and the turns of the keys.
 ///
-/// Events in, actions out; it resumes no task itself. Each key that runs or waits has a lane with a line of its own:
+/// It resumes no task itself. Each key with a running or waiting task has a lane, which contains a line:
 ///
 /// ```text
-/// lanes   ann: running 2, waiting 3        at its limit of 2: out of turns, until one of ann's leaves
+/// lanes   ann: running 2, waiting 3        at its limit of 2: no turn until one of ann's tasks leaves
 ///         bob: running 0, waiting 1   ┐
 ///         cid: running 1, waiting 5   ┴─▶  turns: bob, cid
 /// ```
 ///
-/// A lane is among the `turns` when a task waits in it that could run if there were a place in total. A place that is given
-/// back goes to the first of them, which then goes to the end. So while a place is free, no lane with a waiting task is
-/// among them.
+/// A lane is in `turns` if it has a waiting task that could run if a place in total were free. A place that is given back goes
+/// to the first lane in `turns`, which then goes to the end. So while a place is free, `turns` has no lane with a waiting task.
 ///
-/// **Priorities** order the line of a lane, never the turns. A waiting task whose priority is raised leaves the line
-/// (`settle(_:.raised)`) and enters again at the end of its new level. In between, the lane keeps its turn, so that a key
-/// with one waiting task doesn't go to the end for it; but the turn passes over a lane with an empty line.
+/// **Priorities** order the line of a lane, never the turns. If the priority of a waiting task is raised, the task leaves the line
+/// (`settle(_:.raised)`) and enters again at the end of its new level. In between, the lane keeps its turn, so that a key with
+/// one waiting task doesn't lose it. A turn passes over a lane with an empty line.
 struct KeyedLimiterStateMachine<Key: Hashable & Sendable, Waiter: Sendable>: Sendable {
     typealias Line = LimiterLine<Waiter>
+    typealias Watch = WaitingLine<Waiter, LimiterOutcome>.Ticket
 
-    /// One wait of one task.
     struct Ticket: Sendable {
         let key: Key
-        /// A key that is forgotten and comes again gets another lane: an old ticket matches no task in it.
+        /// The number of the lane. A key that is forgotten and used again gets a new lane, and an old ticket matches no task in it.
         let lane: UInt64
         let place: Line.Ticket
     }
 
     enum EnterAction: Sendable {
-        /// The caller has a place.
         case run
-        /// The caller is in line.
         case wait(Ticket)
     }
 
-    /// What follows from one task's leaving.
     struct LeaveAction: Sendable {
-        /// This one is resumed with `.granted`: it has the place now.
+        /// Resumed with `.granted`.
         var next: Waiter?
-        /// The limiter is idle; these waited for that.
+        /// Resumed if the limiter became idle.
         var watchers: [Waiter] = []
-        /// To be destroyed after the unlock.
+        /// A key to destroy after the lock is released.
         var forgotten: Key?
     }
 
@@ -48,24 +44,23 @@ struct KeyedLimiterStateMachine<Key: Hashable & Sendable, Waiter: Sendable>: Sen
         var running = 0
         var line = Line()
         var turn: WaitingLine<Key, Bool>.Ticket?
-        /// Tasks that have left the line to enter again with a higher priority.
+        /// The number of tasks that have left the line to enter again with a higher priority.
         var rejoining = 0
 
-        /// Whether no task refers to it any more, not even one that was settled before it suspended.
+        /// Whether no task uses the lane anymore, not even a task that was settled before it suspended.
         var isIdle: Bool { running == 0 && line.occupied == 0 && rejoining == 0 }
     }
 
     private typealias Index = Dictionary<Key, Lane>.Index
 
-    /// A table of keys with more room than this gives its memory back when no key is left.
+    /// The capacity above which the table of keys frees its memory when no key is left.
     static var keysKept: Int { 256 }
 
     let perKey: Int
     let total: Int
     private(set) var running = 0
     private(set) var waiting = 0
-    /// The tasks that wait for the limiter to be idle.
-    private(set) var watchers: [Waiter] = []
+    private var watchers = WaitingLine<Waiter, LimiterOutcome>()
     private var lanes: [Key: Lane] = [:]
     private var turns = WaitingLine<Key, Bool>()
     private var numbers: UInt64 = 0
@@ -79,17 +74,14 @@ struct KeyedLimiterStateMachine<Key: Hashable & Sendable, Waiter: Sendable>: Sen
 // MARK: Events
 
 extension KeyedLimiterStateMachine {
-    /// A task wants a place.
-    ///
-    /// - Parameters:
-    ///   - waiter: Of a task that is suspended already, and can't be interrupted.
-    ///   - rejoins: Whether the task was in line, and comes again with a higher priority.
+    /// If `waiter` isn't `nil`, the task is already suspended, and its wait can't be cancelled. With `rejoins`, the task was in line, and
+    /// enters again with a higher priority.
     mutating func enter(
         _ key: Key, _ request: LimiterRequest = LimiterRequest(), uninterrupted waiter: Waiter? = nil,
         rejoins: Bool = false
     ) -> EnterAction {
         if rejoins, let index = lanes.index(forKey: key) { lanes.values[index].rejoining -= 1 }
-        if enterAtOnce(key) {
+        if enterImmediately(key) {
             if rejoins, let index = lanes.index(forKey: key) { updateTurn(index) }
             return .run
         }
@@ -102,25 +94,24 @@ extension KeyedLimiterStateMachine {
         return .wait(Ticket(key: lanes.keys[index], lane: lanes.values[index].number, place: place))
     }
 
-    /// A task takes a place if there is one, for which then no other task waits; returns whether it has it.
-    mutating func enterAtOnce(_ key: Key) -> Bool {
+    /// Takes a place if one is free. No other task waits for a free place.
+    mutating func enterImmediately(_ key: Key) -> Bool {
         guard running < total, (lanes[key]?.running ?? 0) < perKey else { return false }
         lanes.values[lane(of: key)].running += 1
         running += 1
         return true
     }
 
-    /// A task in line suspends; returns how its wait ended, if that is known by now.
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> (outcome: LimiterOutcome?, forgotten: Key?) {
-        guard let index = index(of: ticket) else { preconditionFailure("A task suspended for a key that is gone.") }
+        guard let index = index(of: ticket) else { preconditionFailure("A task suspended for a key without a lane.") }
         let outcome = lanes.values[index].line.suspend(ticket.place, waiter)
         return (outcome, forgetIfIdle(index))
     }
 
-    /// A task gives its place back.
     mutating func leave(_ key: Key) -> LeaveAction {
         guard let index = lanes.index(forKey: key), lanes.values[index].running > 0 else {
-            preconditionFailure("A place was given back for a key that held none: its hash or equality has changed.")
+            preconditionFailure(
+                "A key's hash and equality must not change while the key is in a keyed limiter.")
         }
         running -= 1
         lanes.values[index].running -= 1
@@ -128,12 +119,12 @@ extension KeyedLimiterStateMachine {
         var action = LeaveAction()
         action.next = grant()
         action.forgotten = forgetIfIdle(index)
-        if running == 0 { swap(&action.watchers, &watchers) }
+        if running == 0 { action.watchers = watchers.settleAll(.granted) }
         return action
     }
 
-    /// A task's wait ends without a place; returns it, to be resumed with the outcome, unless it is gone or has not
-    /// suspended yet. With the outcome `.raised`, the task must enter again.
+    /// Ends the wait of a task without a place; returns the waiter to resume, or `nil` if the task hasn't suspended yet or isn't in
+    /// line. After the outcome `.raised`, the task must enter again.
     mutating func settle(
         _ ticket: Ticket, _ outcome: LimiterOutcome
     ) -> (waiter: Waiter?, forgotten: Key?) {
@@ -145,7 +136,7 @@ extension KeyedLimiterStateMachine {
         return (waiter, forgetIfIdle(index))
     }
 
-    /// The waits of all tasks end that can be interrupted: of one key, or of all; returns the tasks to be resumed.
+    /// Ends the waits that can be cancelled, for a key or for all keys; returns the tasks to resume.
     mutating func settleInterruptible(
         _ key: Key? = nil, _ outcome: LimiterOutcome
     ) -> (waiters: [Waiter], forgotten: [Key]) {
@@ -162,21 +153,28 @@ extension KeyedLimiterStateMachine {
         return (waiters, forgotten)
     }
 
-    /// A task waits until no task runs or waits; returns whether that is so already.
-    mutating func watch(_ watcher: Waiter) -> Bool {
-        // No task waits while none runs: a place that is given back goes to the next in turn.
-        if running > 0 { watchers.append(watcher) }
-        return running == 0
+    /// Returns `nil` if the limiter is idle. A `watcher` is a task that has suspended already and can't be interrupted.
+    mutating func watch(_ watcher: Waiter? = nil) -> Watch? {
+        // If no task has a place, no task waits: a place that is given back goes to the next key in turn.
+        running == 0 ? nil : watchers.join(watcher)
+    }
+
+    mutating func suspendWatcher(_ ticket: Watch, _ watcher: Waiter) -> LimiterOutcome? {
+        watchers.suspend(ticket, watcher)
+    }
+
+    mutating func endWatch(_ ticket: Watch, _ outcome: LimiterOutcome) -> Waiter? {
+        watchers.settle(ticket, outcome)
     }
 }
 
-// MARK: What is going on
+// MARK: Counts
 
 extension KeyedLimiterStateMachine {
     func running(for key: Key) -> Int { lanes[key]?.running ?? 0 }
     func waiting(for key: Key) -> Int { lanes[key]?.line.count ?? 0 }
 
-    /// How many keys are known, and how much room there is for keys and for turns.
+    /// The number of keys, and the memory kept for keys and for turns.
     var traces: (keys: Int, room: Int, turns: Int) { (lanes.count, lanes.capacity, turns.slotCount) }
 }
 
@@ -188,7 +186,7 @@ extension KeyedLimiterStateMachine {
         numbers += 1
         lanes[key] = Lane(number: numbers)
         guard let index = lanes.index(forKey: key) else {
-            preconditionFailure("A key is not equal to itself, or its hash changes.")
+            preconditionFailure("A keyed limiter's key must be equal to itself, and its hash must not change.")
         }
         return index
     }
@@ -198,7 +196,6 @@ extension KeyedLimiterStateMachine {
         return index
     }
 
-    /// Puts a lane at the end of the turns, or takes it out of them, as its counts demand.
     private mutating func updateTurn(_ index: Index) {
         let lane = lanes.values[index]
         let wantsTurn = (!lane.line.isEmpty || lane.rejoining > 0) && lane.running < perKey
@@ -210,11 +207,11 @@ extension KeyedLimiterStateMachine {
         }
     }
 
-    /// Gives the place that has become free to the lane whose turn it is; returns the task to resume.
+    /// Gives a free place to the lane that has the turn; returns the task to resume.
     private mutating func grant() -> Waiter? {
         while !turns.isEmpty, let key = turns.settleFirst(true), let index = lanes.index(forKey: key) {
             lanes.values[index].turn = nil
-            // Its only task has left to enter again, and gets another turn then.
+            // The lane's only task has left the line to enter again, and then gets a new turn.
             if lanes.values[index].line.isEmpty { continue }
             let waiter = lanes.values[index].line.settleNext()
             lanes.values[index].running += 1
@@ -226,7 +223,7 @@ extension KeyedLimiterStateMachine {
         return nil
     }
 
-    /// Forgets a lane in which nothing happens any more; returns its key, which is not to be destroyed under the lock.
+    /// Removes a lane that no task uses; returns its key, which must not be destroyed under the lock.
     private mutating func forgetIfIdle(_ index: Index) -> Key? {
         guard lanes.values[index].isIdle else { return nil }
         let key = lanes.remove(at: index).key

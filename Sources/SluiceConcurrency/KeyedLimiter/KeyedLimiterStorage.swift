@@ -1,8 +1,8 @@
 import SluiceLock
 
-/// The shipped ``KeyedLimiter`` without its public face: a lock, the machine, and tasks that really suspend.
+/// The lock, the state machine and the suspending operations of a ``KeyedLimiter``.
 ///
-/// Keys that the machine forgets are carried out of the lock: the `deinit` of a key may use the limiter.
+/// Keys that the machine forgets leave the critical section before they are destroyed: the `deinit` of a key may use the limiter.
 final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
     typealias Waiter = UnsafeContinuation<LimiterOutcome, Never>
     typealias Machine = KeyedLimiterStateMachine<Key, Waiter>
@@ -15,12 +15,10 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         machine = Lock(Machine(perKey: perKey, total: total))
     }
 
-    /// Takes a place if there is one.
-    func enterAtOnce(_ key: Key) -> Bool {
-        machine.withLock { $0.enterAtOnce(key) }
+    func enterImmediately(_ key: Key) -> Bool {
+        machine.withLock { $0.enterImmediately(key) }
     }
 
-    /// Waits for a place.
     func enter(_ key: Key) async -> LimiterOutcome {
         if Task.isCancelled { return .cancelled }
         if order == .priority { return await enterInLine(key) { await self.wait($0) } }
@@ -28,7 +26,6 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         return await wait(ticket)
     }
 
-    /// Waits for a place until the deadline.
     func enter<C: Clock>(_ key: Key, until deadline: C.Instant, clock: C) async -> LimiterOutcome {
         if Task.isCancelled { return .cancelled }
         return await enterInLine(key) { ticket in
@@ -40,7 +37,6 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Waits for a place, even in a cancelled task.
     func enterUninterrupted(_ key: Key) async {
         if order == .priority { return await enterInLineUninterrupted(key) }
         _ = await withUnsafeContinuation { (waiter: Waiter) in
@@ -49,7 +45,6 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Gives a place back.
     func leave(_ key: Key) {
         let action = machine.withLock { $0.leave(key) }
         action.next?.resume(returning: .granted)
@@ -63,9 +58,23 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
 
     func waitUntilIdle() async {
         _ = await withUnsafeContinuation { (watcher: Waiter) in
-            let isIdle = machine.withLock { $0.watch(watcher) }
-            if isIdle { watcher.resume(returning: .granted) }
+            let ticket = machine.withLock { $0.watch(watcher) }
+            if ticket == nil { watcher.resume(returning: .granted) }
         }
+    }
+
+    func waitUntilIdle<C: Clock>(until deadline: C.Instant, clock: C) async throws {
+        guard let ticket = machine.withLock({ $0.watch() }) else { return }
+        let outcome = await ending(at: deadline, clock: clock) {
+            self.machine.withLock { $0.endWatch(ticket, .expired) }?.resume(returning: .expired)
+        } wait: {
+            await suspending { watcher in
+                machine.withLock { $0.suspendWatcher(ticket, watcher) }
+            } onCancel: {
+                machine.withLock { $0.endWatch(ticket, .cancelled) }?.resume(returning: .cancelled)
+            }
+        }
+        try outcome.checkIdle()
     }
 
     // MARK: Machinery
@@ -94,7 +103,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Waits with `suspended`, and again at the end of its new level whenever the task's priority is raised.
+    /// Waits with `suspended`. Whenever the task's priority is raised, it waits again at the end of the line of its new priority.
     private func enterInLine(
         _ key: Key, isInterruptible: Bool = true, _ suspended: (Machine.Ticket) async -> LimiterOutcome
     ) async -> LimiterOutcome {

@@ -1,6 +1,6 @@
-/// Whether a lazy value is there, and which callers wait for it.
+/// The state of a lazy value, and the callers that wait for it.
 ///
-/// Events in, actions out; it resumes no task itself.
+/// It resumes no task.
 ///
 /// ```text
 /// enter ──▶ loaded                          succeeded ──▶ all waiting callers get the value
@@ -12,11 +12,8 @@ struct LazyStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
 
     enum EnterAction: Sendable {
         case loaded(Value)
-        /// The caller runs the work, and reports how it ended.
         case work
-        /// The caller is in line.
         case wait(Line.Ticket)
-        /// The caller is cancelled, and there is no value.
         case cancelled
     }
 
@@ -24,7 +21,6 @@ struct LazyStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
     private(set) var value: Value?
     private(set) var line = Line()
 
-    /// A caller wants the value.
     mutating func enter(isCancelled: Bool = false) -> EnterAction {
         if let value { return .loaded(value) }
         if isCancelled { return .cancelled }
@@ -33,34 +29,31 @@ struct LazyStateMachine<Value: Sendable, Waiter: Sendable>: Sendable {
         return .work
     }
 
-    /// A caller in line suspends; returns how its wait has ended, if it has by now.
     mutating func suspend(_ ticket: Line.Ticket, _ waiter: Waiter) -> LazyOutcome<Value>? {
         line.suspend(ticket, waiter)
     }
 
-    /// The work made the value; returns the callers to resume with it, in order.
     mutating func succeeded(_ value: Value) -> [Waiter] {
         isWorking = false
         self.value = value
         return line.settleAll(.loaded(value))
     }
 
-    /// The work failed; returns the caller to resume with `.work`, unless it has not suspended yet.
+    /// Returns the caller to resume with `.work`, unless it hasn't suspended yet.
     mutating func failed() -> Waiter? {
         isWorking = !line.isEmpty
         return isWorking ? line.settleFirst(.work) : nil
     }
 
-    /// A caller in line was cancelled; returns it, to be resumed with `.cancelled`.
+    /// Returns the continuation of a cancelled caller, which is resumed with `.cancelled`.
     mutating func cancel(_ ticket: Line.Ticket) -> Waiter? {
         line.settle(ticket, .cancelled)
     }
 }
 
-/// How a wait for a lazy value ended.
 enum LazyOutcome<Value: Sendable>: Sendable {
     case loaded(Value)
-    /// The caller before failed: it is this one's turn.
+    /// The work failed in another task, and this caller runs it next.
     case work
     case cancelled
 }

@@ -1,6 +1,5 @@
 import SluiceLock
 
-/// What the callers of an ``AsyncLazy`` share: a lock, the machine, the work, and tasks that really suspend.
 final class LazyStorage<Value: Sendable>: Sendable {
     typealias Work = @Sendable () async throws -> Value
 
@@ -9,7 +8,7 @@ final class LazyStorage<Value: Sendable>: Sendable {
 
     private struct State: Sendable {
         var machine = Machine()
-        /// Nil once there is a value.
+        /// `nil` if there is a value.
         var work: Work?
     }
 
@@ -46,16 +45,15 @@ final class LazyStorage<Value: Sendable>: Sendable {
         }
     }
 
-    /// Runs the work on the calling task, whose turn it is.
     private func work() async throws -> Value {
         do {
-            // It may have been cancelled after it got its turn.
+            // The task may have been cancelled after it was chosen to run the work.
             try Task.checkCancellation()
             guard let work = state.withLock({ $0.work }) else {
-                preconditionFailure("The work has made a value before.")
+                preconditionFailure("The work may create a value only once.")
             }
             let value = try await work()
-            // The work comes along, so that what it captures is not destroyed under the lock.
+            // The work is returned too, so that its captured values aren't destroyed under the lock.
             let (waiters, _) = state.withLock { ($0.machine.succeeded(value), $0.work.take()) }
             for waiter in waiters { waiter.resume(returning: .loaded(value)) }
             return value

@@ -1,11 +1,10 @@
-// How a task waits for its place: what the run forms and `acquire` have in common.
+// Waiting for a place, as used by the `run` methods and `acquire`.
 
-// The plain way, for limiters without priorities, holders or a clock: fewer functions lie between the caller and its
-// continuation. Each takes memory of the task as long as it waits, and one too many a whole further block of 1,024 bytes.
+// The short path, for limiters without priorities, holders or a clock: fewer asynchronous functions lie between the caller and
+// its continuation. Each of them takes memory of the task while it waits; one too many takes another block of 1,024 bytes.
 extension ConcurrencyLimiter {
     var isPlain: Bool { order == .fifo && holders == nil && waitTimes == nil }
 
-    /// Waits for a place unless the task is cancelled; returns how that ended.
     @inline(__always)
     func enterPlainly(weight: UInt64 = 1) async -> LimiterOutcome {
         switch storage.enter(LimiterRequest(weight: weight)) {
@@ -15,7 +14,6 @@ extension ConcurrencyLimiter {
         }
     }
 
-    /// Waits for a place, even in a cancelled task.
     @inline(__always)
     func enterPlainlyUninterrupted() async {
         _ = await withUnsafeContinuation { waiter in
@@ -34,9 +32,8 @@ extension ConcurrencyLimiter {
     }
 }
 
-// The same for all limiters.
+// The general path, for all limiters.
 extension ConcurrencyLimiter {
-    /// Waits for a place unless the task is cancelled; returns how that ended.
     func enterSlowly(weight: UInt64 = 1) async -> LimiterOutcome {
         if isPlain { return await enterPlainly(weight: weight) }
         return await wait(for: request(weight: weight)) { ticket in
@@ -44,7 +41,6 @@ extension ConcurrencyLimiter {
         }
     }
 
-    /// Waits for a place unless the task is cancelled or the deadline comes; returns how that ended.
     func enterSlowly<C: Clock>(weight: UInt64, until deadline: C.Instant, clock: C) async -> LimiterOutcome {
         await wait(for: request(weight: weight)) { ticket in
             await ending(at: deadline, clock: clock) {
@@ -55,7 +51,6 @@ extension ConcurrencyLimiter {
         }
     }
 
-    /// Waits for a place, even in a cancelled task.
     func enterSlowlyUninterrupted() async {
         var request = request(weight: 1)
         request.isInterruptible = false
@@ -96,7 +91,7 @@ extension ConcurrencyLimiter {
         }
     }
 
-    /// Lets a waiter whose task becomes more urgent join again among its new equals.
+    /// Ends the wait with `.raised` if the priority of the task is raised, so that the task joins the line of its new priority.
     private func withEscalation(
         of ticket: LimiterStorage.Machine.Ticket, _ suspended: () async -> LimiterOutcome
     ) async -> LimiterOutcome {

@@ -1,52 +1,46 @@
-/// Lets at most a given number of tasks run a piece of code concurrently; the others wait their turn.
+/// A limit on the number of tasks that run a piece of code concurrently; other tasks wait their turn.
 ///
 ///     let limiter = ConcurrencyLimiter(concurrency: 10)
 ///     let image = try await limiter.run { try await network.download(url) }
 ///
-/// **A body that cannot throw isn't cancelled while it waits.** `run` has two overloads, and the body selects one. Use
-/// ``runUnlessCancelled(_:)`` for a body that cannot throw and must not run in a cancelled task.
+/// The calling task runs the body itself, on its own isolation, and gets the body's result or error. Neither needs to be
+/// `Sendable`. If the limited work isn't a single body, use a ``Permit`` from ``acquire()`` or ``tryAcquire(weight:)``.
 ///
-/// | | in a cancelled task | throws |
+/// **Cancellation.** A body that cannot throw isn't cancelled while it waits: `run` has two overloads, and the compiler
+/// selects one by the body. Once a task has its place, its body always runs, and can check `Task.isCancelled`.
+///
+/// | | if the task is cancelled while it waits | throws |
 /// |---|---|---|
-/// | `run` with a body that may throw | leaves, doesn't run | `CancellationError`, or what the body throws |
-/// | `run` with a body that cannot throw | still waits its turn, and runs | nothing |
-/// | ``runUninterrupted(_:)`` | still waits its turn, and runs | what the body throws, typed |
-/// | ``runUnlessCancelled(_:)`` | leaves, doesn't run | `CancellationError` |
-/// | ``run(weight:_:)`` | leaves, doesn't run | also ``WeightExceedsLimit`` |
-/// | ``run(weight:timeout:_:)``, ``run(weight:until:clock:_:)`` | leaves, doesn't run | also ``DeadlineExceeded`` |
-/// | ``runIfAvailable(_:)`` | never waits | what the body throws, typed |
+/// | `run` with a body that can throw | the body doesn't run | `CancellationError`, or the body's error |
+/// | `run` with a body that cannot throw | waits its turn and runs | nothing |
+/// | ``runUninterrupted(_:)`` | waits its turn and runs | the body's error, typed |
+/// | ``runUnlessCancelled(_:)`` | the body doesn't run | `CancellationError` |
+/// | ``run(weight:_:)`` | the body doesn't run | also ``WeightExceedsLimit`` |
+/// | ``run(weight:timeout:_:)``, ``run(weight:until:clock:_:)`` | the body doesn't run | also ``DeadlineExceeded`` |
+/// | ``runIfAvailable(_:)`` | never waits | the body's error, typed |
 ///
-/// A limiter executes nothing itself: the calling task runs the body on its own isolation, and gets the body's result or
-/// error back. So neither needs to be `Sendable`. Where the limited part is not one body, ``acquire()`` and
-/// ``tryAcquire(weight:)`` return a ``Permit``.
+/// **Order.** First come, first served. With ``Order/priority``, tasks with a higher priority are admitted first. A released
+/// place goes directly to the next waiting task; no other task overtakes it.
 ///
-/// **Order.** First come, first served; with ``Order/priority``, higher task priorities first. A place that is given back
-/// goes straight to the next waiting task; no other task overtakes it.
+/// **Weights.** A request can take more than one unit of capacity. With bytes as the unit, a limiter bounds memory. Smaller requests don't
+/// overtake a large one that waits for enough capacity, so large requests don't starve. A weight of zero waits its turn but takes no
+/// capacity. A negative weight traps.
 ///
-/// **Weights.** A request may count for more than one: with bytes as the unit, a limiter bounds memory. The next in line
-/// waits until there is enough for it. No smaller request behind it goes first, so large ones don't starve.
+/// **Nesting.** A body that calls `run` on the same limiter waits for a place while it holds one. If every place is held this
+/// way, the tasks deadlock. Use one limiter per level. With `tracksHolders`, the limiter detects such bodies.
 ///
-/// **Cancellation.** Only waiting is cancelled. A task that has its place runs its body, which can check
-/// `Task.isCancelled`.
-///
-/// **Nesting.** A body that runs something else on the same limiter waits for a place while it holds one. If every place
-/// is held this way, the tasks deadlock. Use one limiter per level. With `tracksHolders` the limiter finds such bodies.
-///
-/// **Cost.** With a place free, entering and leaving is one atomic operation each. Waiting, being granted a place and
-/// being cancelled is O(1), however many tasks wait. No thread is ever blocked for longer than a few instructions.
-///
-/// **Lifetime.** A waiting task keeps the limiter alive.
+/// **Cost.** If a place is free, entering and leaving take one atomic operation each. Waiting, being admitted and being cancelled are O(1),
+/// regardless of the number of waiting tasks.
 public final class ConcurrencyLimiter: Sendable {
     /// The order in which waiting tasks are admitted.
     public enum Order: Hashable, Sendable {
-        /// The task that has waited longest.
+        /// The task that has waited longest goes first.
         case fifo
-        /// The task with the highest priority, and among equals the one that has waited longest.
+        /// The task with the highest priority goes first; among equals, the task that has waited longest.
         ///
-        /// No priority starves: of 17 places that are given in a row, at least one goes to a waiting task of a lower
-        /// priority (to each such priority in turn, if there are several). A task whose priority is raised while it waits
-        /// joins the tasks of its new priority, on systems that report it (Linux, and Apple's from version 26 on). The
-        /// priority of tasks that hold a place is not raised.
+        /// No priority starves: of 17 consecutive places, at least one goes to a waiting task of a lower priority. If tasks of several
+        /// lower priorities wait, these priorities take turns. On Linux, and on Apple platforms from version 26, a waiting task whose
+        /// priority is raised joins the end of the line of its new priority. The priority of tasks that hold a place isn't raised.
         case priority
     }
 
@@ -57,18 +51,17 @@ public final class ConcurrencyLimiter: Sendable {
     /// The order in which waiting tasks are admitted.
     public let order: Order
 
-    /// Creates a limiter that lets `concurrency` bodies run concurrently.
+    /// Creates a limiter that lets up to `concurrency` bodies run concurrently.
     ///
-    ///     let downloads = ConcurrencyLimiter(concurrency: 10)
-    ///     let memory = ConcurrencyLimiter(concurrency: 256 << 20)         // in bytes; each run says how many
+    ///     let memory = ConcurrencyLimiter(concurrency: 256 << 20)         // in bytes; each run passes its weight
     ///
     /// - Parameters:
-    ///   - concurrency: How many bodies may run concurrently, or the sum of their weights.
+    ///   - concurrency: The largest number of bodies that can run concurrently, or the largest sum of their weights.
     ///   - order: The order in which waiting tasks are admitted.
-    ///   - tracksHolders: Whether the program stops with an explanation when a body runs something on the same limiter,
-    ///     instead of deadlocking now and then. It makes each run slower. It finds bodies that a task runs inside its own
-    ///     body, except by ``runIfAvailable(_:)``, which doesn't wait; it finds neither those of child tasks nor permits.
-    ///   - clock: The clock that measures ``Statistics/totalWait``; nil measures nothing.
+    ///   - tracksHolders: Whether the program stops with an explanation when a body uses the same limiter, instead of deadlocking
+    ///     occasionally. Each run is then slower. Only bodies that a task runs inside its own body are detected, not those of child tasks,
+    ///     permits, or ``runIfAvailable(_:)``, which doesn't wait.
+    ///   - clock: The clock that measures ``Statistics/totalWait``; if it's `nil`, nothing is measured.
     /// - Precondition: `concurrency` is at least 1 and at most 2⁴⁵ − 1.
     public init(
         concurrency: Int, order: Order = .fifo, tracksHolders: Bool = false, clock: (any Clock<Duration>)? = nil
@@ -81,56 +74,78 @@ public final class ConcurrencyLimiter: Sendable {
     }
 
     static func check(_ concurrency: Int) {
-        precondition(concurrency >= 1, "A ConcurrencyLimiter needs a concurrency of at least 1, not \(concurrency).")
+        precondition(concurrency >= 1, "A limiter's concurrency must be at least 1; it is \(concurrency).")
         precondition(
             concurrency <= LimiterWord.maximum,
-            "A ConcurrencyLimiter has a concurrency of at most \(LimiterWord.maximum), not \(concurrency).")
+            "A limiter's concurrency must be at most \(LimiterWord.maximum); it is \(concurrency).")
     }
 }
 
 // MARK: The limit and all waiting tasks
 
 extension ConcurrencyLimiter {
-    /// How many bodies may run concurrently, or the sum of their weights.
+    /// The largest number of bodies that can run concurrently, or the largest sum of their weights.
     public var concurrency: Int { Int(storage.loadLimit()) }
 
-    /// Lets more or fewer bodies run concurrently from now on.
+    /// Changes the number of bodies that can run concurrently.
     ///
-    ///     limiter.resize(to: isOnBattery ? 2 : 8)
+    /// If the concurrency grows, the next waiting tasks get places immediately. If it shrinks, no task loses its place, and new places are
+    /// given when enough bodies have ended. Tasks that wait for a weight above the new concurrency throw ``WeightExceedsLimit``. O(n) in
+    /// the number of waiting tasks; tasks that enter or leave the limiter are blocked for that time.
     ///
-    /// With a larger concurrency, the next waiting tasks get their places immediately. With a smaller one no task loses its
-    /// place: new places are given when enough bodies have ended. Tasks that wait for more than the new concurrency fail
-    /// with ``WeightExceedsLimit``.
-    ///
-    /// It is synchronous, from any thread. O(number of waiting tasks), during which tasks that enter or leave are held up;
-    /// otherwise it never blocks.
-    ///
-    /// - Precondition: `concurrency` is at least 1.
+    /// - Precondition: `concurrency` is at least 1 and at most 2⁴⁵ − 1.
     public func resize(to concurrency: Int) {
         Self.check(concurrency)
         storage.resize(to: UInt64(concurrency)).resume()
     }
 
-    /// Ends the wait of every task that waits now with a `CancellationError`, as if the task had been cancelled.
+    /// Ends the wait of every waiting task with a `CancellationError`, as if the task had been cancelled.
     ///
     ///     limiter.cancelWaiting()
     ///     await limiter.waitUntilIdle()
     ///
-    /// Bodies that run are left alone. Tasks that can't be interrupted (``runUninterrupted(_:)``, and `run` with a body that
-    /// cannot throw) stay in line, in their order. Tasks that come later wait as usual. O(number of waiting tasks), during
-    /// which tasks that enter or leave are held up; otherwise it never blocks.
+    /// Running bodies continue. Waits that can't be cancelled (``runUninterrupted(_:)``, and `run` with a body that cannot throw) continue
+    /// in their order. Tasks that arrive later wait as usual. O(n) in the number of waiting tasks; tasks that enter or leave the limiter
+    /// are blocked for that time.
     public func cancelWaiting() {
         storage.cancelWaiting().resume()
     }
 
-    /// Waits until there is a moment in which no body runs and no task waits.
+    /// Waits until no body runs and no task waits.
     ///
-    /// It returns immediately if this is such a moment. Other tasks can enter meanwhile. It waits also in a cancelled task,
-    /// so that teardown always completes. Never call it from a body of the same limiter, or while holding a permit: it
-    /// would wait for its own end. O(1); suspends, never blocks a thread.
+    /// If the limiter is idle now, the method returns immediately. Other tasks can enter the limiter while this method waits. It continues
+    /// to wait in a cancelled task, so that teardown completes. In a body of the same limiter, or while the caller holds a permit, it waits
+    /// forever. O(1).
     public func waitUntilIdle() async {
         _ = await withUnsafeContinuation { watcher in
-            if storage.watch(watcher) { watcher.resume(returning: .granted) }
+            if storage.watch(watcher) == nil { watcher.resume(returning: .granted) }
         }
+    }
+
+    /// Waits until no body runs and no task waits, for up to `timeout` on the continuous clock.
+    ///
+    /// - Throws: ``DeadlineExceeded`` if the timeout passes first; `CancellationError` if the task is cancelled first.
+    public func waitUntilIdle(timeout: Duration) async throws {
+        try await waitUntilIdle(until: .now + timeout, clock: .continuous)
+    }
+
+    /// Waits until no body runs and no task waits, or a deadline passes.
+    ///
+    /// If the limiter is idle, the method returns, even after the deadline and in a cancelled task. Unlike ``waitUntilIdle()``, it stops
+    /// waiting when the task is cancelled, because the child task of the clock is then cancelled too. Running bodies aren't affected.
+    ///
+    /// - Throws: ``DeadlineExceeded`` if the deadline passes first; `CancellationError` if the task is cancelled first.
+    public func waitUntilIdle<C: Clock>(until deadline: C.Instant, clock: C) async throws {
+        guard let ticket = storage.watch() else { return }
+        let outcome = await ending(at: deadline, clock: clock) {
+            self.storage.endWatch(ticket, .expired)?.resume(returning: .expired)
+        } wait: {
+            await suspending { watcher in
+                storage.suspendWatcher(ticket, watcher)
+            } onCancel: {
+                storage.endWatch(ticket, .cancelled)?.resume(returning: .cancelled)
+            }
+        }
+        try outcome.checkIdle()
     }
 }

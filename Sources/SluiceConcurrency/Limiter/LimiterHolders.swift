@@ -1,15 +1,15 @@
 import SluiceLock
 
-/// The tasks whose bodies a limiter runs, to tell a task that runs a body inside of another one.
+/// The tasks that run bodies of a limiter, to detect a task that runs a body inside another one.
 ///
-/// A task is known by its address, which no other task has as long as it lives, and it lives as long as its body runs.
+/// A task is identified by its address, which is unique while the task lives, and the task outlives its body.
 final class LimiterHolders: Sendable {
-    /// How many bodies each task runs: more than one only where the inner ones did not wait.
+    /// More than one only if the inner bodies didn't wait.
     private let tasks = Lock<[UInt: Int]>([:])
 
-    /// Records that the calling task runs a body; stops the program if it runs one already.
+    /// Records that the calling task runs a body; traps if the task runs one already.
     ///
-    /// Called before it waits for a place: a task that waits forever could not tell.
+    /// Called before the task waits for a place, because a task that waits forever couldn't report it.
     func enter() {
         guard let task = Self.currentTask else { return }
         let isNew = tasks.withLock { tasks in
@@ -19,17 +19,16 @@ final class LimiterHolders: Sendable {
         }
         precondition(
             isNew,
-            "A body of a ConcurrencyLimiter runs something on the same limiter. If every place is held this way, the "
-                + "tasks deadlock. Use one limiter per level, or run both parts in one body.")
+            "A limiter's body must not use the same limiter, because the tasks deadlock if every place is held this way. "
+                + "Use one limiter per level, or do both parts in one body.")
     }
 
-    /// Records that the calling task runs a body, or another one, for which it did not wait.
+    /// Records that the calling task runs a body, or another body for which it didn't wait.
     func enterWithoutWaiting() {
         guard let task = Self.currentTask else { return }
         tasks.withLock { $0[task, default: 0] += 1 }
     }
 
-    /// Its body has ended, or never ran.
     func leave() {
         guard let task = Self.currentTask else { return }
         tasks.withLock { tasks in
@@ -40,7 +39,7 @@ final class LimiterHolders: Sendable {
 
     private static var currentTask: UInt? {
         withUnsafeCurrentTask { task in
-            // It is nothing but a reference to the task, of which only the address is used.
+            // `UnsafeCurrentTask` holds only a reference to the task. Only the address is used.
             task.map { unsafeBitCast($0, to: UInt.self) }
         }
     }

@@ -1,39 +1,44 @@
-/// How a task's wait for a place ended.
 @usableFromInline
 enum LimiterOutcome: Hashable, Sendable {
-    /// It has its place.
     case granted
-    /// It was cancelled, or all that wait were.
+    /// The task was cancelled, or ``ConcurrencyLimiter/cancelWaiting()`` was called.
     case cancelled
-    /// Its deadline came.
     case expired
-    /// The concurrency became smaller than its weight.
     case tooHeavy
-    /// Its task's priority was raised: it joins the line again.
+    /// The priority of the task was raised: the task joins the line again.
     case raised
 }
 
-/// The request of one task.
+extension LimiterOutcome {
+    /// Throws unless the limiter became idle.
+    func checkIdle() throws {
+        switch self {
+        case .granted: return
+        case .expired: throw DeadlineExceeded()
+        case .cancelled: throw CancellationError()
+        case .tooHeavy, .raised: preconditionFailure("A task that waits for an idle limiter asks for no place.")
+        }
+    }
+}
+
 struct LimiterRequest: Hashable, Sendable {
     var weight: UInt64 = 1
-    /// The line to join; the same for all where priorities do not count.
+    /// The priority of the line that the task joins; 0 for every task in a limiter without priorities.
     var priority: UInt8 = 0
-    /// Whether its wait can be cancelled.
     var isInterruptible = true
 }
 
-/// The tasks that wait for a place, in the order in which they get one.
+/// The waiting tasks, in the order in which they are admitted.
 ///
-/// One line for each priority, the highest first; where priorities do not count, there is one. Within a line, first come,
-/// first served.
+/// There is one line for each priority, the highest first, or a single line in a limiter without priorities. Within a line,
+/// tasks are admitted first come, first served.
 ///
-/// **Ageing.** A line that was passed over `patience` times in a row is next, so that no line starves: of any
-/// `patience + 1` places in a row, at least one goes to each line that waits (or to another one that was passed over just
-/// as often). It counts places, not time.
+/// **Aging.** A line that was passed over `patience` times in a row is next, so no line starves. Of any `patience + 1` places
+/// in a row, at least one goes to each waiting line, or to another line that was passed over as often. Aging counts places,
+/// not time.
 struct LimiterLine<Waiter: Sendable>: Sendable {
     typealias Line = WaitingLine<Waiter, LimiterOutcome>
 
-    /// One wait of one task.
     struct Ticket: Hashable, Sendable {
         fileprivate let priority: UInt8
         fileprivate let place: Line.Ticket
@@ -42,7 +47,6 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
     fileprivate struct Level: Sendable {
         let priority: UInt8
         var line = Line()
-        /// How often in a row others were preferred.
         var passedOver = 0
     }
 
@@ -51,23 +55,20 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
     /// The highest priority first.
     private var levels: [Level] = []
 
-    /// How many wait.
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// How many are in line, or have been settled before they suspended and have not asked yet.
+    /// Includes tasks that were settled before they suspended and haven't read their outcome yet.
     var occupied: Int { levels.reduce(0) { $0 + $1.line.occupied } }
 
-    /// How much memory is kept, in places.
     var slotCount: Int { levels.reduce(0) { $0 + $1.line.slotCount } }
 
-    /// The weight of the next in line; nil if no task waits.
     var nextWeight: UInt64? {
         count == 0 ? nil : levels[nextLevel].line.firstWeight
     }
 
-    /// Joins at the end of its priority's line; with a waiter, suspended from the start.
+    /// If `waiter` isn't `nil`, the task is already suspended.
     mutating func join(_ request: LimiterRequest, _ waiter: Waiter?) -> Ticket {
         count += 1
         let place = levels[level(of: request.priority)].line.join(
@@ -75,7 +76,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         return Ticket(priority: request.priority, place: place)
     }
 
-    /// Stores the waiter, or returns how its wait has ended meanwhile.
+    /// Stores the waiter, or returns the outcome if the wait has ended already.
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> LimiterOutcome? {
         levels[level(of: ticket.priority)].line.suspend(ticket.place, waiter)
     }
@@ -84,7 +85,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         levels.first { $0.priority == ticket.priority }?.line.contains(ticket.place) ?? false
     }
 
-    /// Takes the next out of the line; returns the waiter to be resumed, or nil if it has not suspended yet.
+    /// Returns the waiter to resume, or `nil` if the task hasn't suspended yet.
     mutating func settleNext() -> Waiter? {
         if levels.count == 1 {
             count -= 1
@@ -95,12 +96,12 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         count -= 1
         levels[next].passedOver = 0
         for lower in levels.indices[(next + 1)...] where !levels[lower].line.isEmpty { levels[lower].passedOver += 1 }
-        // An aged line goes before higher ones: those were passed over, too.
+        // If an aged line goes first, the higher lines were passed over, too.
         for upper in levels.indices[..<next] where !levels[upper].line.isEmpty { levels[upper].passedOver += 1 }
         return waiter
     }
 
-    /// Takes this one out of the line; returns the waiter to be resumed, or nil if it has not suspended yet or is gone.
+    /// Returns the waiter to resume, or `nil` if the task hasn't suspended yet or isn't in line.
     mutating func settle(_ ticket: Ticket, _ outcome: LimiterOutcome) -> Waiter? {
         guard contains(ticket) else { return nil }
         count -= 1
@@ -110,12 +111,11 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         return waiter
     }
 
-    /// How many of those in line satisfy a predicate. O(n).
     func count(where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool) -> Int {
         levels.reduce(0) { $0 + $1.line.count(where: predicate) }
     }
 
-    /// Takes the tasks that satisfy a predicate out of the line; returns those to be resumed. O(n).
+    /// Returns the waiters to resume. O(n).
     mutating func settle(
         _ outcome: LimiterOutcome, where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
     ) -> [Waiter] {
@@ -131,7 +131,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
 
     // MARK: Machinery
 
-    /// The level whose turn it is, while at least one task waits.
+    /// The index of the level that has the turn. At least one task must wait.
     private var nextLevel: Int {
         if levels.count == 1 { return 0 }
         var next = -1
@@ -154,6 +154,6 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
     }
 }
 
-// The explorer of interleavings recognises a state that it has seen.
+// The explorer of interleavings recognizes a state that it has seen.
 extension LimiterLine: Hashable, Equatable where Waiter: Hashable {}
 extension LimiterLine.Level: Hashable, Equatable where Waiter: Hashable {}

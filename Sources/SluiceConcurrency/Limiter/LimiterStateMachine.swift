@@ -1,41 +1,35 @@
 /// The part of a limiter that its lock protects: the waiting tasks and their requests.
 ///
-/// Events in, actions out; it resumes no task itself. The counts live in the word, which tasks change without the lock as
-/// long as no task waits, so each event changes the word first, retrying until no such change came in between, and then the line.
+/// It resumes no task itself. The counts live in the word, which tasks change without the lock as long as no task waits. So
+/// each event first changes the word, and retries if another change came in between. Then it changes the line.
 struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     typealias Ticket = LimiterLine<Waiter>.Ticket
     typealias Wakeups = LimiterWakeups<Waiter>
+    typealias Watch = WaitingLine<Waiter, LimiterOutcome>.Ticket
 
     enum EnterAction: Sendable {
-        /// The caller has a place.
         case run
-        /// The caller is in line.
         case wait(Ticket)
-        /// The caller asks for more than the limit, or finds no place and does not wait.
+        /// The request is more than the limit, or there is no place and the request doesn't wait.
         case refuse
     }
 
-    /// The cell has it as well, for code that does not hold the lock.
+    /// The cell stores the limit as well, for code that doesn't hold the lock.
     private(set) var limit: UInt64
 
-    /// The tasks that wait for a place.
     private(set) var line = LimiterLine<Waiter>()
 
-    /// The tasks that wait for the limiter to be idle.
-    private(set) var watchers: [Waiter] = []
+    private(set) var watchers = WaitingLine<Waiter, LimiterOutcome>()
 
-    /// How many have entered, but for those that the word counts.
+    /// The number of entries that the word doesn't count.
     private(set) var granted: UInt64 = 0
 
     init(limit: UInt64) {
         self.limit = limit
     }
 
-    /// A task wants a place.
-    ///
-    /// - Parameters:
-    ///   - waiter: Of a task that is suspended already, to which nothing can happen but that it gets its place.
-    ///   - joins: Whether it waits if there is no place.
+    /// If `waiter` isn't `nil`, the task is already suspended, and its wait can't be cancelled. With `joins`, the task waits if there is no
+    /// place.
     mutating func enter<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell, _ request: LimiterRequest, suspended waiter: Waiter? = nil, joins: Bool = true
     ) throws(Cell.Interruption) -> EnterAction {
@@ -62,25 +56,25 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// A task in line suspends; returns how its wait has ended, if it has by now.
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> LimiterOutcome? {
         line.suspend(ticket, waiter)
     }
 
-    /// A task gives its place back; returns the tasks to resume.
+    /// Gives back a place; returns the tasks to resume.
     ///
-    /// What other tasks wait for goes to them directly, and is never free in between.
+    /// A place that another task waits for goes to this task directly, and is never free in between.
     mutating func leave<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell, weight: UInt64
     ) throws(Cell.Interruption) -> Wakeups {
         var wakeups = Wakeups()
-        // Most often all weigh the same, and no more than one fits.
+        // In most cases all weights are equal, and no more than one task fits.
         if try grantNext(cell, leaving: weight, &wakeups), !line.isEmpty { try grantWhatFits(cell, &wakeups) }
         return wakeups
     }
 
-    /// The wait of a task in line ends without a place; returns the tasks to resume, which may be others as well: those
-    /// behind it may need less than it did.
+    /// Ends the wait of a task in line without a place; returns the tasks to resume.
+    ///
+    /// These can include tasks behind it with smaller requests.
     mutating func end<Cell: LimiterWordCell & ~Copyable>(
         _ ticket: Ticket, _ outcome: LimiterOutcome, _ cell: borrowing Cell
     ) throws(Cell.Interruption) -> Wakeups {
@@ -91,23 +85,19 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         return wakeups
     }
 
-    /// The waits of all tasks end that can be interrupted; returns the tasks to resume.
     mutating func cancelWaiting<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell
     ) throws(Cell.Interruption) -> Wakeups {
         try end(.cancelled, cell) { isInterruptible, _ in isInterruptible }
     }
 
-    /// The limit changes; returns the tasks to resume.
-    ///
-    /// With a smaller one no task loses its place: new places are given when enough tasks have left. Tasks that wait for
-    /// more than the new limit fail.
+    /// No task loses its place. Requests in line for more than the new limit fail.
     mutating func resize<Cell: LimiterWordCell & ~Copyable>(
         to limit: UInt64, _ cell: borrowing Cell
     ) throws(Cell.Interruption) -> Wakeups {
         self.limit = limit
         try cell.storeLimit(limit)
-        // A task that has read the old limit together with the word finds another word now, whose count is one too high.
+        // A task that read the old limit now finds a different word, and retries. The count in the word is one too high.
         var word = try cell.load()
         while true {
             var next = word
@@ -121,43 +111,48 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         return wakeups
     }
 
-    /// A task waits until no task runs or waits; returns whether that is so already.
+    /// Returns `nil` if the limiter is idle. A `watcher` is a task that has suspended already and can't be interrupted.
     mutating func watch<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell, _ watcher: Waiter
-    ) throws(Cell.Interruption) -> Bool {
+        _ cell: borrowing Cell, _ watcher: Waiter? = nil
+    ) throws(Cell.Interruption) -> Watch? {
         var word = try cell.load()
         while true {
-            // No task waits while none runs: what is given back goes to the next in line.
+            // If no task has a place, no task waits: a place that is given back goes to the next task in line.
             let isIdle = word.running == 0
-            // Written also where nothing changes: only that orders what the last body did before what the watcher does.
+            // Also written if nothing changes: only the write orders the last body's actions before the watcher's.
             let next = isIdle ? word : LimiterWord(bits: word.bits | LimiterWord.watched)
             if let found = try replace(word, with: next, cell) {
                 word = found
             } else if isIdle {
-                return true
+                return nil
             } else {
-                break
+                return watchers.join(watcher)
             }
         }
-        watchers.append(watcher)
-        return false
     }
 
-    /// How many have ever entered.
+    mutating func suspendWatcher(_ ticket: Watch, _ watcher: Waiter) -> LimiterOutcome? {
+        watchers.suspend(ticket, watcher)
+    }
+
+    /// The word stays marked until the limiter is idle. Until then, tasks leave with the lock.
+    mutating func endWatch(_ ticket: Watch, _ outcome: LimiterOutcome) -> Waiter? {
+        watchers.settle(ticket, outcome)
+    }
+
     func granted(_ word: LimiterWord) -> UInt64 { granted &+ word.granted }
 }
 
 // MARK: Machinery
 
 extension LimiterStateMachine {
-    /// Lets the next in line in, and the next, as long as they fit.
     private mutating func grantWhatFits<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell, _ wakeups: inout Wakeups
     ) throws(Cell.Interruption) {
         while !line.isEmpty, try grantNext(cell, leaving: 0, &wakeups) {}
     }
 
-    /// Takes back what a task leaves, and in the same moment lets the next in line in if it fits; returns whether it did.
+    /// Takes back a weight, and in the same step admits the next task in line if it fits; returns whether it did.
     @discardableResult
     private mutating func grantNext<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell, leaving weight: UInt64, _ wakeups: inout Wakeups
@@ -165,7 +160,7 @@ extension LimiterStateMachine {
         let wanted = line.nextWeight
         var word = try cell.load()
         while true {
-            precondition(word.running >= weight, "A place was given back that no task had taken.")
+            precondition(word.running >= weight, "A limiter got back a place that no task held.")
             var next = LimiterWord(bits: word.bits &- weight)
             var fits = false
             if let wanted, next.running + wanted <= limit {
@@ -184,14 +179,12 @@ extension LimiterStateMachine {
                 cell.note(running: next.running)
                 wakeups.append(line.settleNext(), .granted)
             } else if isIdle {
-                wakeups.append(watchers, .granted)
-                watchers = []
+                wakeups.append(watchers.settleAll(.granted), .granted)
             }
             return fits
         }
     }
 
-    /// The waits of the tasks end that satisfy a predicate.
     private mutating func end<Cell: LimiterWordCell & ~Copyable>(
         _ outcome: LimiterOutcome, _ cell: borrowing Cell,
         where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
@@ -205,7 +198,7 @@ extension LimiterStateMachine {
         return wakeups
     }
 
-    /// So many stay in line; if none does, others may enter and leave without the lock again.
+    /// Prepares the word for `count` remaining tasks in line: if none remains, tasks can enter and leave without the lock again.
     private mutating func thinOut<Cell: LimiterWordCell & ~Copyable>(
         to count: Int, _ cell: borrowing Cell
     ) throws(Cell.Interruption) {
@@ -216,7 +209,7 @@ extension LimiterStateMachine {
         }
     }
 
-    /// Replaces the word, and takes over its count of tasks that have entered before it overflows.
+    /// Replaces the word; before its count of entered tasks overflows, moves the count to `granted`.
     private mutating func replace<Cell: LimiterWordCell & ~Copyable>(
         _ expected: LimiterWord, with word: LimiterWord, _ cell: borrowing Cell
     ) throws(Cell.Interruption) -> LimiterWord? {
@@ -233,5 +226,5 @@ extension LimiterWord {
     }
 }
 
-// The explorer of interleavings recognises a state that it has seen.
+// The explorer of interleavings recognizes a state that it has seen.
 extension LimiterStateMachine: Hashable, Equatable where Waiter: Hashable {}

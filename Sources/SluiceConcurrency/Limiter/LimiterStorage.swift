@@ -1,14 +1,12 @@
 import SluiceLock
 public import Synchronization
 
-/// The shipped limiter's words and its lock.
 @usableFromInline
 struct LimiterStorage: ~Copyable, Sendable {
     @usableFromInline typealias Waiter = UnsafeContinuation<LimiterOutcome, Never>
 
     @usableFromInline let word: Atomic<UInt64>
     @usableFromInline let limit: Atomic<UInt64>
-    /// The most that ever ran concurrently.
     @usableFromInline let peak = Atomic<UInt64>(0)
     private let machine: Lock<LimiterStateMachine<Waiter>>
 
@@ -22,7 +20,7 @@ struct LimiterStorage: ~Copyable, Sendable {
 // MARK: The words
 
 extension LimiterStorage: LimiterWordCell {
-    // Acquiring, so that the limit that is read next is not older than the word.
+    // Acquiring, so that the limit that is loaded next isn't older than the word.
     @inlinable
     func load() -> LimiterWord {
         LimiterWord(bits: word.load(ordering: .acquiring))
@@ -38,7 +36,7 @@ extension LimiterStorage: LimiterWordCell {
         self.limit.store(limit, ordering: .relaxed)
     }
 
-    // What one task did in its turn happens before the turn of the task that takes over its place.
+    // Acquiring and releasing: the work of the task that leaves happens before the work of the task that takes over its place.
     @inlinable
     func replace(_ expected: LimiterWord, with new: LimiterWord) -> LimiterWord? {
         let (exchanged, found) = word.compareExchange(
@@ -71,7 +69,7 @@ extension LimiterStorage: LimiterSite {
 }
 
 extension LimiterWakeups<LimiterStorage.Waiter> {
-    /// Resumes all, in order; never under a lock.
+    /// Resumes all tasks, in order. Must not be called under a lock.
     func resume() {
         guard let first else { return }
         first.waiter.resume(returning: first.outcome)

@@ -1,6 +1,5 @@
 import Synchronization
 
-/// How long tasks waited for their places, by the clock that was passed in.
 final class LimiterWaitTimes: Sendable {
     private let now: @Sendable () -> Duration
     private let total = Atomic<UInt64>(0)
@@ -17,7 +16,7 @@ final class LimiterWaitTimes: Sendable {
 
     func began() -> Duration { now() }
 
-    /// Does nothing for a task that did not wait.
+    /// Does nothing for a task that didn't wait.
     func ended(_ began: Duration?) {
         guard let began else { return }
         let (seconds, attoseconds) = (now() - began).components

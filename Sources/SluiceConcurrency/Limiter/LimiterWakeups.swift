@@ -1,7 +1,7 @@
-/// The tasks to resume, and their outcomes, once the lock is released.
+/// The tasks to resume after the lock is released, with their outcomes.
 struct LimiterWakeups<Waiter: Sendable>: Sendable {
     private(set) var first: (waiter: Waiter, outcome: LimiterOutcome)?
-    /// In order; most often there is but one to resume, and no memory is allocated for it.
+    /// The other tasks, in order. There is rarely more than one task to resume, and the first needs no allocation.
     private(set) var others: [(waiter: Waiter, outcome: LimiterOutcome)] = []
 
     init() {}
@@ -10,7 +10,7 @@ struct LimiterWakeups<Waiter: Sendable>: Sendable {
         append(waiter, outcome)
     }
 
-    /// Does nothing without a waiter: it has not suspended, and finds its outcome when it does.
+    /// Adds a task. Without a waiter it does nothing: the task hasn't suspended yet, and reads its outcome when it does.
     mutating func append(_ waiter: Waiter?, _ outcome: LimiterOutcome) {
         guard let waiter else { return }
         if first == nil { first = (waiter, outcome) } else { others.append((waiter, outcome)) }

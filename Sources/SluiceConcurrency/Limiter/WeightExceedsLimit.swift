@@ -1,4 +1,4 @@
-/// The error of a request that asks a limiter for more than it ever has.
+/// An error thrown if a request's weight is more than a limiter can ever give.
 ///
 ///     do {
 ///         try await memory.run(weight: image.byteCount) { try await decode(image) }
@@ -6,9 +6,8 @@
 ///         showTooLarge(image, maximum: error.maximumWeight)
 ///     }
 ///
-/// A ``ConcurrencyLimiter`` throws it for a weight of more than its ``ConcurrencyLimiter/concurrency``, a ``RateLimiter``
-/// for a weight of more than its burst. Such a request would wait forever. It fails immediately, or when the limiter
-/// becomes too small for it while it waits.
+/// A ``ConcurrencyLimiter`` throws it for a weight of more than its ``ConcurrencyLimiter/concurrency``, and a ``RateLimiter`` for a weight
+/// of more than its burst. The request fails immediately, or when the limiter becomes too small for it while it waits.
 public struct WeightExceedsLimit: Error, Hashable, Sendable, CustomStringConvertible {
     /// The weight of the request.
     public var weight: Int
@@ -21,9 +20,9 @@ public struct WeightExceedsLimit: Error, Hashable, Sendable, CustomStringConvert
         self.maximumWeight = maximumWeight
     }
 
-    /// What happened, and what to do about it.
+    /// What happened and what to do, in two sentences.
     public var description: String {
-        "The request has a weight of \(weight), and at most \(maximumWeight) is possible. "
+        "The request has a weight of \(weight), but the limiter allows at most \(maximumWeight). "
             + "Split the request, or raise the limiter's concurrency or burst."
     }
 }

@@ -1,35 +1,24 @@
 extension Monitor {
-    /// Waits until a claim succeeds, even in a cancelled task, and returns what was claimed.
+    /// Waits until a claim succeeds, even in a cancelled task, and returns the claimed value.
     ///
     ///     let connection = await pool.wait(claiming: { $0.popLast() })
     ///
-    /// The claim checks the state and takes something from it, in one critical section: of many waiting tasks exactly
-    /// one gets each thing. It returns nil if there is nothing for it yet. It must then leave the state as it was, because
-    /// no other task is told of such a change. It runs under the lock: see ``Monitor``.
+    /// The claim checks the state and takes something from it in one critical section, so each value goes to exactly one task. A claim that
+    /// finds nothing to take returns `nil`. It must then leave the state unchanged, because no waiting task is notified of such a change.
+    /// If the claim succeeds immediately, the method returns without suspending.
     ///
-    /// If it succeeds now, this returns immediately. Tasks in line that the changed state serves are resumed.
-    ///
-    /// - Returns: What the claim returns.
-    /// - Throws: What the claim throws, which ends the wait; what it has changed until then stays changed.
-    /// - Complexity: One evaluation now and at least one at each change. Suspends unless the claim succeeds; never
-    ///   blocks a thread.
+    /// - Throws: The claim's error, which ends the wait. Changes that the claim has made before it throws are kept.
     public func wait<Claimed: Sendable, Failure: Error>(
         claiming claim: @escaping @Sendable (inout State) throws(Failure) -> Claimed?
     ) async throws(Failure) -> Claimed {
         try await storage.wait(MonitorAttempt(claiming: claim)).get()
     }
 
-    /// Waits until a claim succeeds, unless the task is cancelled, and returns what was claimed.
+    /// Waits until a claim succeeds, unless the task is cancelled, and returns the claimed value.
     ///
-    ///     let connection = try await pool.waitUnlessCancelled(claiming: { $0.popLast() })
+    /// If the claim succeeds immediately, the method returns, even in a cancelled task. See also ``wait(claiming:)``.
     ///
-    /// See ``wait(claiming:)``. A call that throws has claimed nothing; if cancellation and a change come at the same
-    /// time, either may win. If the claim succeeds now, this returns, even in a cancelled task.
-    ///
-    /// - Returns: What the claim returns.
-    /// - Throws: `CancellationError` if the task is cancelled first.
-    /// - Complexity: One evaluation now and at least one at each change. Suspends unless the claim succeeds; never
-    ///   blocks a thread.
+    /// - Throws: `CancellationError` if the task is cancelled first. Nothing was claimed then.
     public func waitUnlessCancelled<Claimed: Sendable>(
         claiming claim: @escaping @Sendable (inout State) -> Claimed?
     ) async throws(CancellationError) -> Claimed {
@@ -39,35 +28,22 @@ extension Monitor {
         }
     }
 
-    /// Waits until a claim succeeds, but no longer than the timeout, and returns what was claimed.
+    /// Waits until a claim succeeds, for up to `timeout` on the continuous clock, and returns the claimed value.
     ///
-    ///     let connection = try await pool.wait(claiming: { $0.popLast() }, timeout: .seconds(3))
-    ///
-    /// It does what ``wait(claiming:until:clock:)`` does with the continuous clock.
-    ///
-    /// - Returns: What the claim returns.
-    /// - Throws: ``DeadlineExceeded`` if the time is over first; `CancellationError` if the task is cancelled first. Nothing was
-    ///   claimed then.
-    /// - Complexity: One evaluation now and at least one at each change, and a child task while it waits, which has ended when this
-    ///   returns.
+    /// - Throws: ``DeadlineExceeded`` if the timeout passes first; `CancellationError` if the task is cancelled first. Nothing was claimed
+    ///   then.
     public func wait<Claimed: Sendable>(
         claiming claim: @escaping @Sendable (inout State) -> Claimed?, timeout: Duration
     ) async throws -> Claimed {
         try await wait(claiming: claim, until: .now + timeout, clock: .continuous)
     }
 
-    /// Waits until a claim succeeds, but no longer than until the deadline, and returns what was claimed.
+    /// Waits until a claim succeeds or a deadline passes, and returns the claimed value.
     ///
-    ///     let connection = try await pool.wait(claiming: { $0.popLast() }, until: deadline, clock: clock)
+    /// If the claim succeeds immediately, the method returns, even after the deadline and in a cancelled task.
     ///
-    /// See ``wait(claiming:)``. If the claim succeeds now, this returns, even after the deadline and in
-    /// a cancelled task.
-    ///
-    /// - Returns: What the claim returns.
-    /// - Throws: ``DeadlineExceeded`` if the deadline comes first; `CancellationError` if the task is cancelled first. Nothing was
-    ///   claimed then.
-    /// - Complexity: One evaluation now and at least one at each change, and a child task while it waits, which has ended when this
-    ///   returns. Suspends unless the claim succeeds; never blocks a thread.
+    /// - Throws: ``DeadlineExceeded`` if the deadline passes first; `CancellationError` if the task is cancelled first. Nothing was claimed
+    ///   then.
     public func wait<Claimed: Sendable, C: Clock>(
         claiming claim: @escaping @Sendable (inout State) -> Claimed?, until deadline: C.Instant, clock: C
     ) async throws -> Claimed {

@@ -1,67 +1,60 @@
-/// A state that tasks share, change, and wait for until it satisfies a condition.
+/// A shared state with tasks that wait until the state satisfies a condition.
 ///
 ///     let pool = Monitor([Connection]())
-///     pool.withState { $0.append(connection) }                                // resumes one task that waits for it
+///     pool.withState { $0.append(connection) }                                // resumes one waiting task
 ///     let next = await pool.wait(claiming: { $0.popLast() })
 ///
-/// This is the monitor of Hoare and Brinch Hansen with explicit conditions: a waiting task says what it waits for, and a change
-/// of the state resumes exactly the tasks whose condition now holds. No task is resumed in vain, and none has to be
-/// signalled.
+/// A waiting task states its condition, and a change of the state resumes exactly the tasks that it serves, without a signal. This is the
+/// monitor of Hoare and Brinch Hansen with explicit conditions.
 ///
-/// **Predicates and claims.** `wait(where:)` waits until a predicate holds. Before the caller continues, another task may have
-/// changed the state again: use it for conditions that stay true, like "loaded". `wait(claiming:)` takes what it waits for in
-/// the same critical section in which it sees it, so that of many waiting tasks exactly one gets each thing.
+/// **Predicates and claims.** `wait(where:)` waits until a predicate holds. Another task can change the state again before the
+/// caller continues, so use it for conditions that stay true, such as "loaded". `wait(claiming:)` checks the state and takes
+/// something from it in one critical section, so each value goes to exactly one waiting task.
 ///
-/// **Order.** After each change the first task in line whose predicate or claim succeeds is served, then the first of those
-/// that are left, because the claim has changed the state again, and so on until none in line can be served. So
-/// between two changes no task waits that could be served, and a later task doesn't overtake one that could be. But a task that waits
-/// for three things is overtaken by those that wait for one, perhaps forever; if that must not happen, use a
-/// ``ConcurrencyLimiter``.
+/// **Order.** After each change, the first task in line with a successful predicate or claim is served. A claim changes the state
+/// again, so the search then restarts at the front, until no task in line can be served. So a task that could be served
+/// doesn't keep waiting, and no later task overtakes it. But a task that needs three values is overtaken by tasks that need one,
+/// perhaps forever. If that must not happen, use a ``ConcurrencyLimiter``.
 ///
-/// **Under the lock.** Bodies, predicates and claims run under the monitor's lock, predicates and claims also on the
-/// threads of tasks that change the state. They must be short. Using the monitor in them traps, and resuming or
-/// cancelling tasks in them may deadlock. Return what they remove from the state instead of dropping it there, because its
-/// `deinit` would run under the lock, too.
+/// **Under the lock.** Bodies, predicates and claims run under the monitor's lock; predicates and claims also run on the threads
+/// of tasks that change the state. They must be short. Using the monitor in them traps. Resuming or cancelling tasks in them can
+/// deadlock. Return what they remove from the state, because a value dropped in them runs its `deinit` under the lock.
 ///
-/// **Cancellation.** `wait` waits even in a cancelled task; `waitUnlessCancelled` and the forms with a timeout or a deadline don't.
-/// A task that stops waiting has claimed nothing, and a task that has claimed something gets it: never both, never neither.
+/// **Cancellation.** `wait` continues to wait in a cancelled task; `waitUnlessCancelled` and the forms with a timeout or a deadline
+/// don't. A task that claims something always gets it, and a task that stops waiting has claimed nothing.
 ///
-/// **Lifetime.** A waiting task keeps the monitor alive. If all others drop it, no task can change the state any more:
-/// give the state an end that predicates check, or wait with a deadline.
+/// **Lifetime.** A waiting task keeps the monitor alive, but if no other code has the monitor, no change can end the wait. Give the state a
+/// final value that predicates check, or wait with a deadline.
 ///
-/// **Cost.** A change costs a lock and an evaluation for each waiting task, plus as many again for each claim that
-/// succeeds, as the line is then searched from the front again. Fine for tens of waiting tasks, not for thousands. No thread
-/// is blocked for longer than that.
+/// **Cost.** A wait evaluates its predicate or claim when it starts and in every call of ``withState(_:)``. Each claim that succeeds
+/// evaluates those of all waiting tasks again. This suits tens of waiting tasks, not thousands. The evaluations block the thread that
+/// changes the state.
 public final class Monitor<State: Sendable>: Sendable {
     let storage: MonitorStorage<State>
 
-    /// Creates a monitor of a state.
-    ///
-    ///     let pool = Monitor([Connection]())
+    /// Creates a monitor with an initial state.
     public init(_ state: State) {
         storage = MonitorStorage(state)
     }
 
-    /// Reads or changes the state, and resumes the tasks whose predicate holds afterwards.
+    /// Reads or changes the state, and resumes the waiting tasks that the new state serves.
     ///
     ///     let wasEmpty = monitor.withState { state in
     ///         defer { state.pending.append(song) }
     ///         return state.pending.isEmpty
     ///     }
     ///
-    /// The body runs under the lock: see ``Monitor``. If it throws, what it has changed until then stays changed, and
-    /// resumes the tasks that waited for it.
+    /// The body runs under the lock; see ``Monitor``. Changes that the body has made before it throws are kept, and resume the tasks that
+    /// waited for them.
     ///
-    /// - Returns: What the body returns.
-    /// - Throws: Only what the body throws.
-    /// - Complexity: O(number of waiting tasks), plus as many for each claim that succeeds. Never suspends, and blocks
-    ///   other users of the monitor during that.
+    /// - Throws: Only the body's error.
+    /// - Complexity: O(n) in the number of waiting tasks, and again for each claim that succeeds.
     public func withState<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try storage.withState(body)
     }
 
-    /// The state as it is at this moment; it may have changed before the caller reads it. O(1); never suspends.
+    /// The current state, which may change before the caller reads it. O(1).
     public var state: State { storage.state }
 }

@@ -1,11 +1,11 @@
-/// What a task that waits for a monitor's state wants of it, and what it got.
+/// The predicate or claim of one waiting task, and its result.
 ///
-/// One attempt is made when its owner comes, and one at each change until one succeeds.
+/// Tried when the wait starts, and at each change of the state until it succeeds.
 final class MonitorAttempt<State: Sendable, Claimed: Sendable, Failure: Error>: @unchecked Sendable {
-    // The lock of `MonitorStorage` protects `result` until the attempt has succeeded; then only the owner reads it. The others never
-    // change.
+    // The lock of `MonitorStorage` protects `result` until the attempt has succeeded; then only the waiting task reads it. The
+    // other properties never change.
 
-    /// Whether success changes the state, which then may serve others.
+    /// Whether a success changes the state, so that other waiting tasks may be served.
     let changesState: Bool
     private let claim: @Sendable (inout State) throws(Failure) -> Claimed?
     private(set) var result: Result<Claimed, Failure>?
@@ -20,7 +20,7 @@ final class MonitorAttempt<State: Sendable, Claimed: Sendable, Failure: Error>: 
         claim = { (state: inout State) throws(Failure) in try predicate(state) ? () : nil }
     }
 
-    /// Makes an attempt; returns whether the wait is over, as the claim has succeeded or thrown.
+    /// Returns whether the wait is over, because the claim has succeeded or thrown.
     func succeeds(_ state: inout State) -> Bool {
         do throws(Failure) {
             result = try claim(&state).map { .success($0) }

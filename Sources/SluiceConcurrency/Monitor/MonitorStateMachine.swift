@@ -1,46 +1,44 @@
-/// A state, and the tasks that wait for it to satisfy a condition.
+/// A state, and the tasks that wait until it satisfies a condition.
 ///
-/// After each event no task is in line whose attempt would succeed. Events in, actions out; it resumes no task, and what
-/// it takes out of the line is returned, so that no attempt (a user's closure) is destroyed under the lock.
+/// After each event, no attempt in line would succeed. The machine resumes no task itself. It returns the attempts
+/// that it takes out of the line, because an attempt contains a user's closure and must not be destroyed under the lock.
 struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     typealias Line = WaitingLine<Waiter, WaitEnd<Void>>
 
-    /// What a task waits for, tried until it succeeds.
     struct Attempt: Sendable {
-        /// Whether a success changes the state, which then may serve others.
+        /// Whether a success changes the state, so that other waiting tasks may be served.
         let changesState: Bool
         let succeeds: @Sendable (inout State) -> Bool
     }
 
-    /// A task that was taken out of the line, to be resumed unless it has not suspended yet.
+    /// Resumed unless it hasn't suspended yet.
     struct Departure: Sendable {
         let waiter: Waiter?
         let attempt: Attempt
     }
 
     struct Entry: Sendable {
-        /// The caller is in line, and suspends with this ticket; nil if its attempt succeeded.
+        /// The ticket with which the task suspends; `nil` if its attempt succeeded.
         let ticket: Line.Ticket?
-        /// The tasks that are served by what the caller's attempt has left.
+        /// The tasks that are served after the attempt has changed the state.
         let served: [Departure]
     }
 
     private(set) var state: State
     private(set) var line = Line()
-    /// The attempts of those in line, each where the line keeps its waiter.
+    /// The attempts of the tasks in line, indexed by the slots of the line.
     private(set) var attempts: [Attempt?] = []
 
     init(_ state: State) {
         self.state = state
     }
 
-    /// The state may be changed by `body`; returns the tasks that this serves, in order.
+    /// Lets `body` change the state; returns the tasks that the new state serves, in order.
     mutating func change(_ body: (inout State) -> Void) -> [Departure] {
         body(&state)
         return serve()
     }
 
-    /// A task comes that waits if its attempt doesn't succeed now.
     mutating func enter(_ attempt: Attempt) -> Entry {
         if attempt.succeeds(&state) { return Entry(ticket: nil, served: attempt.changesState ? serve() : []) }
         let ticket = line.join()
@@ -49,26 +47,25 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
         return Entry(ticket: ticket, served: [])
     }
 
-    /// A task in line suspends; returns what it is resumed with if that is known by now.
     mutating func suspend(_ ticket: Line.Ticket, _ waiter: Waiter) -> WaitEnd<Void>? {
         line.suspend(ticket, waiter)
     }
 
-    /// A task in line stops waiting, cancelled or expired; returns it unless it was served before.
+    /// Returns `nil` if the task was served before.
     mutating func leave(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Departure? {
         line.contains(ticket) ? depart(ticket, end) : nil
     }
 
-    /// Takes the first task out of the line whose attempt succeeds, again and again.
+    /// Takes the tasks with successful attempts out of the line, from the front.
     ///
-    /// A claim that succeeds may make succeed what was tried in vain before it, so that the search starts again. It
-    /// ends, because each time a task has left the line.
+    /// After a claim has succeeded, the search restarts at the front, because an attempt that failed before may succeed now. It
+    /// ends, because a task leaves the line each time.
     private mutating func serve() -> [Departure] {
         var served: [Departure] = []
         var next = line.firstTicket
         while let ticket = next {
             next = line.ticket(after: ticket)
-            guard let attempt = attempts[ticket.slot] else { preconditionFailure("A task in line waits for nothing.") }
+            guard let attempt = attempts[ticket.slot] else { preconditionFailure("A task in line has no attempt.") }
             guard attempt.succeeds(&state) else { continue }
             served.append(depart(ticket, .completed(())))
             if attempt.changesState { next = line.firstTicket }
@@ -77,7 +74,7 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     }
 
     private mutating func depart(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Departure {
-        guard let attempt = attempts[ticket.slot] else { preconditionFailure("A task in line waits for nothing.") }
+        guard let attempt = attempts[ticket.slot] else { preconditionFailure("A task in line has no attempt.") }
         let waiter = line.settle(ticket, end)
         attempts[ticket.slot] = nil
         if line.isEmpty { attempts.removeAll(keepingCapacity: attempts.count <= Line.slotsKept) }
@@ -86,10 +83,8 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
 }
 
 extension WaitingLine {
-    /// The task that has waited longest.
     var firstTicket: Ticket? { ticket(at: first) }
 
-    /// The task behind one that is in line.
     func ticket(after ticket: Ticket) -> Ticket? { self.ticket(at: slots[ticket.slot].next) }
 
     private func ticket(at index: Int) -> Ticket? {

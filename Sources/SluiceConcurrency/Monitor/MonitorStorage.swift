@@ -1,6 +1,5 @@
 import SluiceLock
 
-/// What the users of a monitor share: a lock, the machine, and real continuations.
 final class MonitorStorage<State: Sendable>: Sendable {
     private typealias Waiter = UnsafeContinuation<WaitEnd<Void>, Never>
     private typealias Machine = MonitorStateMachine<State, Waiter>
@@ -27,7 +26,7 @@ final class MonitorStorage<State: Sendable>: Sendable {
             }
         }
         resume(served)
-        guard let result = result.take() else { preconditionFailure("The body did not run.") }
+        guard let result = result.take() else { preconditionFailure("The body of withState didn't run.") }
         return try result.get()
     }
 
@@ -63,7 +62,7 @@ final class MonitorStorage<State: Sendable>: Sendable {
 
     // MARK: The line
 
-    /// Returns the place in line, or nil if the attempt succeeded.
+    /// Returns `nil` if the attempt succeeded and the task needn't wait.
     private func enter<Claimed, Failure>(_ attempt: MonitorAttempt<State, Claimed, Failure>) -> Machine.Line.Ticket? {
         let wish = Machine.Attempt(changesState: attempt.changesState, succeeds: { attempt.succeeds(&$0) })
         let entry = machine.withLock { $0.enter(wish) }
@@ -94,9 +93,8 @@ final class MonitorStorage<State: Sendable>: Sendable {
 }
 
 extension MonitorAttempt {
-    /// What the attempt got that succeeded.
     fileprivate var outcome: Result<Claimed, Failure> {
-        guard let result else { preconditionFailure("A wait ended, and no attempt had succeeded.") }
+        guard let result else { preconditionFailure("A wait ended before its attempt succeeded.") }
         return result
     }
 

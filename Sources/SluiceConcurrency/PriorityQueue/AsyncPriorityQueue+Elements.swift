@@ -1,9 +1,7 @@
 extension AsyncPriorityQueue {
-    /// The elements of a queue as their turns come; see ``AsyncPriorityQueue/elements``.
-    ///
-    ///     for await request in queue.elements { await serve(request) }
+    /// The type of ``AsyncPriorityQueue/elements``.
     public struct Elements: AsyncSequence, Sendable {
-        /// Iterating cannot fail.
+        /// The sequence doesn't throw.
         public typealias Failure = Never
 
         @usableFromInline let storage: Storage
@@ -13,13 +11,13 @@ extension AsyncPriorityQueue {
             self.storage = storage
         }
 
-        /// Makes an iterator; several may be in use concurrently, each in a task of its own.
+        /// Creates an iterator. Several tasks can iterate concurrently, each with its own iterator.
         @inlinable
         public func makeAsyncIterator() -> Iterator {
             Iterator(storage: storage)
         }
 
-        /// Takes elements for one consumer.
+        /// An iterator that removes elements from the queue.
         public struct Iterator: AsyncIteratorProtocol {
             @usableFromInline let storage: Storage
 
@@ -28,17 +26,15 @@ extension AsyncPriorityQueue {
                 self.storage = storage
             }
 
-            /// Takes the next element; nil if the queue is finished and empty, or the task is cancelled.
+            /// Removes and returns the next element, or returns `nil` if the queue is finished and empty or the task is cancelled.
             ///
-            /// A cancelled task gets nil even while there are elements: they are left to the other consumers.
+            /// A cancelled task gets `nil` even if the queue has elements. They remain for the other consumers.
             @inlinable
             public mutating func next() async -> sending Element? {
                 await storage.next().item?.element.release()
             }
 
-            /// Takes the next element; nil if the queue is finished and empty, or the task is cancelled.
-            ///
-            /// A cancelled task gets nil even while there are elements: they are left to the other consumers.
+            /// Waits for the next element in the isolation of `actor`; otherwise like `next()`.
             @inlinable
             public mutating func next(isolation actor: isolated (any Actor)?) async -> sending Element? {
                 await storage.next().item?.element.release()

@@ -1,21 +1,20 @@
-/// An unbounded queue whose most important element leaves first, filled and emptied by any number of tasks.
+/// An unbounded queue that returns the element with the highest priority first.
 ///
 ///     let queue = AsyncPriorityQueue(priority: \Request.rank)
 ///     queue.enqueue(prefetch)                                       // rank 1
 ///     queue.enqueue(tapped)                                         // rank 9: leaves before it
 ///     for await request in queue.elements { await serve(request) }
 ///
-/// It works as ``AsyncQueue`` does, with these differences.
+/// It works like ``AsyncQueue``, with these differences:
 ///
-/// **Order.** The element with the highest priority leaves first; elements of equal priority leave in the order in which
-/// they came. Elements don't age: as long as more important elements come, a less important one stays. Waiting consumers are
-/// served in the order in which they started to wait.
+/// **Order.** The element with the highest priority leaves first. Elements of equal priority leave in the order in which they were added.
+/// Elements don't age: an element stays in the queue as long as elements of higher priority arrive.
 ///
-/// **Priority.** It is read once, when the element comes, in the producer's task: what changes later doesn't move an
-/// element. Priorities are compared under the queue's lock: that must be short, and using the queue in it traps.
+/// **Priority.** The priority is read once, in the producer's task, when the element is added. Later changes don't move the element.
+/// Priorities are compared under the queue's lock: the comparison must be short, and it must not use the queue, which traps.
 ///
-/// **Cost.** Adding and taking is O(log n), a snapshot O(n log n). No thread is blocked for longer than that takes,
-/// except during ``removeAll(where:)``, which looks at all elements.
+/// **Cost.** Adding and removing an element is O(log n), a snapshot O(n log n). No operation holds the queue's lock for longer than adding
+/// an element takes, except ``removeAll(where:)``, which looks at all elements.
 public final class AsyncPriorityQueue<Element, Priority: Comparable & Sendable>: Sendable {
     @usableFromInline typealias Storage = QueueStorage<PriorityBuffer<Transferred<Element>, Priority>>
 
@@ -24,22 +23,21 @@ public final class AsyncPriorityQueue<Element, Priority: Comparable & Sendable>:
 
     /// Creates an empty queue.
     ///
-    ///     let queue = AsyncPriorityQueue(priority: \Request.rank)
-    ///
-    /// - Parameter priority: How important an element is; higher leaves first.
+    /// - Parameter priority: The priority of an element. The element with the highest priority leaves first.
     public init(priority: @escaping @Sendable (Element) -> Priority) {
         self.priority = priority
         storage = Storage()
     }
 
-    /// Creates an empty queue that has no two pending elements with equal keys.
+    /// Creates an empty queue that doesn't hold two pending elements with equal keys.
     ///
     ///     let queue = AsyncPriorityQueue(unique: \Request.user, priority: \.rank)
     ///
-    /// The pending element stays as it is, also if the new one is more important.
+    /// The pending element and its priority don't change, even if the refused element has a higher priority.
     ///
-    /// - Parameter key: What two elements must not share; see ``AsyncQueue/init(unique:)``.
-    /// - Parameter priority: How important an element is; higher leaves first.
+    /// - Parameters:
+    ///   - key: The value that two pending elements must not share; see ``AsyncQueue/init(unique:)``.
+    ///   - priority: The priority of an element. The element with the highest priority leaves first.
     public init<Key: Hashable & Sendable>(
         unique key: @escaping @Sendable (Element) -> Key, priority: @escaping @Sendable (Element) -> Priority
     ) {
@@ -54,27 +52,18 @@ public final class AsyncPriorityQueue<Element, Priority: Comparable & Sendable>:
 
     // MARK: Adding
 
-    /// Adds an element.
+    /// Adds an element to the queue, or passes it to the consumer that has waited longest.
     ///
-    ///     queue.enqueue(request)
-    ///
-    /// If consumers wait, the one that has waited longest gets the element. It may be called from anywhere; the compiler refuses to use
-    /// an element that isn't `Sendable` afterwards.
-    ///
-    /// - Returns: What became of the element. Only a finished queue doesn't take it, and a queue made with `unique:` while an equal
-    ///   element is pending. So you may ignore the result.
-    /// - Complexity: O(log n). Never suspends, and blocks for no longer than that takes.
+    /// - Returns: What happened to the element; see ``AsyncQueue/enqueue(_:)``.
     @discardableResult @inlinable
     public func enqueue(_ element: sending Element) -> EnqueueResult {
         let priority = priority(element)
         return storage.enqueue(PrioritizedElement(Transferred(element), priority: priority))
     }
 
-    /// Accepts no more elements; consumers get the remaining ones, and then the end.
+    /// Finishes the queue: it accepts no more elements, and consumers receive the remaining ones and then the end.
     ///
-    ///     queue.finish()
-    ///
-    /// Calling it again does nothing. O(number of waiting tasks); never suspends.
+    /// Finishing it again has no effect. O(n) in the number of waiting tasks.
     @inlinable
     public func finish() {
         storage.finish()
@@ -82,73 +71,49 @@ public final class AsyncPriorityQueue<Element, Priority: Comparable & Sendable>:
 
     // MARK: Taking
 
-    /// The most important element each time that a task asks for one, until the queue is finished or the task that iterates is
-    /// cancelled.
+    /// An asynchronous sequence that removes the elements from the queue, the highest priority first.
     ///
-    ///     for await request in queue.elements { await serve(request) }
-    ///
-    /// Several tasks may iterate concurrently, each with an iterator of its own; each element goes to one of them. The sequence
-    /// doesn't keep the queue alive, only its elements.
+    /// It ends when the queue is finished and empty, or when the iterating task is cancelled. Several tasks can iterate concurrently, each
+    /// with its own iterator; each element goes to one of them.
     @inlinable
     public var elements: Elements { Elements(storage: storage) }
 
-    /// Takes the most important element, and waits for one if the queue is empty.
+    /// Removes and returns the element with the highest priority, waiting for one if the queue is empty.
     ///
     ///     while let request = try await queue.dequeue() { await serve(request) }
     ///
-    /// A task that waits here keeps the queue alive.
-    ///
-    /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: `CancellationError` if the task is cancelled while it waits or was already. The element then goes to another
-    ///   consumer. If both happen at the same time either may win.
-    /// - Complexity: O(log n). Suspends if the queue is empty; never blocks a thread for longer than that takes.
+    /// - Returns: The element, or `nil` if the queue is finished and empty.
+    /// - Throws: `CancellationError` if the task is cancelled before it receives an element.
     @inlinable
     public func dequeue() async throws(CancellationError) -> sending Element? {
         try await storage.next().dequeued()?.element.release()
     }
 
-    /// Takes the most important element, and waits for one no longer than the timeout.
+    /// Removes and returns the element with the highest priority, waiting for one for up to `timeout` on the continuous clock.
     ///
-    ///     let request = try await queue.dequeue(timeout: .seconds(5))
-    ///
-    /// It does what ``dequeue(until:clock:)`` does with the continuous clock.
-    ///
-    /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: ``DeadlineExceeded`` if the time is over first; `CancellationError` if the task is cancelled first.
-    /// - Complexity: O(log n), and a child task while it waits, which has ended when this returns.
+    /// - Throws: ``DeadlineExceeded`` if no element arrives in time; otherwise the same errors as ``dequeue()``.
     public func dequeue(timeout: Duration) async throws -> sending Element? {
         try await dequeue(until: .now + timeout, clock: .continuous)
     }
 
-    /// Takes the most important element, and waits for one no longer than until the deadline.
+    /// Removes and returns the element with the highest priority, waiting for one until a deadline.
     ///
-    ///     let request = try await queue.dequeue(until: deadline, clock: clock)
+    /// If there is an element, it is returned even after the deadline.
     ///
-    /// If there is an element now, the deadline doesn't matter. All else is as in ``dequeue()``.
-    ///
-    /// - Returns: The element, or nil if the queue is finished and empty.
-    /// - Throws: ``DeadlineExceeded`` if the deadline comes first; `CancellationError` if the task is cancelled first. The next
-    ///   element then goes to another consumer.
-    /// - Complexity: O(log n), and a child task while it waits, which has ended when this returns.
+    /// - Throws: ``DeadlineExceeded`` if no element arrives in time; otherwise the same errors as ``dequeue()``.
     public func dequeue<C: Clock>(until deadline: C.Instant, clock: C) async throws -> sending Element? {
         try await storage.next(until: deadline, clock: clock).dequeuedInTime()?.element.release()
     }
 
-    /// Takes the most important element if there is one; nil if the queue is empty now.
-    ///
-    ///     if let request = queue.tryDequeue() { show(request) }
-    ///
-    /// While a consumer waits the queue is empty, so this overtakes no consumer. O(log n); never suspends.
+    /// Removes and returns the element with the highest priority, or returns `nil` if the queue is empty. O(log n).
     @inlinable
     public func tryDequeue() -> sending Element? {
         storage.tryDequeue()?.element.release()
     }
 
-    /// Removes and returns all pending elements, the most important first; consumers keep waiting for the next.
+    /// Removes and returns all pending elements, the highest priority first. Waiting consumers continue to wait.
     ///
-    ///     let dropped = queue.removeAll()
-    ///
-    /// O(n log n), mostly outside the lock; never suspends.
+    /// O(n log n), mostly outside the lock.
     @discardableResult @inlinable
     public func removeAll() -> sending [Element] {
         Transferred.release(storage.removeAll())
@@ -156,17 +121,17 @@ public final class AsyncPriorityQueue<Element, Priority: Comparable & Sendable>:
 
     // MARK: Looking
 
-    /// The number of pending elements, for display: it may have changed before the caller reads it. O(1).
+    /// The number of pending elements, for display: it may change before the caller reads it. O(1).
     @inlinable
     public var count: Int { storage.count }
 
-    /// The number of tasks that wait for an element, for display: it may have changed before the caller reads it. O(1).
+    /// The number of tasks that wait for an element, for display: it may change before the caller reads it. O(1).
     @inlinable
     public var waitingCount: Int { storage.waitingCount }
 }
 
 extension AsyncPriorityQueue where Element: Comparable, Priority == Element {
-    /// Creates an empty queue of elements that are compared with each other; the greatest leaves first.
+    /// Creates an empty queue of comparable elements. The greatest element leaves first.
     ///
     ///     let numbers = AsyncPriorityQueue<Int, Int>()
     public convenience init() {
@@ -175,16 +140,15 @@ extension AsyncPriorityQueue where Element: Comparable, Priority == Element {
 }
 
 extension AsyncPriorityQueue where Element: Sendable {
-    /// Removes and returns the elements that satisfy a predicate, the most important first; the others keep their order.
+    /// Removes and returns the elements that satisfy a predicate. The others keep their order.
     ///
     ///     queue.removeAll { $0.user == user }
     ///
-    /// The predicate runs under the queue's lock, on the elements in any order: it must be short, and using the queue in it traps. If it
-    /// throws, nothing is removed.
+    /// The predicate runs under the queue's lock, on the elements in any order. It must be short, and it must not use the queue: that
+    /// traps. O(n); other users of the queue are blocked for that time.
     ///
-    /// - Returns: The removed elements, the most important first.
-    /// - Throws: Only what the predicate throws.
-    /// - Complexity: O(n), during which other users of the queue are held up; never suspends.
+    /// - Returns: The removed elements, the highest priority first.
+    /// - Throws: The predicate's error. No element is removed then.
     @discardableResult @inlinable
     public func removeAll<Failure: Error>(
         where shouldBeRemoved: (Element) throws(Failure) -> Bool
@@ -192,16 +156,12 @@ extension AsyncPriorityQueue where Element: Sendable {
         try storage.removeAll(where: { (item) throws(Failure) in try shouldBeRemoved(item.element) }).map(\.element)
     }
 
-    /// The pending elements, the most important first, as they are at one moment.
-    ///
-    ///     list.show(queue.snapshot)
+    /// The pending elements, the highest priority first.
     ///
     /// O(n log n), outside the lock.
     @inlinable
     public var snapshot: [Element] { storage.snapshot.map(\.element) }
 
-    /// The pending elements, the most important first, now and each time that they change; see ``AsyncQueue/changes``.
-    ///
-    ///     for await pending in queue.changes { list.show(pending) }
+    /// An asynchronous sequence of the pending elements, the highest priority first. See ``AsyncQueue/changes``.
     public var changes: QueueChanges<Element> { QueueChanges(of: storage) }
 }

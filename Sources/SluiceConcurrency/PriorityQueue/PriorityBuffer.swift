@@ -1,11 +1,10 @@
 public import HeapModule
 
-/// An element with its priority and its place among equals.
 @usableFromInline
 struct PrioritizedElement<Element: Sendable, Priority: Comparable & Sendable>: Sendable {
     @usableFromInline let element: Element
     @usableFromInline let priority: Priority
-    /// Given by the buffer, under the lock: the order in which elements came.
+    /// The position in the order of arrival. The buffer sets it, under the lock.
     @usableFromInline var number: UInt64 = 0
 
     @inlinable
@@ -15,7 +14,6 @@ struct PrioritizedElement<Element: Sendable, Priority: Comparable & Sendable>: S
     }
 }
 
-/// Greater is what leaves earlier: the higher priority, and among equals what came earlier.
 extension PrioritizedElement: Comparable {
     @inlinable
     static func < (first: Self, second: Self) -> Bool {
@@ -28,7 +26,6 @@ extension PrioritizedElement: Comparable {
     static func == (first: Self, second: Self) -> Bool { first.number == second.number }
 }
 
-/// The highest priority first, and among equals first in, first out.
 @usableFromInline
 struct PriorityBuffer<Element: Sendable, Priority: Comparable & Sendable>: QueueBuffer {
     @usableFromInline typealias Item = PrioritizedElement<Element, Priority>

@@ -1,32 +1,29 @@
-/// A value that comes once, or an error in its place, for any number of waiting tasks.
+/// A value or an error that is set once, and for which any number of tasks can wait.
 ///
 ///     let (promise, resolver) = Promise<Image, any Error>.makePromise()
 ///     let image = try await promise.value       // in any number of tasks
 ///     resolver.succeed(image)                     // from anywhere
 ///
-/// Tasks that have the `Promise` wait, and tasks that have its ``Resolver`` complete it. Only the first completion
-/// counts; later waits return immediately. All waiting tasks get the same value or error, in the order in which they
-/// started to wait.
+/// Code that needs the value has the `Promise`, and code that provides it has the ``Resolver``. Only the first completion counts. Waiting
+/// tasks are resumed in the order in which they started to wait, all with the same value or error. Later calls return immediately.
 ///
-/// **Abandoned.** If the last reference to the resolver goes away before it was used, the promise is completed with an
-/// error, so that no task waits forever or takes it for success: with ``PromiseAbandoned`` where any error may
-/// be thrown. Where the type of errors is fixed, the code that makes the promise chooses the outcome:
+/// **Abandoned promises.** If the last reference to the resolver is released before the promise is completed, the promise is completed
+/// with an error, so that no task waits forever. The error is ``PromiseAbandoned`` if `Failure` is `any Error`. Otherwise pass the
+/// outcome when you create the promise:
 ///
 ///     let (promise, resolver) = Promise<Image, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
 ///
-/// A promise that cannot fail needs a value for it, for example `Promise<Image?, Never>` and `.success(nil)`.
+/// A promise that can't fail needs a value for this case, for example `.success(nil)` for a `Promise<Image?, Never>`.
 ///
-/// **Cancellation.** `value` waits even in a cancelled task; ``valueUnlessCancelled()`` and the forms with a timeout or a deadline
-/// don't. Cancelling a waiting task affects neither the promise nor other tasks.
+/// **Cancellation.** `value` and ``result`` continue to wait in a cancelled task. ``valueUnlessCancelled()`` and the forms with a timeout
+/// or a deadline throw `CancellationError`. If the promise is already completed, every form returns its value or throws its error, even in
+/// a cancelled task or after the deadline.
 ///
-/// **Cost.** O(1) for each wait. No thread is blocked for longer than a few instructions. The promise keeps
-/// the value as long as there are references to it or its resolver.
+/// **Cost.** O(1) for each wait. The value is kept as long as there are references to the promise or its resolver.
 public struct Promise<Value: Sendable, Failure: Error>: Sendable {
     let storage: ConditionStorage<Result<Value, Failure>>
 
-    /// Creates a promise, its resolver, and the outcome for the case that the resolver is dropped.
-    ///
-    ///     let (promise, resolver) = Promise<Image, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
+    /// Creates a promise and its resolver. The promise is completed with `outcome` if the resolver is released unused.
     ///
     /// The promise doesn't keep the resolver alive.
     public static func makePromise(
@@ -36,74 +33,47 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
         return (Promise(storage: storage), Resolver(storage: storage, ifAbandoned: outcome))
     }
 
-    /// Creates a promise and its resolver; the promise fails with ``PromiseAbandoned`` if the resolver is dropped.
-    ///
-    ///     let (promise, resolver) = Promise<Image, any Error>.makePromise()
+    /// Creates a promise and its resolver. The promise fails with ``PromiseAbandoned`` if the resolver is released unused.
     ///
     /// The promise doesn't keep the resolver alive.
     public static func makePromise() -> (promise: Promise, resolver: Resolver) where Failure == any Error {
         makePromise(ifAbandoned: .failure(PromiseAbandoned()))
     }
 
-    /// Waits for the value, even in a cancelled task.
-    ///
-    ///     let image = try await promise.value
+    /// The value. Waits until the promise is completed, even in a cancelled task.
     ///
     /// - Throws: The error that the promise was completed with.
-    /// - Complexity: O(1). Suspends unless completed already; never blocks a thread.
     public var value: Value {
         get async throws(Failure) { try await storage.wait().get() }
     }
 
-    /// Waits for the value or the error, even in a cancelled task.
+    /// The value or the error. Waits until the promise is completed, even in a cancelled task.
     ///
     ///     if case .failure(let error) = await promise.result { show(error) }
-    ///
-    /// O(1). Suspends unless completed already; never blocks a thread.
     public var result: Result<Value, Failure> {
         get async { await storage.wait() }
     }
 
     /// Waits for the value, unless the task is cancelled.
     ///
-    ///     let image = try await promise.valueUnlessCancelled()
-    ///
-    /// If the promise is completed already, its outcome is returned or thrown, even in a cancelled task. If completion
-    /// and cancellation come at the same time, either may win; no other waiting task is affected.
-    ///
     /// - Throws: The error that the promise was completed with; `CancellationError` if the task is cancelled first.
-    /// - Complexity: O(1). Suspends unless completed already; never blocks a thread.
     public func valueUnlessCancelled() async throws -> Value {
         guard case .completed(let result) = await storage.waitUnlessCancelled() else { throw CancellationError() }
         return try result.get()
     }
 
-    /// Waits for the value, but no longer than the timeout.
+    /// Waits for the value for up to `timeout` on the continuous clock.
     ///
-    ///     let image = try await promise.value(timeout: .seconds(3))
-    ///
-    /// It does what ``value(until:clock:)`` does with the continuous clock.
-    ///
-    /// - Returns: The value that the promise was completed with.
-    /// - Throws: The error that the promise was completed with; ``DeadlineExceeded`` if the time is over first; `CancellationError` if
+    /// - Throws: The error that the promise was completed with; ``DeadlineExceeded`` if the timeout passes first; `CancellationError` if
     ///   the task is cancelled first.
-    /// - Complexity: O(1), and a child task while it waits, which has ended when this returns.
     public func value(timeout: Duration) async throws -> Value {
         try await value(until: .now + timeout, clock: .continuous)
     }
 
-    /// Waits for the value, but no longer than until the deadline.
+    /// Waits for the value until a deadline.
     ///
-    ///     let image = try await promise.value(until: deadline, clock: clock)
-    ///
-    /// If the promise is completed already, its outcome is returned or thrown, even after the deadline and in a
-    /// cancelled task.
-    ///
-    /// - Returns: The value that the promise was completed with.
-    /// - Throws: The error that the promise was completed with; ``DeadlineExceeded`` if the deadline comes first;
-    ///   `CancellationError` if the task is cancelled first.
-    /// - Complexity: O(1), and a child task while it waits, which has ended when this returns.
-    ///   Suspends unless completed already; never blocks a thread.
+    /// - Throws: The error that the promise was completed with; ``DeadlineExceeded`` if the deadline passes first; `CancellationError` if
+    ///   the task is cancelled first.
     public func value<C: Clock>(until deadline: C.Instant, clock: C) async throws -> Value {
         switch await storage.wait(until: deadline, clock: clock) {
         case .completed(let result): return try result.get()
@@ -118,16 +88,14 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
 }
 
 extension Promise where Failure == Never {
-    /// Waits for the value, even in a cancelled task.
+    /// The value. Waits until the promise is completed, even in a cancelled task.
     ///
     ///     let (answer, resolver) = Promise<Int, Never>.makePromise(ifAbandoned: .success(0))
     ///     resolver.succeed(42)
     ///     print(await answer.value)
-    ///
-    /// O(1). Suspends unless completed already; never blocks a thread.
     public var value: Value {
         get async {
-            // The other `value` would do, but Swift 6.3.1 crashes where a macro's expression uses it with `Never`.
+            // The other `value` would suffice, but Swift 6.3.1 crashes where the expression of a macro uses it with `Never`.
             switch await storage.wait() {
             case .success(let value): value
             }

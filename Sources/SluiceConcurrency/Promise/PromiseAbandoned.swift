@@ -1,12 +1,12 @@
-/// The error of a ``Promise`` whose last reference to the resolver went away unused, so that nothing can complete it any more.
+/// An error thrown by a ``Promise`` if its resolver was released before it completed the promise.
 ///
-/// To avoid it, complete the promise on every path of the code that has the resolver, also where that code fails.
+/// To avoid it, complete the promise on every path of the code that has the resolver, including the paths that fail.
 public struct PromiseAbandoned: Error, Hashable, CustomStringConvertible {
-    /// Creates an error for a promise that was abandoned.
+    /// Creates an error for an abandoned promise.
     public init() {}
 
-    /// What happened, in a sentence.
+    /// What happened and what to do, in two sentences.
     public var description: String {
-        "The promise was abandoned: the last reference to its resolver went away before it was completed."
+        "The promise was abandoned: its resolver was released before it was used. Complete the promise on every path of your code."
     }
 }

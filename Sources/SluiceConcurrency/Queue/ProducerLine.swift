@@ -1,15 +1,12 @@
-/// How the wait of a suspended producer ended.
 @usableFromInline
 enum SendOutcome: Hashable, Sendable {
-    /// Its element is in the queue, or with a consumer.
     case enqueued
-    /// When its turn came, an equal element was pending.
+    /// When the producer was admitted, an element with an equal key was pending.
     case alreadyPending
     case finished
     case cancelled
     case expired
 
-    /// What `send` returns or throws.
     @inlinable
     func result<Item>() throws -> SendResult<Item> {
         switch self {
@@ -21,16 +18,16 @@ enum SendOutcome: Hashable, Sendable {
     }
 }
 
-/// The producers that wait for a place, each with what it offers.
+/// The producers that wait for space, with the elements that they offer.
 ///
-/// What a producer offers is its own until it is admitted: it lies here, beside the line, by the number of the producer's
-/// slot, so that leaving is O(1) and leaves nothing behind.
+/// An offered element isn't pending until its producer is admitted. It is stored under the number of the producer's slot, so that leaving
+/// the line is O(1) and releases the element.
 @usableFromInline
 struct ProducerLine<Item: Sendable, Producer: Sendable>: Sendable {
     @usableFromInline typealias Line = WaitingLine<Producer, SendOutcome>
 
     @usableFromInline var line = Line()
-    /// As many as the line has slots.
+    /// Indexed by the slots of the line.
     @usableFromInline var offers: [Item?] = []
 
     @inlinable
@@ -39,7 +36,6 @@ struct ProducerLine<Item: Sendable, Producer: Sendable>: Sendable {
     @inlinable var isEmpty: Bool { line.isEmpty }
     @inlinable var count: Int { line.count }
 
-    /// What the first in line offers.
     @inlinable var firstOffer: Item? { line.isEmpty ? nil : offers[line.first] }
 
     @inlinable
@@ -55,15 +51,15 @@ struct ProducerLine<Item: Sendable, Producer: Sendable>: Sendable {
         return line.suspend(ticket, producer)
     }
 
-    /// Takes the first out of the line; returns its offer, and whom to resume if it has suspended.
+    /// Removes the first producer from the line. Returns its offer, and its continuation if it has suspended.
     @inlinable
     mutating func settleFirst(_ outcome: SendOutcome) -> (item: Item, producer: Producer?) {
         defer { shrink() }
-        guard let item = offers[line.first].take() else { preconditionFailure("A producer that offers nothing.") }
+        guard let item = offers[line.first].take() else { preconditionFailure("A waiting producer has no offer.") }
         return (item, line.settleFirst(outcome))
     }
 
-    /// Takes this one out of the line, unless it is gone; returns its offer, and whom to resume if it has suspended.
+    /// Does nothing if the producer has left the line.
     @inlinable
     mutating func settle(_ ticket: Line.Ticket, _ outcome: SendOutcome) -> (item: Item, producer: Producer?)? {
         guard line.contains(ticket), let item = offers[ticket.slot].take() else { return nil }
@@ -71,7 +67,7 @@ struct ProducerLine<Item: Sendable, Producer: Sendable>: Sendable {
         return (item, line.settle(ticket, outcome))
     }
 
-    /// The line forgets its slots when the last is left.
+    /// Releases the offers when the line has released its slots, which it does when it becomes empty.
     @inlinable
     mutating func shrink() {
         if line.slotCount == 0 { offers.removeAll(keepingCapacity: offers.count <= Line.slotsKept) }

@@ -1,9 +1,9 @@
 public import DequeModule
 
-/// Where a queue keeps its pending elements: what makes it a queue or a priority queue.
+/// Storage for the pending elements of a queue, which determines their order.
 ///
-/// An item is an element with what the buffer must know of it. Items that leave are returned, never destroyed: the caller
-/// holds the lock.
+/// An item is an element with the data that the buffer needs about it. Methods return the items that they remove and never destroy them,
+/// because the caller holds the lock.
 @usableFromInline
 protocol QueueBuffer: Sendable {
     associatedtype Element: Sendable
@@ -13,27 +13,24 @@ protocol QueueBuffer: Sendable {
 
     var count: Int { get }
 
-    /// All items, in any order.
     var items: [Item] { get }
 
     mutating func append(_ item: Item)
 
-    /// Takes the item whose turn it is.
     mutating func popFirst() -> Item?
 
-    /// Takes what satisfies the predicate, or nothing if that throws; also returns the old buffer, whose memory is freed
-    /// after the unlock.
+    /// Removes the items with elements that satisfy the predicate, or none if the predicate throws. The old buffer is returned too, so
+    /// that the caller can free its memory after unlocking.
     mutating func removeAll<Failure: Error>(
         where shouldBeRemoved: (Element) throws(Failure) -> Bool
     ) throws(Failure) -> (removed: [Item], old: Self)
 
     static func element(of item: Item) -> Element
 
-    /// The elements of these items, in the order in which their turns come.
+    /// The elements of these items, in the order in which they leave the queue.
     static func elements(of items: [Item]) -> [Element]
 }
 
-/// First in, first out.
 @usableFromInline
 struct FIFOBuffer<Element: Sendable>: QueueBuffer {
     @usableFromInline var deque = Deque<Element>()

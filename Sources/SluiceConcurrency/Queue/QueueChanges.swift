@@ -1,21 +1,17 @@
 import SluiceLock
 
-/// A queue that can be observed, whatever its buffer.
 protocol ObservableQueue<Element>: Sendable {
     associatedtype Element: Sendable
 
-    /// The elements that are pending, once they are no longer the version that was seen; nil at the end, or if the task is
-    /// cancelled.
+    /// Waits until the pending elements differ from the version that was seen; returns `nil` at the end or if the task is cancelled.
     func change(after seen: UInt64?) async -> (elements: [Element], version: UInt64)?
 }
 
-/// The elements that are pending in a queue, each time that they change; see ``AsyncQueue/changes``.
-///
-///     for await pending in queue.changes { list.show(pending) }
+/// An asynchronous sequence of the pending elements of a queue, after each change. See ``AsyncQueue/changes``.
 public struct QueueChanges<Pending: Sendable>: AsyncSequence, Sendable {
     /// The pending elements at one moment, in order.
     public typealias Element = [Pending]
-    /// Iterating cannot fail.
+    /// The sequence doesn't throw.
     public typealias Failure = Never
 
     private let queue: any ObservableQueue<Transferred<Pending>>
@@ -24,12 +20,12 @@ public struct QueueChanges<Pending: Sendable>: AsyncSequence, Sendable {
         self.queue = queue
     }
 
-    /// Makes an iterator; several may be in use concurrently, each in a task of its own, and each sees everything.
+    /// Creates an iterator. Several tasks can iterate concurrently, each with its own iterator; each of them sees all changes.
     public func makeAsyncIterator() -> Iterator {
         Iterator(queue: queue)
     }
 
-    /// Looks at a queue for one observer.
+    /// An iterator for one observer of a queue.
     public struct Iterator: AsyncIteratorProtocol {
         private let queue: any ObservableQueue<Transferred<Pending>>
         private var seen: UInt64?
@@ -38,14 +34,14 @@ public struct QueueChanges<Pending: Sendable>: AsyncSequence, Sendable {
             self.queue = queue
         }
 
-        /// The newest snapshot that this iterator has not returned; nil at the end, or if the task is cancelled.
+        /// Waits for a snapshot newer than the last one, and returns it; returns `nil` at the end or if the task is cancelled.
         public mutating func next() async -> [Pending]? {
             guard let change = await queue.change(after: seen) else { return nil }
             seen = change.version
             return change.elements.map(\.element)
         }
 
-        /// The newest snapshot that this iterator has not returned; nil at the end, or if the task is cancelled.
+        /// Waits for a newer snapshot in the isolation of `actor`; otherwise like `next()`.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> [Pending]? {
             guard let change = await queue.change(after: seen) else { return nil }
             seen = change.version
@@ -66,7 +62,6 @@ extension QueueStorage: ObservableQueue {
         return nil
     }
 
-    /// Waits in line for a change; returns false if the task is cancelled first.
     private func isChanged(_ ticket: Machine.Observers.Ticket) async -> Bool {
         await suspending { observer in
             machine.withLock { $0.suspend(observer: ticket, observer) }

@@ -1,14 +1,12 @@
-/// The error of a producer whose queue is finished, or is finished while the producer waits for a place.
+/// An error thrown to a producer if its queue is finished before the element is added. The element isn't delivered.
 ///
 ///     do {
 ///         try await pages.send(page)
 ///     } catch is QueueFinished {
 ///         return
 ///     }
-///
-/// The element of a `send` that throws is not in the queue, and no consumer gets it.
 public struct QueueFinished: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Creates an error for a queue that is finished.
+    /// Creates an error for a finished queue.
     public init() {}
 
     /// What happened and what to do, in two sentences.

@@ -1,6 +1,5 @@
-// What concerns the queue as a whole: its end, all its elements, and its observers.
+// Operations on the whole queue: finishing, removal of all elements, and observers.
 extension QueueStateMachine {
-    /// No more elements come; all waiting tasks are resumed.
     @inlinable
     mutating func finish() {
         if isFinished { return }
@@ -14,7 +13,7 @@ extension QueueStateMachine {
         wakeObservers()
     }
 
-    /// The queue is gone: no more elements come, and observers get the end.
+    /// The last reference to the queue was released. Observers get the end.
     @inlinable
     mutating func abandon() {
         isAbandoned = true
@@ -22,7 +21,6 @@ extension QueueStateMachine {
         wakeObservers()
     }
 
-    /// Everything goes that is pending; the places go to producers.
     mutating func removeAll() -> Buffer {
         let old = buffer
         buffer = Buffer()
@@ -37,7 +35,7 @@ extension QueueStateMachine {
         return old
     }
 
-    /// What satisfies the predicate goes, or nothing if that throws; the places go to producers.
+    /// Removes the elements that satisfy the predicate, or none if the predicate throws, and admits waiting producers.
     mutating func removeAll<Failure: Error>(
         where shouldBeRemoved: (Buffer.Element) throws(Failure) -> Bool
     ) throws(Failure) -> (removed: [Item], old: Buffer) {
@@ -55,23 +53,20 @@ extension QueueStateMachine {
     enum LookAction: Sendable {
         case see(Buffer, version: UInt64)
         case end
-        /// The caller is in line, and suspends with this ticket.
         case suspend(Observers.Ticket)
     }
 
-    /// An observer wants to see what it has not seen, and waits for it if need be.
     mutating func look(after seen: UInt64?) -> LookAction {
         if seen != version { return .see(buffer, version: version) }
         if isAbandoned || (isFinished && buffer.count == 0) { return .end }
         return .suspend(observers.join())
     }
 
-    /// An observer in line suspends; returns whether it should look again if that is known by now.
     mutating func suspend(observer ticket: Observers.Ticket, _ observer: Observer) -> Bool? {
         observers.suspend(ticket, observer)
     }
 
-    /// An observer in line was cancelled; returns it to be resumed with false.
+    /// Returns the continuation of a cancelled observer, which the caller resumes with `false`.
     mutating func withdraw(observer ticket: Observers.Ticket) -> Observer? {
         observers.settle(ticket, false)
     }
@@ -103,7 +98,7 @@ extension QueueStateMachine {
 
     // MARK: Outbox
 
-    /// Takes the messages for other tasks, and the values to destroy, for after the unlock.
+    /// The caller processes the outbox after unlocking.
     @inlinable
     mutating func takeOutbox() -> Outbox {
         if isUnique { outbox.retiredKeys = unique?.takeRetired() }
@@ -112,16 +107,16 @@ extension QueueStateMachine {
     }
 }
 
-/// What a critical section leaves to be done after it.
+/// Actions and values that a critical section collects for the time after unlocking.
 @usableFromInline
 struct QueueOutbox<Item: Sendable, Consumer: Sendable, Producer: Sendable, Observer: Sendable>: Sendable {
-    /// Consumers to be resumed with the end.
+    /// Resumed with the end.
     @usableFromInline var consumers: [Consumer] = []
-    /// Producers to be resumed, in order, and with what.
+    /// Resumed in order.
     @usableFromInline var producers: [(producer: Producer, outcome: SendOutcome)] = []
-    /// Observers to be resumed, to look again.
+    /// Resumed so that they look again.
     @usableFromInline var observers: [Observer] = []
-    /// What only has to be destroyed.
+    /// Only to be destroyed.
     @usableFromInline var retired: [Item] = []
     @usableFromInline var retiredKeys: (any Sendable)?
 

@@ -1,4 +1,3 @@
-/// What a consumer that waits for an element gets in the end.
 @usableFromInline
 enum QueueDelivery<Item> {
     case element(Item)
@@ -10,7 +9,6 @@ enum QueueDelivery<Item> {
         if case .element(let item) = self { item } else { nil }
     }
 
-    /// What `dequeue()` returns or throws.
     @inlinable
     func dequeued() throws(CancellationError) -> Item? {
         switch self {
@@ -20,34 +18,31 @@ enum QueueDelivery<Item> {
         }
     }
 
-    /// What a `dequeue` with a deadline returns or throws.
     func dequeuedInTime() throws -> Item? {
         if case .expired = self { throw DeadlineExceeded() }
         return try dequeued()
     }
 }
 
-/// What happens to an element that comes while the queue is full.
 @usableFromInline
 enum OverflowPolicy: Hashable, Sendable {
-    /// It waits with its producer if that can wait, and is refused if not.
+    /// The producer waits with its element if it can wait. Otherwise the element is refused.
     case suspend
     case dropOldest
     case dropNewest
 }
 
-/// The pending elements, the consumers that wait for some, and the producers that wait for a place.
+/// The pending elements, the consumers that wait for elements, and the producers that wait for space.
 ///
 /// ```text
 /// pending elements    none              some                         as many as the capacity
 /// waiting tasks       consumers                                      producers
 /// ```
 ///
-/// A place that becomes free goes to the first producer immediately, and an element that comes goes to the first consumer. So no task
-/// overtakes those that wait. What a suspended producer offers is not pending.
+/// Free space goes to the first waiting producer immediately, and a new element to the first waiting consumer, so that no task overtakes
+/// the waiting ones. The element of a suspended producer isn't pending.
 ///
-/// Events in, actions out; it resumes no task. What an event means for other tasks than the caller, and values that must be
-/// destroyed after the unlock, are collected in `outbox`.
+/// It resumes no task. Actions for tasks other than the caller, and values to destroy after unlocking, are collected in `outbox`.
 @usableFromInline
 struct QueueStateMachine<
     Buffer: QueueBuffer, Consumer: Sendable, Producer: Sendable, Observer: Sendable
@@ -61,23 +56,20 @@ struct QueueStateMachine<
     @usableFromInline
     enum OfferAction: Sendable {
         case done(SendResult<Item>)
-        /// It goes to this consumer.
         case resume(Consumer)
-        /// The caller is in line, and suspends with this ticket.
         case suspend(Producers.Line.Ticket)
     }
 
     @usableFromInline
     enum NextAction: Sendable {
         case deliver(QueueDelivery<Item>)
-        /// The caller is in line, and suspends with this ticket.
         case suspend(Consumers.Ticket)
     }
 
     @usableFromInline let capacity: Int
     @usableFromInline let policy: OverflowPolicy
     @usableFromInline var unique: (any UniqueKeys<Item>)?
-    // A plain flag, because comparing such an optional with nil copies what is in it.
+    // Comparing the optional existential `unique` with `nil` copies its value; a flag doesn't.
     @usableFromInline let isUnique: Bool
 
     @usableFromInline var buffer = Buffer()
@@ -85,17 +77,18 @@ struct QueueStateMachine<
     @usableFromInline var producers = Producers()
     @usableFromInline var observers = Observers()
     @usableFromInline var outbox = Outbox()
-    /// Whether there is anything in `outbox`, which is too large to be handed out each time: that costs as much as the rest.
+    /// Whether `outbox` holds something. Returning the outbox from each critical section would cost as much as the rest, since it is
+    /// large.
     @usableFromInline var hasMail = false
     @usableFromInline var isFinished = false
-    /// Whether the queue itself is gone: observers see what it was, and then the end.
+    /// Whether the last reference to the queue was released. Observers get the last state and then the end.
     @usableFromInline var isAbandoned = false
-    /// How often `buffer` has changed. An observer knows which version it saw, and so leaves nothing here while it is busy.
+    /// The number of changes to `buffer`. An observer keeps the version that it saw, so the queue stores nothing for a busy observer.
     @usableFromInline var version: UInt64 = 0
 
     @inlinable
     init(capacity: Int = .max, policy: OverflowPolicy = .suspend, unique: (any UniqueKeys<Item>)? = nil) {
-        precondition(capacity >= 0, "A queue cannot have room for fewer than no elements.")
+        precondition(capacity >= 0, "A queue's capacity must not be negative; it is \(capacity).")
         self.capacity = capacity
         self.policy = policy
         self.unique = unique
@@ -104,7 +97,7 @@ struct QueueStateMachine<
 
     // MARK: Producers
 
-    /// An element comes; its producer waits for a place if need be, if it can.
+    /// Accepts or refuses an element, or adds its producer to the line if the producer can wait.
     @inlinable
     mutating func offer(_ item: Item, canSuspend: Bool) -> OfferAction {
         if isFinished { return .done(.finished(item)) }
@@ -132,13 +125,12 @@ struct QueueStateMachine<
         }
     }
 
-    /// A producer in line suspends; returns what it is resumed with if that is known by now.
     @inlinable
     mutating func suspend(producer ticket: Producers.Line.Ticket, _ producer: Producer) -> SendOutcome? {
         producers.suspend(ticket, producer)
     }
 
-    /// A producer in line was cancelled or has waited too long; nothing happens if it is in line no more.
+    /// Has no effect if the producer has left the line.
     @inlinable
     mutating func withdraw(producer ticket: Producers.Line.Ticket, _ outcome: SendOutcome) {
         guard let (item, producer) = producers.settle(ticket, outcome) else { return }
@@ -147,14 +139,12 @@ struct QueueStateMachine<
 
     // MARK: Consumers
 
-    /// A consumer wants an element, and waits for it if need be.
     @inlinable
     mutating func next() -> NextAction {
         if let item = tryNext() { return .deliver(.element(item)) }
         return isFinished ? .deliver(.finished) : .suspend(consumers.join())
     }
 
-    /// A consumer wants an element if there is one.
     @inlinable
     mutating func tryNext() -> Item? {
         guard let item = buffer.popFirst() else { return takeOffer() }
@@ -164,13 +154,12 @@ struct QueueStateMachine<
         return item
     }
 
-    /// A consumer in line suspends; returns what it is resumed with if that is known by now.
     @inlinable
     mutating func suspend(consumer ticket: Consumers.Ticket, _ consumer: Consumer) -> QueueDelivery<Item>? {
         consumers.suspend(ticket, consumer)
     }
 
-    /// A consumer in line was cancelled or has waited too long; returns it to be resumed with the outcome.
+    /// Returns the continuation of a cancelled or late consumer, which the caller resumes with the outcome.
     @inlinable
     mutating func withdraw(consumer ticket: Consumers.Ticket, _ outcome: QueueDelivery<Item>) -> Consumer? {
         consumers.settle(ticket, outcome)
@@ -185,7 +174,7 @@ struct QueueStateMachine<
         changed()
     }
 
-    /// Gives the free places to the producers that have waited longest.
+    /// Admits the producers that have waited longest, as long as there is space.
     @inlinable
     mutating func admit() {
         while buffer.count < capacity, let item = producers.firstOffer {
@@ -200,7 +189,7 @@ struct QueueStateMachine<
         }
     }
 
-    /// A queue without places hands over from producer to consumer.
+    /// In a queue of capacity 0.
     @inlinable
     mutating func takeOffer() -> Item? {
         if producers.isEmpty { return nil }

@@ -1,6 +1,5 @@
 public import SluiceLock
 
-/// What a queue and the tasks that wait for it share: a lock, the machine, and real continuations.
 @usableFromInline
 final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     @usableFromInline typealias Item = Buffer.Item
@@ -18,14 +17,13 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
 
     // MARK: Producers
 
-    /// Adds an element to a queue without a bound.
     @inlinable
     func enqueue(_ item: Item) -> EnqueueResult {
         switch trySend(item) {
         case .enqueued: .enqueued
         case .alreadyPending: .alreadyPending
         case .finished: .finished
-        case .enqueuedDropping, .dropped, .full: preconditionFailure("A queue without a bound was full.")
+        case .enqueuedDropping, .dropped, .full: preconditionFailure("An unbounded queue was full.")
         }
     }
 
@@ -33,11 +31,10 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     func trySend(_ item: Item) -> SendResult<Item> {
         switch offer(item, canSuspend: false) {
         case .done(let result): return result
-        case .resume, .suspend: preconditionFailure("A producer that cannot suspend was told to.")
+        case .resume, .suspend: preconditionFailure("A producer that can't suspend was told to suspend.")
         }
     }
 
-    /// Puts an element in, or in line; a consumer that it goes to is resumed.
     @inlinable
     func offer(_ item: Item, canSuspend: Bool) -> Machine.OfferAction {
         let (action, hasMail) = machine.withLock { ($0.offer(item, canSuspend: canSuspend), $0.hasMail) }
@@ -53,7 +50,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         switch offer(item, canSuspend: true) {
         case .suspend(let ticket): return try await place(ticket).result()
         case .done(let result): return try sent(result)
-        case .resume: preconditionFailure("A consumer was not resumed.")
+        case .resume: preconditionFailure("A consumer wasn't resumed.")
         }
     }
 
@@ -69,11 +66,10 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
             if outcome == .expired { throw DeadlineExceeded() }
             return try outcome.result()
         case .done(let result): return try sent(result)
-        case .resume: preconditionFailure("A consumer was not resumed.")
+        case .resume: preconditionFailure("A consumer wasn't resumed.")
         }
     }
 
-    /// Waits in line for a place.
     @inlinable
     func place(_ ticket: Machine.Producers.Line.Ticket) async -> SendOutcome {
         await suspending { producer in
@@ -95,7 +91,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         return result
     }
 
-    /// Tells others what a critical section has left to be done; another task may have done so by now.
+    /// Performs the actions that a critical section has collected, unless another task has done so.
     @inlinable @inline(never)
     func deliverMail() {
         machine.withLock { $0.takeOutbox() }.deliver()
@@ -125,7 +121,6 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         }
     }
 
-    /// Takes an element, or a place in line.
     @inlinable
     func take() -> Machine.NextAction {
         let (action, hasMail) = machine.withLock { ($0.next(), $0.hasMail) }
@@ -133,7 +128,6 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         return action
     }
 
-    /// Waits in line for an element.
     @inlinable
     func delivery(_ ticket: Machine.Consumers.Ticket) async -> QueueDelivery<Item> {
         await suspending { consumer in
@@ -155,7 +149,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         return item
     }
 
-    // MARK: The whole
+    // MARK: Whole queue
 
     @inlinable
     func finish() {
@@ -163,7 +157,6 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
         deliverMail()
     }
 
-    /// The queue itself is gone.
     @inlinable
     func abandon() {
         machine.withLock { $0.abandon() }
@@ -181,7 +174,7 @@ final class QueueStorage<Buffer: QueueBuffer>: Sendable {
     func removeAll<Failure: Error>(
         where shouldBeRemoved: (Buffer.Element) throws(Failure) -> Bool
     ) throws(Failure) -> [Buffer.Element] {
-        // The old buffer comes along so that nothing is destroyed under the lock.
+        // The old buffer is returned too, so that its memory isn't freed under the lock.
         let (found, hasMail) = try machine.withLock { (machine) throws(Failure) in
             (try machine.removeAll(where: shouldBeRemoved), machine.hasMail)
         }
@@ -203,7 +196,7 @@ where
     Consumer == UnsafeContinuation<QueueDelivery<Item>, Never>, Producer == UnsafeContinuation<SendOutcome, Never>,
     Observer == UnsafeContinuation<Bool, Never>
 {
-    /// Resumes the tasks in the outbox; the values in it are destroyed with it.
+    /// The retired values are destroyed with the outbox.
     @inlinable
     func deliver() {
         for consumer in consumers { consumer.resume(returning: .finished) }

@@ -1,10 +1,10 @@
-/// An element on its way from a producer to a consumer, which need not be `Sendable`.
+/// An element in transit from a producer to a consumer. It need not be `Sendable`.
 ///
-/// A producer gives the element away (`sending`), and the queue hands it to one consumer, which is then the only one that can reach it.
+/// A producer gives the element away (`sending`), and the queue gives it to one consumer. No other task can then reach it.
 @usableFromInline
 struct Transferred<Element>: @unchecked Sendable {
-    // The lock of `QueueStorage` protects it in the queue; before and after that it belongs to one task alone. A snapshot copies it,
-    // which only queues of `Sendable` elements have.
+    // The lock of `QueueStorage` protects the element while it is in the queue. Before and after that it belongs to one task. A
+    // snapshot copies it, but only queues of `Sendable` elements have snapshots.
     @usableFromInline let element: Element
 
     @inlinable
@@ -12,14 +12,13 @@ struct Transferred<Element>: @unchecked Sendable {
         self.element = element
     }
 
-    /// The element, for the task that it now belongs to. Called once.
+    /// Returns the element for the task that it now belongs to. Must be called once.
     @inlinable
     func release() -> sending Element {
         nonisolated(unsafe) let element = element
         return element
     }
 
-    /// The elements, for the task that they now belong to. Called once.
     @inlinable
     static func release(_ items: [Self]) -> sending [Element] {
         nonisolated(unsafe) let elements = items.map(\.element)

@@ -1,15 +1,14 @@
-/// The keys of the items that are pending, so that an equal one is not added twice.
+/// The keys of the pending items, which keep an equal item from being added.
 ///
-/// A queue that was not made with `unique:` has none of it and pays one comparison with nil. The type of the keys is
-/// hidden behind the protocol so that it does not become part of the queue's type.
+/// A queue created without `unique:` has no keys and pays for one comparison with `nil`. The protocol hides the type of the keys, so that
+/// it isn't part of the queue's type.
 ///
-/// Keys are user's values: those that are no longer needed, also the ones that were only computed to look something up,
-/// are kept until `takeRetired()` carries them out of the lock.
+/// Keys are user's values and must not be destroyed under the lock. Keys that are no longer needed, including those computed only for a
+/// lookup, are kept until `takeRetired()` moves them out of the lock.
 @usableFromInline
 protocol UniqueKeys<Item>: Sendable {
     associatedtype Item
 
-    /// How many keys are pending.
     var count: Int { get }
 
     mutating func contains(_ item: Item) -> Bool
@@ -17,11 +16,10 @@ protocol UniqueKeys<Item>: Sendable {
     mutating func remove(_ item: Item)
     mutating func removeAll()
 
-    /// Takes the keys that are no longer needed, to be destroyed after the unlock.
+    /// The caller destroys the keys after unlocking.
     mutating func takeRetired() -> any Sendable
 }
 
-/// Keys that are computed from items.
 struct KeySet<Item: Sendable, Key: Hashable & Sendable>: UniqueKeys {
     private let key: @Sendable (Item) -> Key
     private var pending: Set<Key> = []

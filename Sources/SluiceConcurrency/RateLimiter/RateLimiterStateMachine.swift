@@ -1,37 +1,32 @@
-/// The tasks that wait for tokens, and which of them watches the clock.
+/// The tasks that wait for tokens, and the task among them that watches the clock.
 ///
-/// Events in, actions out; it resumes no task itself and knows no clock: each event says what time it is, in attoseconds.
+/// It resumes no task itself and has no clock: the caller passes the current time, in attoseconds, to each event.
 ///
-/// Only the first in line, the leader, sleeps until its tokens are there. The others are suspended until they are granted,
-/// give up, or are told to lead:
+/// Only the first task in line, the leader, sleeps until its tokens are available. The other tasks are suspended until they get
+/// their tokens, give up, or become the leader:
 ///
 /// ```text
-/// consume ─▶ in line ─▶ plan ─▶ first?  sleep until its moment ─▶ tick: all that can be are granted,
-///               ▲        ▲                                              │    the next is told to lead
+/// consume ─▶ in line ─▶ plan ─▶ first?  sleep until its moment ─▶ tick: the tasks at the front get their tokens,
+///               ▲        ▲                                              │    the next task leads
 ///               │        └──────────── .lead ◀───────────────────────── ┘
-///               └─ cancelled, expired: leaves; if it was first, the next is looked at, granted or told to lead
+///               └─ cancelled, expired: the task leaves; if it was first, the next task gets its tokens or leads
 /// ```
 struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
     typealias Line = WaitingLine<Waiter, RateLimiterOutcome>
 
     enum ConsumeAction: Sendable {
         case granted
-        /// More tokens were asked for than the limiter ever holds.
         case tooHeavy
-        /// The tokens are not there by the deadline.
         case late
-        /// The caller is in line.
         case wait(Line.Ticket)
     }
 
-    /// Until when the leader sleeps.
     struct Plan: Hashable, Sendable {
         let moment: Int128
-        /// What was planned before the last nudge is out of date.
+        /// The value of `plans` when the plan was made. A plan with an older number is outdated.
         let number: UInt64
     }
 
-    /// A task to resume, and its outcome.
     struct Wake: Sendable {
         let waiter: Waiter
         let outcome: RateLimiterOutcome
@@ -39,7 +34,7 @@ struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
 
     private(set) var bucket: TokenBucket
     private(set) var line = Line()
-    /// What those in line want together.
+    /// In tokens.
     private(set) var queued: UInt128 = 0
     private var plans: UInt64 = 0
 
@@ -47,7 +42,6 @@ struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
         self.bucket = bucket
     }
 
-    /// How many tokens are there.
     mutating func tokens(at now: Int128) -> Int {
         bucket.refill(until: now)
         return bucket.tokens
@@ -57,7 +51,7 @@ struct RateLimiterStateMachine<Waiter: Sendable>: Sendable {
 // MARK: Events
 
 extension RateLimiterStateMachine {
-    /// A task wants tokens, by the deadline if there is one.
+    /// The task joins the line only if the tokens can be available by the deadline.
     mutating func consume(_ weight: Int, at now: Int128, until deadline: Int128? = nil) -> ConsumeAction {
         if weight > bucket.burst { return .tooHeavy }
         if tryConsume(weight, at: now) { return .granted }
@@ -66,41 +60,39 @@ extension RateLimiterStateMachine {
         return .wait(line.join(weight: UInt64(weight)))
     }
 
-    /// A task wants tokens now or not at all.
     mutating func tryConsume(_ weight: Int, at now: Int128) -> Bool {
         bucket.refill(until: now)
         return line.isEmpty && bucket.take(weight)
     }
 
-    /// A task in line asks until when to sleep; nil if it is not the first.
+    /// Returns the moment until which a task in line must sleep; `nil` if the task isn't the first.
     func plan(_ ticket: Line.Ticket) -> Plan? {
         guard line.isFirst(ticket), let weight = line.firstWeight else { return nil }
         return Plan(moment: bucket.moment(of: UInt128(weight)), number: plans)
     }
 
-    /// A task in line suspends; returns how its wait ended, if that is known by now, or that it is to plan again.
+    /// Stores the waiter of a task in line, or returns the outcome if the wait has ended, or `.lead` if the task must plan again.
     mutating func suspend(_ ticket: Line.Ticket, _ waiter: Waiter, _ plan: Plan?) -> RateLimiterOutcome? {
         if line.isFirst(ticket), plan?.number != plans { return .lead }
         return line.suspend(ticket, waiter)
     }
 
-    /// The leader's sleep is over; returns the tasks to resume.
+    /// Gives out the available tokens after the leader's sleep; returns the tasks to resume.
     mutating func tick(at now: Int128) -> [Wake] {
         var wakes: [Wake] = []
         bucket.refill(until: now)
         serve(&wakes)
-        // Also if it is the same as before: it was woken too early, and sleeps once more.
+        // Needed also for the same leader: it was woken too early, and must sleep again.
         nudge(&wakes)
         return wakes
     }
 
-    /// The wait of a task in line ends; returns the tasks to resume.
     mutating func leave(_ ticket: Line.Ticket, _ outcome: RateLimiterOutcome, at now: Int128) -> [Wake] {
         guard line.contains(ticket) else { return [] }
         var wakes: [Wake] = []
         let leader = line.firstTicket
         bucket.refill(until: now)
-        // A task whose tokens came by its deadline gets them, even if no event has shown that by now.
+        // If the tokens arrived by the deadline, the task gets them, even if no event has counted them yet.
         if outcome == .expired { serve(&wakes) }
         if line.contains(ticket) { take(ticket, outcome, &wakes) }
         serve(&wakes)
@@ -108,13 +100,12 @@ extension RateLimiterStateMachine {
         return wakes
     }
 
-    /// The waits of all tasks end; returns the tasks to resume.
     mutating func cancelWaiting() -> [Wake] {
         queued = 0
         return line.settleAll(.cancelled).map { Wake(waiter: $0, outcome: .cancelled) }
     }
 
-    /// The rate changes; returns the tasks to resume. O(n) if the burst becomes smaller.
+    /// O(n) if the burst shrinks.
     mutating func change(rate: Int, per period: Duration, burst: Int?, at now: Int128) -> [Wake] {
         var wakes: [Wake] = []
         bucket.refill(until: now)
@@ -138,14 +129,13 @@ extension RateLimiterStateMachine {
 // MARK: Machinery
 
 extension RateLimiterStateMachine {
-    /// Grants those at the front whose tokens are there.
     private mutating func serve(_ wakes: inout [Wake]) {
         while let ticket = line.firstTicket, let weight = line.firstWeight, bucket.take(Int(weight)) {
             take(ticket, .granted, &wakes)
         }
     }
 
-    /// Tells the first in line to lead, or to plan again; if it has not suspended yet it will notice when it does.
+    /// Makes the first task in line lead or plan again. A task that hasn't suspended yet finds this out when it does.
     private mutating func nudge(_ wakes: inout [Wake]) {
         plans += 1
         if let waiter = line.wakeFirst() { wakes.append(Wake(waiter: waiter, outcome: .lead)) }
@@ -157,21 +147,20 @@ extension RateLimiterStateMachine {
     }
 }
 
-/// How a wait for tokens ended, or what the waiter has to do.
 enum RateLimiterOutcome: Hashable, Sendable {
     case granted
     case cancelled
     case expired
-    /// It wants more than fits in, since the burst was made smaller.
+    /// The request is for more tokens than the burst, which was made smaller.
     case refused
-    /// It is the first in line now, or something has changed for the first: it plans, and suspends again.
+    /// The task is now the first in line, or its plan is outdated: it plans and suspends again.
     case lead
 }
 
 extension WaitingLine {
     func isFirst(_ ticket: Ticket) -> Bool { firstTicket == ticket }
 
-    /// Returns the first waiter, to be resumed, and leaves it in line, where it suspends again; nil if it has not
+    /// Returns the first waiter, to be resumed, and leaves its task in line, where it suspends again; `nil` if the task hasn't
     /// suspended.
     mutating func wakeFirst() -> Waiter? {
         guard first != Self.none, case .inLine(let waiter?) = slots[first].state else { return nil }

@@ -1,14 +1,14 @@
 import SluiceLock
 
-/// The shipped ``RateLimiter`` without its public face: a lock, the machine, a clock, and tasks that really suspend.
+/// The lock, the state machine, the clock and the suspending operations of a ``RateLimiter``.
 ///
-/// The clock is read before the lock is taken, so two tasks may come with their times in the wrong order: the machine
-/// never counts back.
+/// The clock is read before the lock is taken, so times can reach the machine out of order. The machine ignores a time that is
+/// older than the last one.
 final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration {
     typealias Waiter = UnsafeContinuation<RateLimiterOutcome, Never>
     typealias Machine = RateLimiterStateMachine<Waiter>
 
-    /// The longest single sleep: not all clocks can take a deadline centuries away.
+    /// The longest single sleep, because not every clock accepts a deadline that is centuries away.
     private static var longestSleep: Duration { .seconds(86_400) }
 
     let clock: C
@@ -21,7 +21,7 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
         machine = Lock(Machine(bucket))
     }
 
-    /// Attoseconds since the limiter was made.
+    /// In attoseconds since the limiter was created.
     private var now: Int128 { origin.duration(to: clock.now).attoseconds }
 
     var tokens: Int {
@@ -50,7 +50,7 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
             case .refused:
                 let burst = machine.withLock { $0.bucket.burst }
                 throw WeightExceedsLimit(weight: weight, maximumWeight: burst)
-            case .lead: preconditionFailure("A leader stopped waiting.")
+            case .lead: preconditionFailure("The first task in line stopped waiting before it got its tokens.")
             }
         }
     }

@@ -1,6 +1,5 @@
 import SluiceLock
 
-/// What the loops over a ``SharedSequence`` share: a lock, the machine, the base, and tasks that really run.
 final class SharedStorage<Base: AsyncSequence & Sendable>: Sendable where Base.Element: Sendable {
     private typealias Waiter = UnsafeContinuation<SharedWakeUp, Never>
     private typealias Machine = SharedStateMachine<Base.Element, Base.Failure, Waiter, Task<Void, Never>>
@@ -15,7 +14,6 @@ final class SharedStorage<Base: AsyncSequence & Sendable>: Sendable where Base.E
 
     var loopCount: Int { machine.withLock { $0.loopCount } }
 
-    /// How many elements are kept.
     var elementCount: Int { machine.withLock { $0.elementCount } }
 
     // MARK: Loops
@@ -24,7 +22,7 @@ final class SharedStorage<Base: AsyncSequence & Sendable>: Sendable where Base.E
         machine.withLock { $0.join() }
     }
 
-    /// Ends a loop; returns the producer's task if this was the last loop. The task is cancelled.
+    /// Ends a loop. If it was the last, cancels the producer's task and returns it.
     func leave(_ number: UInt64) -> Task<Void, Never>? {
         let action = machine.withLock { $0.leave(number) }
         action.work?.cancel()
@@ -47,7 +45,7 @@ final class SharedStorage<Base: AsyncSequence & Sendable>: Sendable where Base.E
                 _ = await wait(ticket)
             }
         }
-        // A cancelled loop must not hold up the others, nor leave the base running.
+        // A cancelled loop must neither block the others nor leave the base running.
         await leave(number)?.value
         return nil
     }
@@ -72,7 +70,7 @@ final class SharedStorage<Base: AsyncSequence & Sendable>: Sendable where Base.E
         do throws(Base.Failure) {
             while await mayTake() {
                 guard let element = try await iterator.next(isolation: #isolation) else { break }
-                // The element that falls out of the log comes along, to be destroyed after the unlock.
+                // The element removed from the log is returned too, so that it isn't destroyed under the lock.
                 let (waiters, _) = machine.withLock { $0.deliver(element) }
                 for waiter in waiters { waiter.resume(returning: .go) }
             }
@@ -82,7 +80,7 @@ final class SharedStorage<Base: AsyncSequence & Sendable>: Sendable where Base.E
         }
     }
 
-    /// Waits until a loop wants an element; returns whether one does. When the last loop leaves, it is told to stop.
+    /// Returns `false` after the last loop has left.
     private func mayTake() async -> Bool {
         await withUnsafeContinuation { (waiter: Waiter) in
             if let known = machine.withLock({ $0.produce(waiter) }) { waiter.resume(returning: known) }

@@ -1,47 +1,44 @@
-/// Runs an operation once for all tasks that ask for the same key while it runs.
+/// Runs an operation once for all concurrent calls with the same key.
 ///
 ///     let flights = SingleFlight<URL, Image>()
 ///     let image = try await flights.run(for: url) { try await network.download(url) }
 ///
-/// The first call for a key starts the operation. Calls that come while it runs wait for it, and get the same result or the
-/// same error. Later calls start a new operation. Results aren't cached; for one value that is kept, use ``AsyncLazy``.
+/// The first call for a key starts the operation. Calls that arrive while it runs wait for it and get the same value or error. Later calls
+/// start a new operation. Results aren't cached; for one value that is kept, use ``AsyncLazy``.
 ///
-/// **Cancellation.** Each caller can be cancelled on its own: it gets `CancellationError` immediately, and the operation
-/// goes on for the others. When the last caller leaves, the operation is cancelled, and that caller returns when the
-/// operation has ended, so no operation runs without a caller. It throws even if the operation completed all the same:
-/// that value is dropped. A call for the key in the meantime starts a new operation.
+/// **Cancellation.** A cancelled caller throws `CancellationError` immediately, and the operation continues for the others. If the last
+/// remaining caller is cancelled, the operation is cancelled too, and the caller waits until it has ended. The caller throws even if the
+/// operation still completes; the value is dropped. A call for the key in the meantime starts a new operation.
 ///
-/// **Nesting.** An operation that asks for its own key deadlocks.
+/// **Deadlocks.** An operation that calls ``run(for:_:)`` with its own key deadlocks.
 ///
-/// **Task.** The operation runs in a task of its own, on no actor, so that it outlives the caller that started it. It has
-/// the priority and the task-local values of that caller. A caller that joins with a higher priority does not raise it.
+/// **Task.** An unstructured task runs the operation, outside any actor, so that the operation can outlive the caller that started it. It
+/// has the priority and the task-local values of that caller. A later caller of higher priority doesn't raise it.
 ///
-/// **Order.** Operations of different keys are independent. Callers of one key are resumed in the order in which they came.
+/// **Order.** Operations of different keys are independent. The callers of one key are resumed in the order of their calls.
 ///
-/// **Cost.** Joining, leaving and finishing are O(1) for each caller. No thread is ever blocked for longer than a few
-/// instructions; hashing and comparing keys happens under the lock, so a key must not use the `SingleFlight` there.
+/// **Cost.** Joining, leaving and finishing are O(1) for each caller. Keys are hashed and compared under the lock, where a key must not use
+/// the `SingleFlight`.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let storage = SingleFlightStorage<Key, Value>()
 
-    /// Creates a single flight with no operation under way.
+    /// Creates an object without running operations.
     public init() {}
 
-    /// The result of the operation for `key`: of the one that runs, or of `operation`, which is then started.
+    /// Returns the result of the running operation for `key`, or starts `operation` and returns its result.
     ///
-    ///     let image = try await flights.run(for: url) { try await network.download(url) }
+    /// To limit the wait, call this method in `withDeadline`.
     ///
-    /// It waits for as long as the operation takes; to bound that, call it in `withDeadline`.
-    ///
-    /// - Throws: What the operation throws; `CancellationError` if the calling task is cancelled before it ends. In a task
-    ///   that is cancelled already, nothing is started or joined.
-    /// - Complexity: O(1) on average, and a task for the caller that starts the operation. Suspends, never blocks a thread.
+    /// - Throws: The operation's error; `CancellationError` if the calling task is cancelled before the operation ends. In a task that is
+    ///   already cancelled, this method doesn't start or join an operation.
+    /// - Complexity: O(1) on average, and one task for each operation.
     public func run(for key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await storage.run(key, operation)
     }
 
-    /// How many operations a caller could join, for display: it may have changed before the caller looks at it.
+    /// The number of running operations that a call could join, for display: it may change before the caller reads it.
     public var runningCount: Int { storage.count }
 
-    /// Whether an operation for `key` is under way that a caller would join.
+    /// Whether there is a running operation for `key` that a call would join, for display: it may change before the caller reads it.
     public func isRunning(for key: Key) -> Bool { storage.isInFlight(key) }
 }

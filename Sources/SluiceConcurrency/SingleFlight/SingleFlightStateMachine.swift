@@ -1,19 +1,18 @@
-/// The operations under way, and the callers that wait for each.
+/// The running operations, and the callers that wait for each of them.
 ///
-/// Events in, actions out; it resumes and cancels no task itself.
+/// It resumes and cancels no task.
 ///
 /// ```text
-/// join ──▶ start: the caller makes the operation's task
+/// join ──▶ start: the caller creates the operation's task
 ///     └──▶ wait
 /// finished ──▶ all waiting tasks are resumed
-/// leave ──▶ this one is resumed; if it was the last, the flight is taken out and its task is cancelled
+/// leave ──▶ this one is resumed; if it was the last, the flight is removed and its task is cancelled
 /// ```
 struct SingleFlightStateMachine<
     Key: Hashable & Sendable, Waiter: Sendable, Outcome: Sendable, Work: Sendable
 >: Sendable {
     typealias Line = WaitingLine<Waiter, Outcome>
 
-    /// One caller's wait for one operation.
     struct Ticket: Sendable {
         let key: Key
         let flight: UInt64
@@ -23,24 +22,22 @@ struct SingleFlightStateMachine<
     private struct Flight: Sendable {
         let number: UInt64
         var line = Line()
-        /// The operation's task, once its maker has handed it over.
+        /// The operation's task, once the caller that created it has recorded it.
         var work: Work?
     }
 
     private var current: [Key: Flight] = [:]
-    /// Lines of flights that have ended, kept for callers that were settled before they suspended.
+    /// The lines of ended flights, kept for callers that were settled before they suspended.
     private var landed: [UInt64: Line] = [:]
     private var numbers: UInt64 = 0
 
-    /// How many operations can be joined.
     var count: Int { current.count }
 
-    /// Whether nothing is kept at all.
     var isEmpty: Bool { current.isEmpty && landed.isEmpty }
 
     func isInFlight(_ key: Key) -> Bool { current[key] != nil }
 
-    /// A caller comes; whether it must start the operation.
+    /// Adds a caller. Returns whether it must start the operation.
     mutating func join(_ key: Key) -> (ticket: Ticket, starts: Bool) {
         if let number = current[key]?.number, let place = current[key]?.line.join() {
             return (Ticket(key: key, flight: number, place: place), false)
@@ -52,12 +49,11 @@ struct SingleFlightStateMachine<
         return (Ticket(key: key, flight: numbers, place: place), true)
     }
 
-    /// The operation's task has been made. (It may have ended by now.)
+    /// Does nothing if the operation has already ended.
     mutating func started(_ ticket: Ticket, _ work: Work) {
         if isCurrent(ticket) { current[ticket.key]?.work = work }
     }
 
-    /// A caller suspends; returns the outcome if it is known by now.
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Outcome? {
         if isCurrent(ticket) { return current[ticket.key]?.line.suspend(ticket.place, waiter) }
         let outcome = landed[ticket.flight]?.suspend(ticket.place, waiter)
@@ -65,7 +61,7 @@ struct SingleFlightStateMachine<
         return outcome
     }
 
-    /// The operation ended; returns those to resume with the outcome, in order.
+    /// Returns the callers to resume with the outcome, in order.
     mutating func finished(_ ticket: Ticket, _ outcome: Outcome) -> [Waiter] {
         guard isCurrent(ticket), var flight = current.removeValue(forKey: ticket.key) else { return [] }
         let waiters = flight.line.settleAll(outcome)
@@ -73,9 +69,8 @@ struct SingleFlightStateMachine<
         return waiters
     }
 
-    /// A caller was cancelled; returns the task to resume, and its outcome.
-    ///
-    /// - Parameter outcome: what the caller gets, made of the work to cancel and to await if it was the last to wait for it.
+    /// Removes a cancelled caller. Returns the caller to resume, and its outcome, which `outcome` creates. If the caller was the last one,
+    /// `outcome` gets the task to cancel and to wait for; otherwise `nil`.
     mutating func leave(_ ticket: Ticket, _ outcome: (Work?) -> Outcome) -> (waiter: Waiter?, outcome: Outcome)? {
         guard isCurrent(ticket), current[ticket.key]?.line.contains(ticket.place) == true else { return nil }
         guard current[ticket.key]?.line.count == 1 else {
@@ -99,6 +94,6 @@ struct SingleFlightStateMachine<
 }
 
 extension WaitingLine {
-    /// Whether a waiter was settled before it suspended, and has not asked yet.
+    /// Whether a waiter that was settled before it suspended hasn't received its outcome yet.
     var hasUnclaimedOutcomes: Bool { occupied > count }
 }

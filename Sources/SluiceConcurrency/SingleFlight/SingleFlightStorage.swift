@@ -1,10 +1,9 @@
 import SluiceLock
 
-/// What the callers of a ``SingleFlight`` share: a lock, the machine, and tasks that really run.
 final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private enum Outcome: Sendable {
         case finished(Result<Value, any Error>)
-        /// The caller was cancelled; with a task, it was the last and awaits the task's end.
+        /// If there is a task, the caller was the last one and waits for the task to end.
         case left(Task<Void, Never>?)
     }
 

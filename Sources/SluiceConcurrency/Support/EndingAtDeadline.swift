@@ -1,4 +1,4 @@
-/// Waits, and lets `expire` end the wait when the deadline comes.
+/// Waits, and calls `expire` to end the wait if a deadline passes first.
 ///
 ///     let granted = await ending(at: deadline, clock: clock) {
 ///         expire(ticket)                       // takes the waiter out of its line and resumes it
@@ -6,11 +6,11 @@
 ///         await suspend(ticket)
 ///     }
 ///
-/// The clock sleeps in a child task, which has ended when this returns: nothing is left behind. `expire` may come at the
-/// same time as what is waited for: it must do nothing for a waiter that is gone. It is not called once `wait` has
-/// returned, nor if the clock's sleep fails, as it does in a cancelled task: `wait` must watch for that.
+/// The clock sleeps in a child task, which has ended when the function returns. `expire` can be called at the same time as the
+/// wait ends for another reason, and must then do nothing. It isn't called after `wait` has returned, or if the clock's sleep
+/// fails, as it does in a cancelled task. So `wait` must handle cancellation itself.
 ///
-/// Costs a task; call it only when there is something to wait for.
+/// Call it only if the task must wait, because it costs a child task.
 func ending<C: Clock, Outcome>(
     at deadline: C.Instant, clock: C, expire: @escaping @Sendable () -> Void, wait: () async -> Outcome
 ) async -> Outcome {

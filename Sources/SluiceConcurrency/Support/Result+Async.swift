@@ -1,5 +1,4 @@
 extension Result where Failure == any Error {
-    /// What an async body returns or throws.
     package init(_ body: () async throws -> Success) async {
         do {
             self = .success(try await body())

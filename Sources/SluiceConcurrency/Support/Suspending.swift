@@ -1,15 +1,15 @@
-/// Suspends the calling task, and lets `onCancel` end its wait if the task is cancelled.
+/// Suspends the calling task, and calls `onCancel` to end the wait if the task is cancelled.
 ///
 ///     await suspending { waiter in
-///         machine.withLock { $0.suspend(ticket, waiter) }         // what has happened meanwhile, or nil
+///         machine.withLock { $0.suspend(ticket, waiter) }         // the outcome if there is one, or nil
 ///     } onCancel: {
 ///         leave(ticket, .cancelled)                               // takes the waiter out of its line and resumes it
 ///     }
 ///
-/// The task is in line before this is called. `suspend` stores the waiter, or returns what to resume it with immediately.
-/// `onCancel` may come before, while and after that: it must do nothing for a waiter that is gone.
+/// The task must be in line before the call. `suspend` stores the waiter, or returns the outcome to resume it with immediately.
+/// `onCancel` can be called before, during and after that. It must do nothing if the waiter is no longer in line.
 ///
-/// Always inlined: one more function between the caller and its continuation takes memory in each waiting task.
+/// Always inlined: another function between the caller and its continuation takes memory in each waiting task.
 @inlinable @inline(__always)
 func suspending<Outcome: Sendable>(
     _ suspend: (UnsafeContinuation<Outcome, Never>) -> Outcome?, onCancel: @Sendable () -> Void

@@ -1,10 +1,10 @@
-/// Waiters in the order in which they came: O(1) to join, to leave at the front, and to leave from the middle.
+/// Waiters in the order in which they arrived. Joining, leaving at the front and leaving from the middle are O(1).
 ///
-/// A doubly linked list whose nodes lie in one array and are linked by index. So it costs no allocation for each waiter,
-/// it is a value (which lets tests copy and compare it), and a waiter that leaves leaves no trace.
+/// The line is a doubly linked list whose nodes are in one array and are linked by index. So it needs no allocation for each
+/// waiter, it's a value that tests can copy and compare, and no memory is kept for a waiter that has left.
 ///
-/// A waiter joins before it suspends: between the two it is in line without a continuation, and what happens to it then
-/// is kept for it until it asks.
+/// A waiter joins before it suspends. In between, it's in line without a continuation. If it's settled in that time, the
+/// outcome is kept until the waiter suspends.
 ///
 /// ```text
 /// join() -> ticket ──► in line, not suspended ──► suspend(ticket, waiter) ──► in line, suspended
@@ -13,12 +13,10 @@
 ///                      outcome kept, returned by suspend             waiter returned, to be resumed
 /// ```
 ///
-/// The code that takes a waiter out of the line under the lock owns it and alone resumes it.
+/// The code that takes a waiter out of the line under the lock owns the waiter, and no other code resumes it.
 @usableFromInline
 struct WaitingLine<Waiter, Outcome> {
-    /// One wait of one waiter.
-    ///
-    /// Slots are used again, serial numbers are not: an old ticket matches no waiter.
+    /// Slots are reused, but serial numbers aren't, so an old ticket matches no waiter.
     @usableFromInline
     struct Ticket: Hashable, Sendable {
         @usableFromInline let slot: Int
@@ -42,10 +40,10 @@ struct WaitingLine<Waiter, Outcome> {
     struct Slot {
         @usableFromInline var serial: UInt64
         @usableFromInline var state: State
-        /// Neighbours in line, or for a vacant slot the next vacant one; `none` at either end.
+        /// The neighbors in line, or `none` at the ends. In a vacant slot, `next` is the next vacant slot.
         @usableFromInline var previous: Int
         @usableFromInline var next: Int
-        /// What a limiter must know of it: whether it may be told to give up, and how much it asks for.
+        /// Used by limiters only: whether the wait can be cancelled, and the weight of the request.
         @usableFromInline var isInterruptible: Bool
         @usableFromInline var weight: UInt64
 
@@ -60,7 +58,7 @@ struct WaitingLine<Waiter, Outcome> {
         }
     }
 
-    /// A line with more slots than this gives its memory back when no waiter is left.
+    /// The number of slots above which the line frees its memory when no waiter is left.
     @inlinable static var slotsKept: Int { 64 }
     @inlinable static var none: Int { -1 }
 
@@ -71,7 +69,6 @@ struct WaitingLine<Waiter, Outcome> {
     @usableFromInline var occupied = 0
     @usableFromInline var serials: UInt64 = 0
 
-    /// How many waiters are in line.
     @usableFromInline var count = 0
 
     @inlinable
@@ -79,10 +76,9 @@ struct WaitingLine<Waiter, Outcome> {
 
     @inlinable var isEmpty: Bool { count == 0 }
 
-    /// How many slots there are, used or not.
     @inlinable var slotCount: Int { slots.count }
 
-    /// Joins at the end; with a waiter, suspended from the start.
+    /// Adds a waiter to the end of the line. If `waiter` isn't `nil`, it's already suspended.
     @inlinable
     mutating func join(_ waiter: Waiter? = nil, isInterruptible: Bool = true, weight: UInt64 = 1) -> Ticket {
         serials += 1
@@ -105,10 +101,10 @@ struct WaitingLine<Waiter, Outcome> {
         return Ticket(slot: index, serial: serials)
     }
 
-    /// Stores the waiter, to be resumed later; or returns what happened meanwhile, and then keeps nothing.
+    /// Stores the waiter to resume later, or returns the outcome if it was settled before, and vacates the slot.
     @inlinable
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Outcome? {
-        precondition(isCurrent(ticket), "A waiter suspended with a ticket that is no longer in use.")
+        precondition(isCurrent(ticket), "A waiter suspended with a ticket that is no longer valid.")
         switch slots[ticket.slot].state {
         case .inLine:
             slots[ticket.slot].state = .inLine(waiter)
@@ -121,14 +117,13 @@ struct WaitingLine<Waiter, Outcome> {
         }
     }
 
-    /// Takes the first out of the line; returns the waiter to resume, or nil if it has not suspended yet.
+    /// Takes the first waiter out of the line; returns the waiter to resume, or `nil` if it hasn't suspended yet.
     @inlinable
     mutating func settleFirst(_ outcome: consuming Outcome) -> Waiter? {
-        precondition(first != Self.none, "The line is empty.")
+        precondition(first != Self.none, "The waiting line is empty.")
         return settle(at: first, outcome)
     }
 
-    /// Takes all waiters out of the line, in order; returns those to resume.
     @inlinable
     mutating func settleAll(_ outcome: Outcome) -> [Waiter] {
         var waiters: [Waiter] = []
@@ -139,7 +134,7 @@ struct WaitingLine<Waiter, Outcome> {
         return waiters
     }
 
-    /// Takes the waiters that satisfy a predicate out of the line, in order; returns those to resume. O(n).
+    /// O(n).
     mutating func settle(
         _ outcome: Outcome, where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
     ) -> [Waiter] {
@@ -155,7 +150,7 @@ struct WaitingLine<Waiter, Outcome> {
         return waiters
     }
 
-    /// How many waiters in line satisfy a predicate. O(n).
+    /// O(n).
     func count(where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool) -> Int {
         var found = 0
         var index = first
@@ -166,17 +161,15 @@ struct WaitingLine<Waiter, Outcome> {
         return found
     }
 
-    /// What the first in line asks for; nil if the line is empty.
     var firstWeight: UInt64? { first == Self.none ? nil : slots[first].weight }
 
-    /// Whether the ticket's waiter is still in line, suspended or not.
     @inlinable
     func contains(_ ticket: Ticket) -> Bool {
         guard isCurrent(ticket), case .inLine = slots[ticket.slot].state else { return false }
         return true
     }
 
-    /// Takes this one out of the line; returns the waiter to resume, or nil if it has not suspended yet or is gone.
+    /// Takes a waiter out of the line; returns the waiter to resume, or `nil` if it hasn't suspended yet or isn't in line.
     @inlinable
     mutating func settle(_ ticket: Ticket, _ outcome: consuming Outcome) -> Waiter? {
         contains(ticket) ? settle(at: ticket.slot, outcome) : nil
@@ -191,7 +184,7 @@ struct WaitingLine<Waiter, Outcome> {
 
     @inlinable
     mutating func settle(at index: Int, _ outcome: consuming Outcome) -> Waiter? {
-        guard case .inLine(let waiter) = slots[index].state else { preconditionFailure("The slot is not in line.") }
+        guard case .inLine(let waiter) = slots[index].state else { preconditionFailure("The waiter isn't in line.") }
         let (previous, next) = (slots[index].previous, slots[index].next)
         if previous == Self.none { first = next } else { slots[previous].next = next }
         if next == Self.none { last = previous } else { slots[next].previous = previous }
@@ -223,7 +216,7 @@ extension WaitingLine: Sendable where Waiter: Sendable, Outcome: Sendable {}
 extension WaitingLine.State: Sendable where Waiter: Sendable, Outcome: Sendable {}
 extension WaitingLine.Slot: Sendable where Waiter: Sendable, Outcome: Sendable {}
 
-// The explorer of interleavings recognises a state that it has seen.
+// The explorer of interleavings recognizes a state that it has seen.
 extension WaitingLine: Hashable, Equatable where Waiter: Hashable, Outcome: Hashable {}
 extension WaitingLine.State: Hashable, Equatable where Waiter: Hashable, Outcome: Hashable {}
 extension WaitingLine.Slot: Hashable, Equatable where Waiter: Hashable, Outcome: Hashable {}

@@ -9,8 +9,8 @@ import SluiceLock
 ///   └──────────── exchange: settlements in, claims out ◀── settled ────────────────┘
 /// ```
 ///
-/// Whoever has something for the store exchanges it for all: while one exchange is under way, others only leave theirs. So
-/// an idle worker has its next job without a detour, and many small files share their transactions.
+/// One task at a time exchanges settlements and claims with the store, for all tasks. Meanwhile the other tasks only add their settlements.
+/// So an idle worker gets its next job directly, and many small files share a transaction.
 final class CoordinatorRun: Sendable {
     let coordinator: DownloadCoordinator
     let end: DownloadCoordinator.RunEnd
@@ -31,7 +31,6 @@ final class CoordinatorRun: Sendable {
         state = Lock(CoordinatorState(lastRenewed: coordinator.timing.time.now()))
     }
 
-    /// Works until the end that was asked for, or cancellation, or a failure of the store.
     func work(as worker: QueueWorker) async throws {
         state.withLock { $0.worker = worker }
         await withDiscardingTaskGroup { group in
@@ -41,15 +40,13 @@ final class CoordinatorRun: Sendable {
             }
             await pump()
         }
-        // What a failed exchange left.
+        // Settles the jobs that a failed exchange has left.
         await pump()
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Looks for work: somebody has enqueued some.
     func wake() { waker.send() }
 
-    /// Stops the transfers of these jobs, for good.
     func cancel(_ jobs: [JobID]) {
         let tasks = state.withLock { state in jobs.compactMap { state.stop($0, because: .cancelled) } }
         for task in tasks { task.cancel() }
@@ -60,7 +57,7 @@ final class CoordinatorRun: Sendable {
     private func workOff() async {
         for await attempt in queue.elements {
             let job = attempt.job
-            // A task of its own, so that it can be stopped without its worker.
+            // An unstructured task, so that the transfer can be stopped without its worker.
             let task = Task { await attempt.carryOut() }
             if state.withLock({ $0.began(job.lease.job, task) }) { task.cancel() }
             let settled = await withTaskCancellationHandler {
@@ -109,7 +106,7 @@ final class CoordinatorRun: Sendable {
         let refused = Set(exchange.refused)
         for one in settled where !refused.contains(one.settlement.lease) {
             coordinator.onPhase(one.settlement.lease.job, .recorded)
-            // The store knows: now the checkpoint has said all that it had to say.
+            // The store has recorded the outcome, so the checkpoint is no longer needed.
             if let request = one.published { try? await Transfer.discardPartial(of: request, files: coordinator.files) }
             report(one.event)
         }
@@ -131,7 +128,6 @@ final class CoordinatorRun: Sendable {
         if state.withLock({ $0.isStopping }) { queue.finish() }
     }
 
-    /// Ends the run with an error.
     func fail(_ error: any Error, giving settled: [SettledJob] = []) {
         let tasks = state.withLock { $0.fail(error, settled) }
         for task in tasks { task.cancel() }
@@ -141,7 +137,7 @@ final class CoordinatorRun: Sendable {
 
     // MARK: Time
 
-    /// Renews leases, and asks again when a delay is over or others may have changed something.
+    /// Renews leases, and looks for jobs when a delay is over or another process may have changed the queue.
     private func tick() async {
         let timing = coordinator.timing
         while !Task.isCancelled, !state.withLock({ $0.isStopping }) {
@@ -173,7 +169,6 @@ final class CoordinatorRun: Sendable {
         }
     }
 
-    /// Tells how far the jobs of this process are.
     func addProgress(to snapshot: inout QueueSnapshot) {
         state.withLock { state in
             for index in snapshot.running.indices {

@@ -1,10 +1,8 @@
-/// What a run knows of its jobs: a pure value under the run's lock.
+/// The state of a run and its jobs: a pure value under the run's lock.
 struct CoordinatorState {
-    /// Why a job of this run is to stop.
     enum StopReason {
-        /// Somebody cancelled it.
         case cancelled
-        /// The lease was lost: somebody else has the job.
+        /// The lease was lost, so another worker may have the job.
         case lost
     }
 
@@ -16,7 +14,7 @@ struct CoordinatorState {
         var expected: Int64?
     }
 
-    /// Jobs that were claimed and not yet settled with the store.
+    /// Jobs that are claimed and not yet settled with the store.
     private var active: [JobID: Active] = [:]
     private var settled: [SettledJob] = []
     private var isExchanging = false
@@ -24,7 +22,7 @@ struct CoordinatorState {
     private var armedUntil: Int64 = .max
     private var due: Int64?
     private var lastRenewed: Int64
-    /// Who this run is to the store, once it has introduced itself.
+    /// `nil` until the run has attached to the store.
     var worker: QueueWorker?
     private(set) var isStopping = false
     private(set) var failure: (any Error)?
@@ -37,7 +35,7 @@ struct CoordinatorState {
         for job in jobs { active[job.lease.job] = Active(lease: job.lease) }
     }
 
-    /// Its transfer begins; whether it is to stop at once.
+    /// Returns whether the caller must cancel the task.
     mutating func began(_ job: JobID, _ task: Task<SettledJob?, Never>) -> Bool {
         active[job]?.task = task
         return active[job]?.stop != nil || failure != nil
@@ -52,7 +50,7 @@ struct CoordinatorState {
     }
 
     mutating func lose(_ lease: JobLease) -> Task<SettledJob?, Never>? {
-        // It may have been settled in the meantime.
+        // The job may have been settled meanwhile.
         guard active[lease.job]?.lease == lease else { return nil }
         return stop(lease.job, because: .lost)
     }
@@ -79,7 +77,7 @@ struct CoordinatorState {
 
     // MARK: The exchange
 
-    /// Whether the caller is the one to do it; if not, the one who does it goes round once more.
+    /// Returns whether the caller performs the exchange. If not, the task that performs one repeats it.
     mutating func beginExchange() -> Bool {
         wantsAnother = isExchanging
         defer { isExchanging = true }
@@ -92,7 +90,7 @@ struct CoordinatorState {
         return isExchanging
     }
 
-    /// What is to be told to the store, and how many more jobs there is room for.
+    /// `room` is the number of jobs that can be claimed.
     mutating func takeSettled(total: Int) -> (settled: [SettledJob], room: Int, worker: QueueWorker) {
         guard let worker else { return ([], 0, QueueWorker(name: "")) }
         defer { settled = [] }
@@ -109,14 +107,14 @@ struct CoordinatorState {
 
     // MARK: Time
 
-    /// Notes when to ask again; whether the one who waits for that has to be woken.
+    /// Records when to look for jobs again. Returns whether the waiting task must be woken for that.
     mutating func noteDue(_ due: Int64?, renewal: Int64, isEmpty: Bool) -> Bool {
         self.due = due
         if isEmpty, active.isEmpty, settled.isEmpty { isStopping = true }
         return isStopping || min(due ?? .max, active.isEmpty ? .max : lastRenewed + renewal) < armedUntil
     }
 
-    /// How long to wait, in milliseconds; nil for as long as nobody wakes.
+    /// In milliseconds; `nil` to wait until woken.
     mutating func arm(now: Int64, renewal: Int64, poll: Int64?) -> Int64? {
         armedUntil = due ?? .max
         if !active.isEmpty { armedUntil = min(armedUntil, lastRenewed + renewal) }
@@ -124,7 +122,6 @@ struct CoordinatorState {
         return armedUntil == .max ? nil : max(0, armedUntil - now)
     }
 
-    /// The leases that are held, if it is time to renew them.
     mutating func leasesToRenew(now: Int64, period: Int64) -> (worker: QueueWorker, leases: Set<JobLease>)? {
         guard let worker, now - lastRenewed >= period else { return nil }
         lastRenewed = now
@@ -132,11 +129,10 @@ struct CoordinatorState {
     }
 }
 
-/// What became of a job, before the store knows.
+/// The outcome of a job before the store has recorded it.
 struct SettledJob: Sendable {
     var settlement: JobSettlement
-    /// What is said once the store knows.
     var event: DownloadEvent
-    /// The request whose file has its name now.
+    /// The request, if its file has its final name and a checkpoint.
     var published: DownloadRequest?
 }

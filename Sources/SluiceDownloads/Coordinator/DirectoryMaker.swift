@@ -6,14 +6,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Makes directories, each once.
 actor DirectoryMaker {
     private let files: FileIO
     private var made: [URL: FileError?] = [:]
 
     init(files: FileIO) { self.files = files }
 
-    /// Makes the directory if it is missing; returns why that is not possible.
+    /// Returns the error if the directory can't be created.
     func make(_ directory: URL) async -> FileError? {
         if let known = made[directory] { return known }
         do {
@@ -23,7 +22,7 @@ actor DirectoryMaker {
             made[directory] = error
             return error
         } catch {
-            // Cancelled: so is what wanted it.
+            // Cancelled, and so is the attempt that needs the directory.
         }
         return nil
     }

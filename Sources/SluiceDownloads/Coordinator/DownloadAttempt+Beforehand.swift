@@ -6,16 +6,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-// MARK: What can be said without asking a server
+// MARK: Decisions that need no server
 
 extension DownloadAttempt {
-    /// Makes the directories of attempts, looks for what earlier ones left, and decides those whose target exists already:
-    /// questions for many files at a time, so that they cost no switch of thread for each.
+    /// Makes the decisions that need no server: creates directories, and looks for partial files and existing targets. Many files are
+    /// looked up in one job, because a thread switch for each would be too expensive.
     static func decidedBeforehand(_ attempts: inout [DownloadAttempt], _ directories: DirectoryMaker) async
         -> [SettledJob?]
     {
         guard let coordinator = attempts.first?.run.coordinator else { return [] }
-        // What was seen ahead is true for a first attempt only: that one changes it.
+        // A sighting is valid for the first attempt only, because that attempt changes the files.
         var found = attempts.map { $0.job.failures == 0 ? coordinator.lookout.take($0.id) : nil }
         let unknown = found.indices.filter { found[$0] == nil }
         if !unknown.isEmpty {
@@ -30,11 +30,11 @@ extension DownloadAttempt {
             if let failure = made?.failure {
                 decided.append(attempt.failed(.file(failure, of: attempt.job.request)))
             } else {
-                // If nobody could look, the run is cancelled: so are the attempts.
+                // If the lookup was cancelled, the run and its attempts are cancelled too.
                 if let isUntidy = found[index]?.mayResume { attempts[index].mayResume = isUntidy }
                 let one = found[index].flatMap { attempt.decided(by: $0.target) }
                 if attempts[index].mayResume, case .finished(_, .skipped) = one?.event {
-                    // The file is there: what an earlier attempt left is of no use any more.
+                    // The file exists, so the partial file of an earlier attempt is no longer needed.
                     try? await Transfer.discardPartial(of: attempt.job.request, files: coordinator.files)
                 }
                 decided.append(one)
@@ -47,10 +47,10 @@ extension DownloadAttempt {
         switch status {
         case .success(nil): return nil
         case .success where job.mayBePublished:
-            // It may be this job's own; the transfer knows how to tell.
+            // The target may be the result of this job; the transfer can recognize it.
             return nil
         case .success(let found?) where configuration.existing == .replace:
-            // Found out now rather than after the whole transfer.
+            // Fails now instead of after the transfer.
             guard found.kind == .directory else { return nil }
             let failure = FileError(
                 code: .isDirectory, operation: "replace", path: job.request.target.path(percentEncoded: false),

@@ -8,17 +8,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A claimed job's attempt: what is known beforehand, the transfer, and what is to be told to the store.
+/// One attempt of a claimed job: its preparation, its transfer, and the settlement for the store.
 struct DownloadAttempt: Sendable {
     let run: CoordinatorRun
     let job: ClaimedJob
-    /// Whether an earlier attempt may have left a partial file.
     var mayResume = true
 
     var id: JobID { job.lease.job }
     var configuration: DownloadCoordinator.Configuration { run.coordinator.configuration }
 
-    /// Carries it out; nil if the job is somebody else's by now, so that there is nothing to tell.
+    /// Returns `nil` if the lease was lost: then another worker has the job, and there is nothing to settle.
     func carryOut() async -> SettledJob? {
         guard !Task.isCancelled else { return await stopped() }
         run.report(.started(job: id, attempt: job.failures + 1))
@@ -56,23 +55,22 @@ struct DownloadAttempt: Sendable {
         var error = error
         error.attempts = job.failures + 1
         if error.fileError?.code == .noSpace {
-            // The next job would fail as this one did: none is lost that way.
+            // The run fails instead of the job, because the next job would fail in the same way.
             run.fail(error)
             return settled(.released, .released(job: id))
         }
         if error.code == .fileExists, configuration.existing == .skip {
             return settled(.done(bytes: 0), .finished(job: id, outcome: .skipped))
         }
-        var isTransient = error.isTransient
+        var (isTransient, retryAfter) = (error.isTransient, error.retryAfter)
         if error.fileError?.code == .locked, run.coordinator.store.isShared {
-            // A worker that was stopped, and lost its lease, has the file until it goes on or ends.
-            isTransient = true
-            error.retryAfter = configuration.lease
+            // A worker that was suspended and has lost its lease keeps the file locked until it continues or ends.
+            (isTransient, retryAfter) = (true, configuration.lease)
         }
         var random = SystemRandomNumberGenerator()
         if isTransient,
             let delay = configuration.retries.delay(
-                beforeRetry: error.attempts, retryAfter: error.retryAfter, using: &random)
+                beforeRetry: error.attempts, retryAfter: retryAfter, using: &random)
         {
             return settled(
                 .retry(after: delay, message: "\(error)"), .retrying(job: id, error: error, delay: delay))
@@ -84,7 +82,7 @@ struct DownloadAttempt: Sendable {
         switch run.state.withLock({ $0.stopReason(of: id) }) {
         case .lost: return nil
         case .cancelled:
-            // In a task of its own: this one is cancelled.
+            // An unstructured task, because this one is cancelled.
             await Task { try? await Transfer.discardPartial(of: job.request, files: run.coordinator.files) }.value
             return settled(.cancelled, .finished(job: id, outcome: .cancelled))
         case nil: return settled(.released, .released(job: id))

@@ -1,22 +1,23 @@
 import SluiceLock
 
 extension DownloadCoordinator {
-    /// Cancels jobs and returns when they have stopped: no writer of theirs is left, and what they had is removed.
+    /// Cancels jobs, waits until they have stopped, and removes their partial files.
     ///
     ///     try await downloads.cancel(.all)
     ///     try await downloads.cancel(.batch("playlist 7"))
+    ///     try await downloads.cancel(.waiting)                    // running downloads go on
     ///
-    /// Cancelling a batch takes its jobs out of it; those that belong to another batch, too, go on. Jobs that are done stay
-    /// done, and their files stay.
+    /// Cancelling a batch removes the unfinished jobs from it. Jobs that also belong to another batch continue. Jobs that are done stay
+    /// done, and their files aren't removed.
     ///
-    /// Jobs that another process runs are stopped by it, which may take as long as a third of its lease; this waits for
-    /// that, or until the lease has run out, if it died. Files that cannot be removed stay; a later attempt uses or replaces
-    /// them.
+    /// A job that another process runs is stopped by that process within a third of its lease. If that process has died, this method waits
+    /// until the lease has expired. Partial files that can't be removed stay; a later attempt uses or replaces them.
     ///
-    /// A job that two have asked for is one job: cancelling those of a user cancels the jobs that this user asked for first.
+    /// A job that two users have requested belongs to the first of them. So `.user` cancels only the jobs that this user was the first to
+    /// request.
     ///
-    /// - Throws: ``QueueStoreError``; `CancellationError` when the task is cancelled while it waits: the jobs are cancelled
-    ///   all the same.
+    /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled while it waits. The jobs are cancelled
+    ///   nevertheless.
     @concurrent public func cancel(_ selection: QueuedDownload.Selection) async throws {
         let pulse = observers.pulse()
         defer { observers.remove(pulse) }
@@ -30,7 +31,7 @@ extension DownloadCoordinator {
         while try await store.jobs(cancellation.running).contains(where: { $0.state == .running }) {
             try Task.checkCancellation()
             await pulse.wait(atMost: timing.poll, sleep: timing.sleep)
-            // Nobody else may be there to see that a lease has run out: a claim of nothing does.
+            // No other process may be running to notice that a lease has expired; claiming no job checks that.
             _ = try await store.exchange([], claiming: .nothing)
         }
     }

@@ -7,15 +7,15 @@ import Foundation
 #endif
 
 extension DownloadCoordinator {
-    /// Makes the directories of the requests that are missing, and tries that files can be made in each.
+    /// Creates the missing directories of the requests, and checks that a file can be created in each.
     ///
-    /// Saves a list of a thousand files from failing a thousand times.
+    /// Call this method before you download a long list, so that an unusable directory is one error instead of one for each file.
     ///
-    /// - Throws: `FileError` for the first directory that cannot be made or written; `CancellationError`.
+    /// - Throws: `FileError` for the first directory that can't be created or written; `CancellationError`.
     public func prepareDirectories(of requests: [DownloadRequest]) async throws {
         for directory in Set(requests.map(\.directory)) {
             try await files.makeDirectory(at: directory)
-            // In a task of its own: a cancellation between the two steps would leave the probe behind.
+            // An unstructured task isn't cancelled between the two steps, which would leave the probe file behind.
             try await Task { try await probeWriting(in: directory) }.value
         }
     }
@@ -26,7 +26,7 @@ extension DownloadCoordinator {
             try await Data().asyncWrite(to: probe, options: .init(durability: .none, existing: .fail), using: files)
             try await files.remove(probe)
         } catch let error as FileError {
-            throw error.with(operation: "make a file in", path: directory.path(percentEncoded: false))
+            throw error.with(operation: "create a file in", path: directory.path(percentEncoded: false))
         }
     }
 }

@@ -9,21 +9,26 @@ import Foundation
 #endif
 
 extension DownloadCoordinator {
-    /// Downloads a list and says what became of it: for a program that has one list, and no queue to keep.
+    /// Downloads a list of files and returns a summary.
     ///
     ///     let summary = try await DownloadCoordinator().download(urls.map { DownloadRequest($0, to: music) })
     ///
-    /// Enqueues the requests, runs until they have ended, and forgets them if all ended well. Otherwise they stay in the
-    /// store: the same list, given to a coordinator of the same store, goes on where it was. What was done by then counts as
-    /// skipped while its file is there, what failed or was cancelled is tried again. A request that writes the same file as an
-    /// earlier one, or its partial file, fails. With `ExistingFile.skip`, a request whose file is there doesn't become a job.
-    /// The events of both kinds name no job (number 0).
+    /// The method enqueues the requests, runs the queue until they have ended, and removes them from it if all of them succeeded. Otherwise
+    /// they stay in the store, and a call with the same list on the same store continues: completed downloads count as skipped if their
+    /// files exist, and failed or cancelled ones are tried again. With `ExistingFile.skip`, a request for an existing file doesn't become a
+    /// job.
     ///
-    /// `onEvent` is called at each step with the request's place in the list, from the task that takes it, of several at the
-    /// same time; it must be quick and must not block. The coordinator must not be running otherwise: that stops the program.
+    /// A request fails if an earlier one in the list writes the same file or uses it as its partial file. The events of such a request, and
+    /// of one that didn't become a job, have the job number 0.
     ///
-    /// - Cancellation: as for ``run(until:onEvent:)``; the summary counts what is left undone.
-    /// - Throws: As ``run(until:onEvent:)`` does. Each request's own error is in the summary and in its event.
+    /// **Cancellation.** As for ``run(until:onEvent:)``. The summary counts the unfinished requests.
+    ///
+    /// - Parameters:
+    ///   - requests: The files to download.
+    ///   - onEvent: A function that is called at each step with the index of the request in the list, concurrently by several tasks. It
+    ///     must be quick and must not block. For more work, let it pass the events to an `AsyncQueue` of SluiceConcurrency.
+    /// - Throws: The same errors as ``run(until:onEvent:)``. The error of a request is in the summary and in its event.
+    /// - Precondition: The coordinator isn't running.
     @concurrent public func download(
         _ requests: [DownloadRequest],
         onEvent: @escaping @Sendable (_ index: Int, _ event: DownloadEvent) -> Void = { _, _ in }
@@ -31,7 +36,7 @@ extension DownloadCoordinator {
         try await download(requests, conflicts: DownloadRequest.conflicts(in: requests), onEvent: onEvent)
     }
 
-    /// The same for a caller that knows the conflicts: see ``DownloadRequest/conflicts(in:)``.
+    /// The same for a caller that has already computed the conflicts; see ``DownloadRequest/conflicts(in:)``.
     @concurrent package func download(
         _ requests: [DownloadRequest], conflicts: [Int: Int],
         onEvent: @escaping @Sendable (_ index: Int, _ event: DownloadEvent) -> Void
@@ -94,7 +99,7 @@ extension DownloadCoordinator {
             }
             group.cancelAll()
         }
-        // Who is to stop does not look for that: it takes long for long lists.
+        // A stopped run skips this, since it takes long for long lists.
         if !Task.isCancelled {
             let silent = ended.withLock { ended in places.filter { !ended.contains($0.value) } }
             for (index, event) in try await endsElsewhere(of: silent, requests) { note(index, event) }
@@ -104,7 +109,7 @@ extension DownloadCoordinator {
         return result
     }
 
-    /// The same list is the same batch, in every process: it is forgotten as a whole.
+    /// Depends only on the list, so that every process uses the same batch and can forget it as a whole.
     private static func batch(of requests: [DownloadRequest]) -> String {
         var digest = SHA256Digest()
         var bytes: [UInt8] = []
@@ -123,7 +128,7 @@ extension DownloadCoordinator {
         return "list " + digest.finish().prefix(16).hexadecimal
     }
 
-    /// How jobs ended that another process has worked on: nothing was heard of them here.
+    /// Returns the ends of jobs that another process has worked on, because the events of that process don't arrive here.
     private func endsElsewhere(
         of places: [JobID: Int], _ requests: [DownloadRequest]
     ) async throws -> [(index: Int, event: DownloadEvent)] {
@@ -134,7 +139,7 @@ extension DownloadCoordinator {
             guard let index = gone.removeValue(forKey: job.id), job.state.isFinal else { continue }
             ends.append((index, requests[index].end(of: job)))
         }
-        // That process may have had the same list, and have forgotten it when all was done.
+        // The other process may have run the same list, and have removed it when it was complete.
         let vanished = gone.sorted { $0.value < $1.value }
         let targets = vanished.map { requests[$0.value].targetPlace }
         for ((job, index), status) in zip(vanished, try await files.statuses(of: targets, followingLinks: false)) {
@@ -145,12 +150,12 @@ extension DownloadCoordinator {
         return ends
     }
 
-    /// Enqueues a list; what is done already stays so if its file is still there.
+    /// A download that is done isn't repeated if its file still exists.
     private func enqueueList(_ requests: [DownloadRequest], _ batch: String) async throws -> [EnqueuedJob] {
         var jobs = try await store.enqueue(requests, options: EnqueueOptions(batch: batch, keepsFinished: true))
         let kept = jobs.indices.filter { jobs[$0].outcome == .kept }
         guard !kept.isEmpty else { return jobs }
-        // A process that died between the record and the tidying has left its checkpoint.
+        // A process that died after it recorded the download, and before it removed the checkpoint, has left the checkpoint.
         let untidy = try? await Transfer.mayResume(kept.map { requests[$0] }, files: files)
         for (index, isUntidy) in zip(kept, untidy ?? []) where isUntidy {
             try? await Transfer.discardPartial(of: requests[index], files: files)
@@ -166,14 +171,13 @@ extension DownloadCoordinator {
 }
 
 extension DownloadRequest {
-    /// How a job ended that another process has worked on.
     fileprivate func end(of job: QueuedDownload) -> DownloadEvent {
         let outcome: DownloadEvent.Outcome =
             switch job.state {
             case .done: .done(bytes: job.bytes ?? 0)
             case .cancelled: .cancelled
             case .failed, .waiting, .running:
-                .failed(.failedElsewhere(job.message ?? "\(url.redactedForDisplay): It failed.", of: self))
+                .failed(.failedElsewhere(job.message ?? "\(url.redactedForDisplay): The download failed.", of: self))
             }
         return .finished(job: job.id, outcome: outcome)
     }

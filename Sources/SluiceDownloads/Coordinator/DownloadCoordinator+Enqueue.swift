@@ -1,22 +1,23 @@
 import SluiceLock
 
 extension DownloadCoordinator {
-    /// Takes requests in, in this order, and returns a handle for each.
+    /// Adds requests to the queue, in this order, and returns a handle for each.
     ///
     ///     let handles = try await downloads.enqueue(songs, batch: "top 500")
     ///     let song = try await handles[0].result
     ///
-    /// Returns when they are in the store; all of them are, or none. A job's key is its URL and its target: a request for one
-    /// that waits or runs joins it, one that has ended starts again, unless it is done and `keepsFinished` is true. A request whose target
-    /// another job is about to write is not taken in, and its handle says so.
+    /// When the method returns, all requests are in the store. If it throws, none of them is.
     ///
-    /// Has an effect at once on a run that is under way here, and within a second on those of other processes.
+    /// A job is identified by its URL and its target. A request for a waiting or running job joins that job. A request for an ended job
+    /// starts it again, unless it is done and `keepsFinished` is `true`. A request isn't added if another unfinished job writes the same
+    /// file; see ``DownloadHandle/outcome``.
+    ///
+    /// A run in this process notices the jobs immediately, and a run in another process within a second.
     ///
     /// - Parameters:
-    ///   - requests: What to download.
-    ///   - batch: A name for these requests together, such as "playlist 7", for ``cancel(_:)``. A download may belong to several
-    ///     batches.
-    ///   - keepsFinished: Whether a download that is done stays done. By default it is downloaded again.
+    ///   - requests: The files to download.
+    ///   - batch: A name for these requests together, such as "playlist 7", for ``cancel(_:)``. A job can belong to several batches.
+    ///   - keepsFinished: Whether a job that is done stays done. By default the file is downloaded again.
     /// - Throws: ``QueueStoreError``.
     @discardableResult
     @concurrent public func enqueue(
@@ -31,9 +32,11 @@ extension DownloadCoordinator {
         }
     }
 
-    /// Forgets those of the ended jobs that ended longer ago than this, and the oldest beyond this many.
+    /// Removes ended jobs that are older than `age`, and the oldest ones if there are more than `count`. Their files stay.
     ///
-    /// Files stay. Each run does this when it begins, as its configuration says.
+    /// Each run calls this method when it begins, with the values of its configuration.
+    ///
+    /// - Throws: ``QueueStoreError``.
     public func prune(olderThan age: Duration, keeping count: Int = 10_000) async throws {
         try await store.prune(olderThan: age, keeping: count)
         observers.noteChange()

@@ -1,18 +1,19 @@
 extension DownloadCoordinator {
-    /// How many downloads run concurrently: in total, from one host, for one user.
+    /// Limits on the number of downloads that run concurrently.
     public struct Limits: Sendable, Hashable {
-        /// In total.
+        /// The maximum number of running downloads.
         public var total: Int
-        /// From one host and port; nil is no limit of its own.
+        /// The maximum number of running downloads from one host and port; `nil` for no such limit.
         public var perHost: Int?
-        /// For one user; nil is no limit of its own. Requests without a user are not limited by this.
+        /// The maximum number of running downloads for one user; `nil` for no such limit. Requests without a user aren't counted.
         public var perUser: Int?
 
-        /// Limits, each at least 1.
+        /// Creates limits, each of which must be at least 1.
         public init(total: Int = 8, perHost: Int? = 6, perUser: Int? = nil) {
             precondition(
                 total >= 1 && perHost ?? 1 >= 1 && perUser ?? 1 >= 1,
-                "DownloadCoordinator.Limits: each limit is at least 1, not \(total), \(perHost ?? 1), \(perUser ?? 1).")
+                "Each limit of a coordinator must be at least 1; they are \(total), \(perHost ?? 1) and \(perUser ?? 1)."
+            )
             self.total = total
             self.perHost = perHost
             self.perUser = perUser

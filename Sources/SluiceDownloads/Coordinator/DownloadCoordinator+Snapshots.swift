@@ -1,23 +1,27 @@
 import SluiceLock
 
 extension DownloadCoordinator {
-    /// The queue as it is now, and again after each change.
+    /// An asynchronous sequence of snapshots of the queue: its current state, and the new state after each change.
     ///
     ///     for try await snapshot in downloads.snapshots() { render(snapshot) }
     ///
-    /// A snapshot is made when it is asked for, so that a slow reader skips some and never sees an old one. No more than
-    /// ten come in a second. What other processes do is seen within a second.
+    /// A snapshot is created when it is requested, so a slow reader skips states and never sees an outdated one. There are at most ten
+    /// snapshots in a second. Changes by other processes appear within a second. To show the queue in a view, use `Latest` of
+    /// SluiceObservation: `await queue.follow(downloads.snapshots())`.
     ///
-    /// `Latest` of SluiceObservation mirrors them for a view: `await queue.follow(downloads.snapshots())`.
+    /// The sequence ends when the task is cancelled. It throws a ``QueueStoreError`` if the store fails.
     ///
-    /// Ends when the task is cancelled.
+    /// After a cancellation, the last snapshot may be older than the queue. To save or print the final state, call ``snapshot(listing:)``
+    /// after the run; it also works in a cancelled task.
     ///
-    /// - Parameter count: How many jobs of each kind a snapshot lists at most; all are counted.
+    /// - Parameter count: The maximum number of jobs of each kind that a snapshot lists. The counts include all jobs.
     public func snapshots(listing count: Int = 100) -> some AsyncSequence<QueueSnapshot, any Error> & Sendable {
         QueueSnapshots(coordinator: self, listing: count)
     }
 
-    /// The queue as it is now.
+    /// The current state of the queue.
+    ///
+    /// - Throws: ``QueueStoreError``.
     @concurrent public func snapshot(listing count: Int = 100) async throws -> QueueSnapshot {
         var snapshot = try await store.snapshot(listing: count)
         if let run = current.withLock({ $0 }) { run.addProgress(to: &snapshot) }
@@ -25,20 +29,16 @@ extension DownloadCoordinator {
     }
 }
 
-/// The states of a queue, one after the other; see ``DownloadCoordinator/snapshots(listing:)``.
 private struct QueueSnapshots: AsyncSequence, Sendable {
-    /// Where the store fails: a ``QueueStoreError``.
     typealias Failure = any Error
 
     fileprivate let coordinator: DownloadCoordinator
     fileprivate let listing: Int
 
-    /// Makes an iterator; any number may be in use at once.
     func makeAsyncIterator() -> Iterator {
         Iterator(coordinator: coordinator, listing: listing)
     }
 
-    /// Makes snapshots for one reader.
     struct Iterator: AsyncIteratorProtocol {
         private let coordinator: DownloadCoordinator
         private let listing: Int
@@ -51,12 +51,10 @@ private struct QueueSnapshots: AsyncSequence, Sendable {
             subscription = Subscription(coordinator.observers)
         }
 
-        /// The next snapshot; nil when the task is cancelled.
         mutating func next() async throws -> QueueSnapshot? {
             try await next(isolation: nil)
         }
 
-        /// The next snapshot; nil when the task is cancelled.
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> QueueSnapshot? {
             if !isFirst {
                 try? await coordinator.timing.sleep(coordinator.timing.frame)

@@ -4,49 +4,55 @@ public import SluiceFiles
 public import SluiceHTTP
 import SluiceLock
 
-/// Downloads the files of a queue, under limits, and shows the queue as it changes.
+/// Runs a queue of downloads with limits on concurrency, and shows the queue as it changes.
 ///
 ///     let downloads = DownloadCoordinator(
 ///         store: .sqlite(at: url), limits: .init(total: 8, perHost: 4, perUser: 1))
-///     try await downloads.enqueue(playlist.map { DownloadRequest($0.url, to: directory, user: me) }, batch: "playlist 7")
-///     for try await snapshot in downloads.snapshots() { render(snapshot) }
-///     try await downloads.cancel(.all)
+///     try await downloads.withRun { downloads in
+///         try await downloads.enqueue(playlist.map { DownloadRequest($0.url, to: directory, user: me) }, batch: "playlist 7")
+///         for try await snapshot in downloads.snapshots() {
+///             render(snapshot)
+///             if snapshot.openCount == 0 { break }
+///         }
+///     }
 ///
-/// Somebody has to run it: ``run(until:onEvent:)`` does the work in the task that calls it, until that is cancelled or the
-/// queue is empty. Enqueuing, cancelling and looking are possible from anywhere, whether it runs or not.
+/// Downloads start only while the queue runs. ``run(until:onEvent:)`` and ``withRun(_:)`` run it in the calling task. Any task can
+/// enqueue, cancel and observe downloads, whether the queue runs or not.
 ///
-/// **Limits** hold for all who share the store and give the same, exactly: what a user may have running is decided when a
-/// job is handed out, in one step with the counting. The host is the URL's own; redirects are not counted. Size and duration
-/// of a file are not bounded; a server that sends nothing is given up by the transport.
+/// **Limits.** The ``Limits`` hold exactly. If several coordinators share a store, give them the same limits, which then hold for all of
+/// them together. The host is the one of the request's URL; redirects aren't counted. The size and the duration of a download are
+/// unlimited, but the transport gives up if the server sends nothing.
 ///
-/// **Durable.** With an SQLite store a request is on the disk when ``enqueue(_:batch:keepsFinished:)`` returns. A process that is
-/// killed at any moment loses no job and leaves no partial file under a final name; the next run goes on where it was,
-/// within files, too, where the server can (RFC 9110, section 14).
+/// **Durability.** With an SQLite store, a request is on the disk when ``enqueue(_:batch:keepsFinished:)`` returns. A process that is
+/// killed loses no job and leaves no partial file under a final name. The next run continues, also within a file if the server supports
+/// ranges (RFC 9110, section 14).
 ///
-/// **Retries.** Failures that pass are tried again with growing delays (`RetryPolicy`), meanwhile others have their turn.
+/// **Retries.** A download that fails for a temporary reason is tried again after increasing delays (`RetryPolicy`). Other downloads run
+/// meanwhile.
 public final class DownloadCoordinator: Sendable {
-    /// How a coordinator works.
+    /// The configuration of a coordinator.
     public struct Configuration: Sendable {
-        /// When to try again.
+        /// The delays and the number of further attempts after temporary failures.
         public var retries: RetryPolicy
-        /// What happens where a target exists already.
+        /// What happens if the target file already exists.
         public var existing: ExistingFile
-        /// How safe a file is against a loss of power when its download is done.
+        /// The protection of a completed file against a loss of power.
         public var durability: Durability
-        /// How long a job of this process stays its own if it shows no sign of life; renewed at a third of it.
+        /// The time after which other processes may take over a job of this process if it has stopped responding.
         public var lease: Duration
-        /// Asked for the fields of a request before each of its attempts, for credentials: they are never stored, and sent to
-        /// the URL's origin only. Look at the host before giving a secret out. Called by several attempts at once, each of which
-        /// holds its place under the limits meanwhile. What it throws is the job's failure, for good, and named by its type
-        /// only.
+        /// A function that returns additional header fields for a request, such as credentials. It is called before each attempt.
+        ///
+        /// The fields are never stored, and are sent only to the URL's origin. Check the host before you return a secret. Several attempts
+        /// call the function concurrently, and each counts toward the limits meanwhile. An error of the function fails the job without a
+        /// retry; the stored message contains only the error's type.
         public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
-        /// How long ended downloads are remembered: older ones are forgotten when a run begins.
+        /// The maximum age of ended downloads in the queue. Older ones are removed when a run begins.
         public var maximumHistoryAge: Duration
-        /// How many ended downloads are remembered: older ones are forgotten when a run begins.
+        /// The maximum number of ended downloads in the queue. The oldest ones are removed when a run begins.
         public var maximumHistoryCount: Int
 
-        /// A configuration; by default existing files are left alone and are errors, and a file has its name only once
-        /// its bytes are on the disk.
+        /// Creates a configuration. By default, an existing file is an error, and a file gets its final name after its bytes are on the
+        /// disk.
         public init(
             retries: RetryPolicy = RetryPolicy(), existing: ExistingFile = .fail, durability: Durability = .data,
             lease: Duration = .seconds(15), maximumHistoryAge: Duration = .seconds(30 * 86_400),
@@ -71,15 +77,13 @@ public final class DownloadCoordinator: Sendable {
     let timing: CoordinatorTiming
     let observers = QueueObservers()
     let lookout = Lookout()
-    /// Told at each step of each job; for tests that kill the process there.
+    /// Called at each step of each job; for tests that kill the process there.
     let onPhase: @Sendable (JobID, JobPhase) -> Void
-    /// The run that is under way in this process.
     let current = Lock<CoordinatorRun?>(nil)
 
-    /// Creates a coordinator of the queue in `store`, which downloads through `transport`: by default that of the process.
+    /// Creates a coordinator for the queue in `store` that downloads through `transport`.
     ///
-    /// Nothing happens until it is run. Several may share an SQLite file, in this process and in others. The transport is not
-    /// closed with the coordinator.
+    /// Downloads start when you run the queue. The coordinator doesn't close the transport.
     public convenience init(
         store: DownloadStore = .memory, transport: any Transport = HTTPTransport.shared, limits: Limits = .init(),
         configuration: Configuration = .init(), using files: FileIO = .shared
@@ -111,55 +115,57 @@ public final class DownloadCoordinator: Sendable {
         self.timing = timing
     }
 
-    /// Opens the queue now, instead of with the first operation that needs it.
+    /// Opens the queue now instead of with the first operation that needs it.
     ///
-    ///     try await downloads.open()                      // what is wrong with the database is told here
-    ///
-    /// - Throws: ``QueueStoreError``.
+    /// - Throws: ``QueueStoreError``, for example if the database is unusable.
     public func open() async throws {
         _ = try await store.jobs([])
     }
 
-    /// Closes the queue: later operations throw a ``QueueStoreError``.
+    /// Closes the queue. Later operations throw a ``QueueStoreError``.
     ///
-    ///     try await downloads.close()
+    /// Close it after the run has ended. If you don't close it, no job is lost: the queue is closed when the last reference to the
+    /// coordinator is released.
     ///
-    /// Close it after the run has ended. A queue that isn't closed loses nothing: its file is closed with the last reference to
-    /// the coordinator.
+    /// - Throws: ``QueueStoreError``.
     public func close() async throws {
         try await store.close()
     }
 
-    /// When a run ends.
+    /// The condition that ends a run.
     public enum RunEnd: Sendable, Hashable {
-        /// When its task is cancelled: for a service.
+        /// The run ends when its task is cancelled: for a service.
         case whenCancelled
-        /// When no job waits or runs any more. Jobs of other processes are waited for.
+        /// The run ends when no job waits or runs, including jobs that other processes run.
         case whenEmpty
-        /// The same for a batch, and only its jobs are worked on.
+        /// The run ends when no job of this batch waits or runs, and works only on these jobs.
         case whenBatchIsEmpty(String)
     }
 
-    /// Works on the queue in the calling task.
+    /// Runs the queue in the calling task.
     ///
     ///     try await withThrowingTaskGroup { group in
     ///         group.addTask { try await downloads.run() }
     ///         try await downloads.enqueue(songs)
     ///     }
     ///
-    /// One run at a time for each coordinator; a second one stops the program. `onEvent` is called at each step, from the
-    /// task that takes it; it must be quick and must not block.
+    /// A coordinator can have only one run at a time; a second one traps.
     ///
-    /// - Cancellation: stops claiming, stops the transfers, each of which keeps what it has, gives the jobs back, and returns
-    ///   without throwing: being cancelled is how a service ends.
-    /// - Throws: ``QueueStoreError`` where the store fails; a `TransferError` where the disk is full, which another job
-    ///   would meet as well: that job waits again, as the others do. Transfers are stopped before that. It may be run again.
+    /// **Cancellation.** If the task is cancelled, the run starts no more downloads and stops the current ones. They keep their partial
+    /// files and wait again. Then this method returns without throwing, because cancellation is the usual end of a service.
+    ///
+    /// - Parameters:
+    ///   - end: The condition that ends the run.
+    ///   - onEvent: A function that is called at each step of each download, concurrently by several tasks. It must be quick and must not
+    ///     block.
+    /// - Throws: ``QueueStoreError`` if the store fails; `TransferError` if the disk is full, because the other jobs would fail too. All
+    ///   downloads are stopped first, and all jobs wait again. You can then run the queue again.
     @concurrent public func run(
         until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
     ) async throws {
         let run = CoordinatorRun(coordinator: self, end: end, onEvent: onEvent)
         current.withLock { current in
-            precondition(current == nil, "DownloadCoordinator: it runs already; share it, or make another on its store")
+            precondition(current == nil, "A coordinator may have only one run at a time. Create another coordinator.")
             current = run
         }
         let result = await Result { try await work(run) }
@@ -176,22 +182,26 @@ public final class DownloadCoordinator: Sendable {
             try await run.work(as: worker)
         }
         let detached = await Result { try await store.detach(worker) }
-        // What ended the run is more telling than what follows from it.
+        // The error that ended the run matters more than one that follows from it.
         try result.get()
         try detached.get()
     }
 
-    /// Runs the queue while `body` runs, and stops it then.
+    /// Runs the queue while `body` runs, and then stops it.
     ///
     ///     try await downloads.withRun { downloads in
     ///         try await downloads.enqueue(songs)
     ///         for try await snapshot in downloads.snapshots() { … }
     ///     }
     ///
-    /// The body is a child task, so that a run that fails can cancel it. For one that uses the main actor's state, write
+    /// The body runs in a child task, so that a failed run can cancel it. If it uses the main actor's state, write
     /// `{ @MainActor downloads in … }`.
     ///
-    /// - Throws: What `body` throws; what the run throws, after `body` has been cancelled and has returned.
+    /// **Cancellation** of the calling task cancels `body` and stops the run as in ``run(until:onEvent:)``. If `body` returns nevertheless,
+    /// for example because its loop over snapshots ends, this method returns its result. To end with an error then, call
+    /// `Task.checkCancellation()`.
+    ///
+    /// - Throws: The error of `body`, or the error of the run, after `body` has been cancelled and has returned.
     public func withRun<R: Sendable>(
         _ body: @escaping @Sendable (DownloadCoordinator) async throws -> R
     ) async throws -> R {

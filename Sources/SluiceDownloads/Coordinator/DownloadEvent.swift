@@ -1,24 +1,25 @@
 public import SluiceHTTP
 
-/// What a ``DownloadCoordinator`` reports while it works.
+/// An event that a ``DownloadCoordinator`` reports while it runs.
 ///
-/// The events of one download come in order; those of different downloads come from different tasks, concurrently. A later
-/// version may add cases: a `switch` needs a `default`.
+/// The events of one download arrive in order. Different tasks report the events of different downloads, concurrently. Later versions may
+/// add cases, so a `switch` needs a `default`.
 public enum DownloadEvent: Sendable {
-    /// An attempt begins, the first one being number 1.
+    /// An attempt begins. The first one has the number 1.
     case started(job: QueuedDownload.ID, attempt: Int)
-    /// The server answered: how long the whole file is, if it says so, and how much of it is there from before.
+    /// The server responded. `announced` is the length of the whole file, if the server sent it; `resumed` bytes exist from an earlier
+    /// attempt.
     case responded(job: QueuedDownload.ID, announced: Int64?, resumed: Int64)
-    /// So many bytes of the file are there.
+    /// The number of bytes of the file that have been received, including earlier attempts.
     case received(job: QueuedDownload.ID, bytes: Int64)
-    /// An attempt failed and another follows after a delay.
+    /// An attempt failed, and another one follows after a delay.
     case retrying(job: QueuedDownload.ID, error: TransferError, delay: Duration)
-    /// The job was given back undone, since the run was stopped.
+    /// The job waits again because the run was stopped.
     case released(job: QueuedDownload.ID)
-    /// The job has ended, and the store knows. Nothing follows.
+    /// The job has ended, and the store has recorded it. This is the last event of the job.
     case finished(job: QueuedDownload.ID, outcome: DownloadEvent.Outcome)
 
-    /// The job that it is about.
+    /// The job of the event.
     public var job: QueuedDownload.ID {
         switch self {
         case .started(let job, _), .responded(let job, _, _), .received(let job, _), .retrying(let job, _, _),
@@ -33,15 +34,15 @@ public enum DownloadEvent: Sendable {
 }
 
 extension DownloadEvent {
-    /// How a download ended. A later version may add cases.
+    /// The outcome of a download. Later versions may add cases.
     public enum Outcome: Sendable {
-        /// The file is there, with this many bytes, under its final name.
+        /// The file exists under its final name, with this number of bytes.
         case done(bytes: Int64)
-        /// A file with the name was there and was left alone.
+        /// The file already existed and wasn't changed.
         case skipped
-        /// It failed for good.
+        /// The download failed and isn't tried again.
         case failed(TransferError)
-        /// It was cancelled.
+        /// The download was cancelled.
         case cancelled
     }
 }

@@ -6,35 +6,32 @@ public import Foundation
 import SluiceConcurrency
 import SluiceHTTP
 
-/// A download that was enqueued, for waiting and watching.
+/// An enqueued download, for waiting and observing.
 public struct DownloadHandle: Sendable {
-    /// What was asked for.
+    /// The request.
     public let request: DownloadRequest
-    /// The download's number; after a conflict, the other one's.
+    /// The number of the download. After a conflict, it is the number of the other download.
     public let id: QueuedDownload.ID
     /// What the queue did with the request.
     public let outcome: Outcome
     let coordinator: DownloadCoordinator
 
-    /// What the queue did with a request that was enqueued.
+    /// What the queue did with an enqueued request.
     public enum Outcome: Sendable, Hashable {
-        /// It is a new download, or one that had ended and starts again.
+        /// The queue added a download, or starts an ended one again.
         case added
-        /// A download of the same URL to the same file waits or runs already.
+        /// A download of the same URL to the same file is waiting or running.
         case joined
-        /// The download is done already and stays so.
+        /// The download is already done and isn't repeated.
         case kept
-        /// The queue did not take it: a download of this other URL, which waits or runs, writes the same file.
+        /// The request wasn't added: an unfinished download of this other URL writes the same file.
         case conflict(with: URL)
     }
 
-    /// The job as it is when it has ended: done, failed or cancelled, as its ``QueuedDownload/state`` says.
+    /// The ended download: done, failed or cancelled. Waits until the download has ended, so the queue must be running.
     ///
-    /// Waits for that, however long; somebody must run the queue.
-    ///
-    /// - Throws: `TransferError` for a request that was not taken in (its code is `alreadyQueued`);
-    ///   ``QueueStoreError``, also when the job was forgotten meanwhile; `CancellationError` at once when the task is
-    ///   cancelled, which has no effect on the job.
+    /// - Throws: `TransferError` with the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download was
+    ///   removed from the queue meanwhile; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
     public var result: QueuedDownload {
         get async throws {
             if case .conflict(let other) = outcome {
@@ -47,7 +44,7 @@ public struct DownloadHandle: Sendable {
                         throw QueueStoreError(
                             .removed, subject: request.url.redactedForDisplay,
                             message: "The download was removed from the queue.",
-                            remedy: "Wait for the results of downloads before they are pruned.")
+                            remedy: "Wait for the results of downloads before you prune the queue.")
                     }
                     if job.state.isFinal { return job }
                     let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
@@ -57,18 +54,17 @@ public struct DownloadHandle: Sendable {
         }
     }
 
-    /// What happens to the job in this process from now on, until it has ended, by whomever; at once if it has already, or
-    /// if the request was not taken in.
+    /// An asynchronous sequence of the events of the download in this process, from now until it has ended.
     ///
     ///     for await event in handle.events() { show(event) }
     ///
-    /// For one reader: each call begins anew. Other processes' work on the job is not seen here. Events that nobody takes
-    /// stay in memory until the job ends or the sequence is dropped.
+    /// Each call returns a new sequence, for one reader. It doesn't contain the events of other processes, but it ends if another process
+    /// ends the download. It ends immediately if the download has already ended or the request wasn't added. Events stay in memory until
+    /// they are read or the sequence is released.
     public func events() -> some AsyncSequence<DownloadEvent, Never> & Sendable {
         JobEvents(handle: self)
     }
 
-    /// Whether nothing more will be heard of the job: it has ended, is forgotten, or was never taken in.
     fileprivate var isOver: Bool {
         get async {
             if case .conflict = outcome { return true }
@@ -78,7 +74,7 @@ public struct DownloadHandle: Sendable {
     }
 }
 
-/// The events of a job, from the moment at which the sequence is made.
+/// The events of a job from the creation of the sequence.
 private struct JobEvents: AsyncSequence, Sendable {
     typealias Failure = Never
 
@@ -95,7 +91,8 @@ private struct JobEvents: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         fileprivate let handle: DownloadHandle
         fileprivate let subscription: Subscription
-        /// Whether it is known that the end will be heard of: the job had not ended after listening began.
+        /// Whether the end is certain to arrive in the queue: the job hadn't ended after the subscription began, and no other process can
+        /// end it.
         private var isSure = false
 
         fileprivate init(handle: DownloadHandle, subscription: Subscription) {
@@ -111,12 +108,12 @@ private struct JobEvents: AsyncSequence, Sendable {
             while !Task.isCancelled {
                 if let event = queue.tryDequeue() { return event }
                 if !isSure {
-                    // What was heard before the answer is told first.
+                    // Events that arrived before the answer come first.
                     if await handle.isOver { return queue.tryDequeue() }
                     isSure = !coordinator.store.isShared
                 }
                 if isSure { return try? await queue.dequeue() }
-                // Another process may end it, and nothing is heard of that here.
+                // Another process may end the job, and its events don't arrive here.
                 await coordinator.observers.waitForChange(
                     atMost: coordinator.timing.poll, sleep: coordinator.timing.sleep)
             }

@@ -1,26 +1,26 @@
 public import SluiceHTTP
 
-/// What became of a list of requests.
+/// The results of a list of requests.
 public struct DownloadSummary: Sendable {
-    /// Files that were downloaded.
+    /// The number of downloaded files.
     public var doneCount = 0
-    /// Files that were there already.
+    /// The number of files that already existed.
     public var skippedCount = 0
-    /// Requests that were cancelled.
+    /// The number of cancelled requests.
     public var cancelledCount = 0
-    /// The errors of those that failed, by the request's place in the list.
+    /// The errors of the failed requests, by their indices in the list.
     public var failures: [Int: TransferError] = [:]
-    /// Requests that are left undone, since the run was stopped.
+    /// The number of requests that weren't completed because the run was stopped.
     public var unfinishedCount = 0
-    /// Bytes of the files that were downloaded.
+    /// The total size of the downloaded files, in bytes.
     public var bytes: Int64 = 0
-    /// Attempts after a request's first one.
+    /// The number of attempts after the first one of each request.
     public var retryCount = 0
 
-    /// Nothing done so far.
+    /// Creates a summary of no requests.
     public init() {}
 
-    /// Whether every request ended well.
+    /// Whether every request was downloaded or skipped.
     public var isComplete: Bool { failures.isEmpty && unfinishedCount == 0 && cancelledCount == 0 }
 
     mutating func note(_ event: DownloadEvent, of index: Int) {

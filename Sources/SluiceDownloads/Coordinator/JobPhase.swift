@@ -1,9 +1,9 @@
-/// The steps of a job in this process; for tests that kill it there.
+/// The steps of a job in this process; for tests that kill the process there.
 package enum JobPhase: Sendable, Hashable {
-    /// The store has handed it out.
+    /// The store has handed out the job.
     case claimed
-    /// Its transfer is at this step.
+    /// The job's transfer has reached this step.
     case transfer(TransferPhase)
-    /// The store knows what became of it; what the transfer left beside the file is still there.
+    /// The store has recorded the outcome. The checkpoint beside the file still exists.
     case recorded
 }

@@ -1,16 +1,14 @@
 import SluiceFiles
 import SluiceLock
 
-/// What is at the names of jobs, looked up for many at a time: a look for each small file would cost a switch of thread,
-/// and that a tenth of its transfer.
+/// Looks up the targets and checkpoints of many jobs in one operation. A separate lookup for each small file needs a thread switch, which
+/// takes a tenth of the time of its transfer.
 final class Lookout: Sendable {
-    /// What was found.
     struct Sighting: Sendable {
         var target: Result<FileStatus?, FileError>
-        /// Whether an earlier attempt may have left something.
         var mayResume: Bool
 
-        /// Whether the target is there and nothing else.
+        /// Whether the target exists and has no checkpoint.
         var isThereAndTidy: Bool {
             if case .success(.some) = target { !mayResume } else { false }
         }
@@ -18,21 +16,17 @@ final class Lookout: Sendable {
 
     private let sightings = Lock<[JobID: Sighting]>([:])
 
-    /// How many are looked up at once.
     private static let batch = 256
 
-    /// What was seen ahead, for the job's first attempt.
     func take(_ job: JobID) -> Sighting? {
         sightings.withLock { $0.removeValue(forKey: job) }
     }
 
-    /// Keeps what was seen for the job's first attempt.
     func note(_ sighting: Sighting, of job: JobID) {
         sightings.withLock { $0[job] = sighting }
     }
 
-    /// Looks ahead for a list that is about to be claimed, in order. What appears after that is found when the file is to
-    /// get its name.
+    /// Looks up jobs before they are claimed. A file that appears later is found when the download publishes its file.
     func look(ahead jobs: [(id: JobID, request: DownloadRequest)], _ files: FileIO) async {
         await Self.look(at: jobs.lazy.map(\.request), files) { note($1, of: jobs[$0].id) }
     }
@@ -45,7 +39,7 @@ final class Lookout: Sendable {
         _ = forgotten
     }
 
-    /// Looks at many requests, in order, and tells of each by its offset. Ends early if the task is cancelled.
+    /// Passes each result with its offset. Ends early if the task is cancelled.
     static func look(
         at requests: some RandomAccessCollection<DownloadRequest>, _ files: FileIO,
         _ found: (_ offset: Int, Sighting) -> Void
@@ -62,9 +56,9 @@ final class Lookout: Sendable {
         }
     }
 
-    /// Nil if the task is cancelled.
+    /// Returns `nil` if the task is cancelled.
     static func look(at requests: [DownloadRequest], _ files: FileIO) async -> [Sighting]? {
-        // A symbolic link that leads nowhere occupies its name, too.
+        // A symbolic link without a target also occupies its name.
         let names = requests.map(\.targetPlace) + requests.map(\.checkpointPlace)
         guard let found = try? await files.statuses(of: names, followingLinks: false) else { return nil }
         return requests.indices.map { index in

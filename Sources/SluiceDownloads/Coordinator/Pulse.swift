@@ -1,15 +1,15 @@
 import SluiceConcurrency
 
-/// Says that something happened: once, however often it happens until a task has waited for it.
+/// A signal for one waiting task. Signals that are sent before the task waits count as one.
 final class Pulse: Sendable {
     private let queue = AsyncBoundedQueue<Void>(capacity: 1, overflow: .dropNewest)
 
     func send() {
-        // One that is pending suffices.
+        // If a pulse is pending, it suffices.
         _ = queue.trySend(())
     }
 
-    /// Waits for the pulse, or for as long as `limit` says; returns immediately when the task is cancelled.
+    /// Returns immediately if the task is cancelled.
     func wait(atMost limit: Duration?, sleep: @escaping @Sendable (Duration) async throws -> Void) async {
         guard let limit else {
             _ = try? await queue.dequeue()

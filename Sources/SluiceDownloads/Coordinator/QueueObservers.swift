@@ -1,7 +1,7 @@
 import SluiceConcurrency
 import SluiceLock
 
-/// Who waits for changes of a queue in this process: snapshots for any, handles for those of a job.
+/// The observers of a queue in this process: snapshots observe all jobs, and handles observe one.
 final class QueueObservers: Sendable {
     private struct State {
         var ofAll: [ObjectIdentifier: Pulse] = [:]
@@ -11,7 +11,7 @@ final class QueueObservers: Sendable {
 
     private let state = Lock(State())
 
-    /// A pulse for each change of anything, until it is given to ``remove(_:)``.
+    /// The pulse is sent at each change, until it is passed to ``remove(_:)``.
     func pulse() -> Pulse {
         let pulse = Pulse()
         state.withLock { $0.ofAll[ObjectIdentifier(pulse)] = pulse }
@@ -23,7 +23,7 @@ final class QueueObservers: Sendable {
         _ = removed
     }
 
-    /// Runs `body` with a pulse that comes when the job ends.
+    /// The pulse is sent when the job ends.
     func withPulse<R>(of job: JobID, _ body: (Pulse) async throws -> R) async rethrows -> R {
         let pulse = Pulse()
         state.withLock { $0.ofJob[job, default: [:]][ObjectIdentifier(pulse)] = pulse }
@@ -36,7 +36,6 @@ final class QueueObservers: Sendable {
         return try await body(pulse)
     }
 
-    /// A queue of the job's events.
     func events(of job: JobID) -> AsyncQueue<DownloadEvent> {
         let queue = AsyncQueue<DownloadEvent>()
         state.withLock { $0.events[job, default: [:]][ObjectIdentifier(queue)] = queue }
@@ -51,7 +50,6 @@ final class QueueObservers: Sendable {
         removed?.finish()
     }
 
-    /// Waits until something changes here, or for as long as the limit says.
     func waitForChange(atMost limit: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void) async {
         let pulse = pulse()
         defer { remove(pulse) }

@@ -1,47 +1,37 @@
-/// Who works with a store: the coordinator of a process, by a name that no other has.
+/// A worker of a store: one run of a coordinator.
 package struct QueueWorker: Sendable, Hashable {
-    /// A name that no other worker has.
     package var name: String
 
-    /// A worker; for stores.
     package init(name: String) { self.name = name }
 }
 
-/// The right to work on a job, for a while.
+/// The right to work on a job for a limited time.
 ///
-/// The token is another one each time that a job is claimed: a worker that was away for too long cannot finish a job that
-/// somebody else has been given meanwhile.
+/// Each claim of a job has a different token. A worker that was suspended for too long can't record the outcome of a job that another
+/// worker has claimed meanwhile.
 package struct JobLease: Sendable, Hashable {
-    /// The job.
     package var job: JobID
-    /// Which claim of the job it is.
     package var token: Int64
 
-    /// A lease; for stores.
     package init(job: JobID, token: Int64) {
         self.job = job
         self.token = token
     }
 }
 
-/// A request to claim jobs.
 package struct JobClaim: Sendable, Hashable {
-    /// Who will work on them.
     package var worker: QueueWorker
-    /// How many at most.
     package var count: Int
     /// The limits, which count the jobs of all workers.
     package var limits: DownloadCoordinator.Limits
-    /// How long the leases last unless they are renewed.
     package var lease: Duration
-    /// Only jobs of this batch, if there is one.
+    /// The batch to claim jobs from, or `nil` for all jobs.
     package var batch: String?
 
-    /// A request for no job, which still takes back leases that have run out.
+    /// A request for no jobs, which still takes back expired leases.
     static let nothing = JobClaim(
         worker: QueueWorker(name: ""), count: 0, limits: DownloadCoordinator.Limits(), lease: .zero)
 
-    /// A request to claim jobs.
     package init(
         worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil
     ) {
@@ -53,18 +43,13 @@ package struct JobClaim: Sendable, Hashable {
     }
 }
 
-/// A job to work on.
 package struct ClaimedJob: Sendable, Hashable {
-    /// The lease.
     package var lease: JobLease
-    /// What is to be downloaded.
     package var request: DownloadRequest
-    /// How many attempts have failed before this one.
     package var failures: Int
-    /// Whether an earlier worker lost the job and may have given the file its name without having said so.
+    /// Whether an earlier worker lost the job, and may have published the file without recording that.
     package var mayBePublished: Bool
 
-    /// A job to work on; for stores.
     package init(lease: JobLease, request: DownloadRequest, failures: Int, mayBePublished: Bool) {
         self.lease = lease
         self.request = request
@@ -73,46 +58,36 @@ package struct ClaimedJob: Sendable, Hashable {
     }
 }
 
-/// What became of a claimed job.
 package struct JobSettlement: Sendable, Hashable {
-    /// What became of it.
     package enum Outcome: Sendable, Hashable {
-        /// The file is there, with this many bytes.
         case done(bytes: Int64)
-        /// It failed for good.
         case failed(message: String)
-        /// It failed and is tried again after a delay.
+        /// The job failed and is tried again after a delay.
         case retry(after: Duration, message: String)
-        /// It was given back undone.
+        /// The job wasn't completed and waits again.
         case released
-        /// It was stopped because somebody cancelled it. If it was enqueued again since, it goes back to waiting.
+        /// The job was stopped because it was cancelled. If it was enqueued again meanwhile, it waits again.
         case cancelled
     }
 
-    /// The lease.
     package var lease: JobLease
-    /// What became of it.
     package var outcome: Outcome
 
-    /// What became of a job.
     package init(lease: JobLease, outcome: Outcome) {
         self.lease = lease
         self.outcome = outcome
     }
 }
 
-/// What a store answers to ``QueueStore/exchange(_:claiming:)``.
 package struct JobExchange: Sendable, Hashable {
-    /// Settlements that changed nothing, since their leases were not valid any more.
+    /// The leases of settlements that had no effect because these leases were no longer valid.
     package var refused: [JobLease]
-    /// The jobs to work on.
     package var claimed: [ClaimedJob]
-    /// When to ask again if nothing else happens: the next delay's or lease's end. Nil: there is none.
+    /// The time until the next delay or lease ends, or `nil` if there is none.
     package var nextDue: Duration?
-    /// Whether no job waits or runs; of the claim's batch, if it names one. Not said where nothing was claimed for.
+    /// Whether no job waits or runs, in the batch of the claim if it names one. False if the exchange had no claim.
     package var isEmpty: Bool
 
-    /// An answer; for stores.
     package init(
         refused: [JobLease] = [], claimed: [ClaimedJob] = [], nextDue: Duration? = nil, isEmpty: Bool = false
     ) {
@@ -123,28 +98,23 @@ package struct JobExchange: Sendable, Hashable {
     }
 }
 
-/// A lease that a worker holds.
 package struct RenewedLease: Sendable, Hashable {
-    /// The lease.
     package var lease: JobLease
-    /// Whether the job is to be stopped and settled as cancelled.
+    /// Whether the worker must stop the job and settle it as cancelled.
     package var isCancelled: Bool
 
-    /// A lease that is held; for stores.
     package init(lease: JobLease, isCancelled: Bool) {
         self.lease = lease
         self.isCancelled = isCancelled
     }
 }
 
-/// What ``QueueStore/cancel(_:)`` did.
 package struct JobCancellation: Sendable, Hashable {
-    /// Jobs that waited and are cancelled now, in the order of their numbers.
+    /// Cancelled waiting jobs, in the order of their numbers.
     package var stopped: [QueuedDownload]
-    /// Jobs that run and will be cancelled by their workers, in the order of their numbers.
+    /// Running jobs that their workers will cancel, in the order of their numbers.
     package var running: [JobID]
 
-    /// What was done; for stores.
     package init(stopped: [QueuedDownload] = [], running: [JobID] = []) {
         self.stopped = stopped
         self.running = running

@@ -1,12 +1,12 @@
-/// A queue at one moment, for a user interface.
+/// The state of a queue at one moment, for a user interface.
 public struct QueueSnapshot: Sendable, Hashable {
-    /// A job under way, and how far it is.
+    /// A running job and its progress.
     public struct Running: Sendable, Hashable, Identifiable {
         /// The job.
         public var download: QueuedDownload
-        /// Bytes of the file that are there. Zero for jobs of other processes.
+        /// The number of received bytes; 0 for a job of another process.
         public var received: Int64
-        /// Bytes that the file will have, where the server said so.
+        /// The size of the whole file in bytes, if the server sent it.
         public var expected: Int64?
 
         /// The number of the job.
@@ -19,23 +19,23 @@ public struct QueueSnapshot: Sendable, Hashable {
             self.expected = expected
         }
 
-        /// The part that is there, 0 to 1, where that is known.
+        /// The received fraction of the file, from 0 to 1, if the size is known.
         public var fraction: Double? {
             guard let expected else { return nil }
             return expected > 0 ? min(1, Double(received) / Double(expected)) : 1
         }
     }
 
-    /// How many jobs there are in each state.
+    /// The number of jobs in each state.
     public var counts: [QueuedDownload.State: Int]
-    /// Those that run, in the order of their numbers.
+    /// The running jobs, in the order of their numbers.
     public var running: [Running]
-    /// The first of those that wait, in the order in which they will be claimed.
+    /// The first waiting jobs, by priority and then in the order in which they were enqueued.
     public var waiting: [QueuedDownload]
-    /// The last of those that ended, latest first.
+    /// The last ended jobs, the latest first.
     public var ended: [QueuedDownload]
 
-    /// Creates a snapshot, by default of an empty queue: for previews and tests, and for what a user interface shows first.
+    /// Creates a snapshot, by default of an empty queue: for previews, for tests, and as the first state of a user interface.
     public init(
         counts: [QueuedDownload.State: Int] = [:], running: [Running] = [], waiting: [QueuedDownload] = [],
         ended: [QueuedDownload] = []
@@ -46,9 +46,9 @@ public struct QueueSnapshot: Sendable, Hashable {
         self.ended = ended
     }
 
-    /// How many jobs are in a state.
+    /// The number of jobs in a state.
     public func count(_ state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 
-    /// How many jobs wait or run.
+    /// The number of jobs that wait or run.
     public var openCount: Int { count(.waiting) + count(.running) }
 }

@@ -1,67 +1,74 @@
-/// Where a ``DownloadCoordinator`` keeps its jobs: the seam between what a queue does and what remembers it.
+/// The store of a ``DownloadCoordinator``'s jobs.
 ///
-/// A store decides which job runs: it hands out jobs under limits, each with a ``JobLease``, and takes back what became of
-/// them. Several workers, in one process or in several, may share a store; the limits hold for all of them together, exactly.
+/// A store decides which jobs run: it hands out jobs under limits, each with a ``JobLease``, and records their outcomes. Several workers,
+/// in one process or in several, can share a store. The limits hold exactly for all of them together.
 ///
 /// ```text
 /// waiting ──claim──▶ running ──done──▶ done          waiting: may be claimed, or will be when its delay is over
 ///    ▲                  │  ──failed─▶ failed         running: leased by a worker
 ///    └──retry, release,─┘  ──cancelled▶ cancelled
-///       lease run out
+///       lease expired
 /// ```
 ///
-/// Every operation is atomic. Who writes about a running job names its lease. A lease that has run out lasts until somebody
-/// claims: that takes it back, and from then on it changes nothing any more.
+/// Every operation is atomic. A write about a running job names its lease. An expired lease remains valid until the next claim of any
+/// worker takes it back. After that, writes with it have no effect.
 ///
-/// **Cancellation.** Operations are short and not cancelled: what has to be recorded when work is stopped is recorded.
+/// **Cancellation.** Operations are short and ignore cancellation, so that the outcomes of stopped jobs are recorded.
 ///
-/// **Failure.** A ``QueueStoreError``; nothing has changed then.
+/// **Errors.** Operations throw ``QueueStoreError``. Nothing has changed then.
 package protocol QueueStore: Sendable {
-    /// Whether other processes may work with the same jobs, so that changes come without anybody here having made them.
+    /// Whether other processes can change the same jobs.
     var isShared: Bool { get }
 
-    /// Introduces a worker. Jobs of workers that are known to be dead, as after a kill, go back to waiting at once.
+    /// The jobs of workers that are known to be dead, for example after a kill, wait again immediately.
     func attach() async throws -> QueueWorker
 
-    /// Takes leave: jobs that the worker still holds go back to waiting.
+    /// The jobs that the worker still holds wait again.
     func detach(_ worker: QueueWorker) async throws
 
-    /// Takes in requests, in this order, and says of each what became of it. All of them are remembered, or none.
+    /// Adds requests, in this order, and returns what was done with each. All of them are stored, or none.
     ///
-    /// A job's key is its URL and its target. A waiting or running job with the key is joined, and keeps the higher of the two
-    /// priorities; one that has ended starts anew, or is kept if it is done and the options say so. A running one that is
-    /// to be cancelled is wanted again then: it goes on, or back to waiting if its worker has stopped already.
+    /// A job is identified by its URL and its target. A request for a waiting or running job joins it, and the job keeps the higher
+    /// priority. An ended job starts again, or is kept if it is done and the options say so. Joining a running job that has been
+    /// cancelled revokes the cancellation: the job continues, or waits again if its worker has already stopped.
     ///
-    /// Nothing is taken in where a job for another URL, which waits or runs, writes the same file.
+    /// A request isn't added if an unfinished job for another URL writes the same file.
     func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob]
 
-    /// Takes back what became of claimed jobs and hands out others, in one step.
+    /// Records the outcomes of claimed jobs and hands out others, in one step.
     ///
-    /// The settlements come first, then leases that have run out are taken back, then jobs are handed out: by priority, then
-    /// in the order in which they were enqueued, those left out for which there is no room under the limits.
+    /// The settlements come first. Then expired leases are taken back. Then jobs are handed out by priority, and by the order in which they
+    /// were enqueued. Jobs for which the limits leave no room are passed over.
     func exchange(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobExchange
 
-    /// Makes the worker's leases last from now on, and says which it holds.
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease]
 
-    /// Cancels jobs: waiting ones at once, running ones as soon as their workers hear of it.
+    /// Cancels jobs: waiting ones immediately, and running ones as soon as their workers notice.
     func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation
 
-    /// The jobs with these numbers, in this order, as they are now; those that are gone are left out.
+    /// Makes failed and cancelled jobs wait again, without failed attempts, and returns them in the order of their numbers.
+    ///
+    /// A job isn't tried again if an unfinished job writes the same file.
+    func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID]
+
+    /// Changes the priority of unfinished jobs, and returns their number.
+    func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int
+
+    /// Removes ended jobs, and returns their number.
+    func remove(_ selection: QueuedDownload.Selection) async throws -> Int
+
+    /// Returns the jobs with these numbers, in this order. Jobs that were removed are left out.
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload]
 
-    /// The queue as it is now, with at most this many jobs of each kind.
+    /// Lists at most `count` jobs of each kind.
     func snapshot(listing count: Int) async throws -> QueueSnapshot
 
-    /// Takes the ended jobs of a batch out of it, and forgets those that are in no other.
+    /// Removes the ended jobs from a batch, and deletes those that belong to no other batch.
     func forget(batch: String) async throws
 
-    /// Forgets those of the ended jobs that ended longer ago than this, and the oldest beyond this many.
     func prune(olderThan age: Duration, keeping count: Int) async throws
 
-    /// Closes the store. Later operations fail.
     func close() async throws
 }
 
-/// What the queue's store calls a download.
 package typealias JobID = QueuedDownload.ID

@@ -5,21 +5,19 @@ public import Foundation
 #endif
 import SluiceDatabase
 
-/// A queue that could not be read or written: what happened, and what to do. No part of the operation was carried out.
+/// An error of reading or writing a queue. No part of the failed operation was carried out.
 ///
 ///     do {
 ///         try await downloads.enqueue(songs)
 ///     } catch let error as QueueStoreError where error.code == .busy {
 ///         …                                                       // another process holds the database
 ///     }
-///
-/// Two errors are equal if they say the same. What caused them is not compared.
 public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong, for programs.
+    /// The kind of the error, for programs.
     ///
-    /// A later version may add codes: a `switch` needs a `default`.
+    /// Later versions may add codes, so a `switch` needs a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The code's name, as in the program.
+        /// The name of the code in Swift.
         public let description: String
 
         private init(_ name: String) { description = name }
@@ -28,17 +26,17 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let busy = Self("busy")
         /// The disk is full.
         public static let full = Self("full")
-        /// The file is damaged, is no database, or is one of another kind.
+        /// The file is damaged, isn't a database, or is a database of another kind.
         public static let unusable = Self("unusable")
-        /// A newer program has changed its tables.
+        /// A newer version of the program has changed the tables.
         public static let newerVersion = Self("newerVersion")
-        /// It cannot be opened or written.
+        /// The file can't be opened or written.
         public static let notWritable = Self("notWritable")
         /// The queue has been closed.
         public static let closed = Self("closed")
-        /// A request has header fields, which a queue that outlives the process does not store.
+        /// A request has header fields, which a queue that outlives the process doesn't store.
         public static let headerFieldsNotStored = Self("headerFieldsNotStored")
-        /// A request's URL has a password, which a queue that outlives the process does not store.
+        /// The URL of a request has a password, which a queue that outlives the process doesn't store.
         public static let passwordNotStored = Self("passwordNotStored")
         /// The job was removed from the queue.
         public static let removed = Self("removed")
@@ -46,15 +44,15 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let other = Self("other")
     }
 
-    /// What went wrong, for programs.
+    /// The kind of the error, for programs.
     public var code: Code
-    /// What it is about: the path of the database, or the URL of a request without its secrets.
+    /// The path of the database, or the URL of a request without its secrets.
     public var subject: String
-    /// What happened: one sentence.
+    /// What happened, in one sentence.
     public var message: String
-    /// What to do: one sentence.
+    /// What to do, in one sentence.
     public var remedy: String?
-    /// The error of the layer below.
+    /// The underlying error.
     public var cause: (any Error)?
 
     package init(
@@ -69,7 +67,7 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
 
     static func closed(_ subject: String) -> QueueStoreError {
         QueueStoreError(
-            .closed, subject: subject, message: "The queue has been closed.", remedy: "Make a new coordinator.")
+            .closed, subject: subject, message: "The queue has been closed.", remedy: "Create a new coordinator.")
     }
 
     init(_ failure: DatabaseFailure) {
@@ -87,12 +85,12 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
             code, subject: failure.path, message: failure.message, remedy: failure.remedy, cause: failure)
     }
 
-    /// One line: what it is about, what happened, and what to do.
+    /// The subject, what happened, and what to do, in one line.
     public var description: String { "\(subject): \(message)\(remedy.map { " \($0)" } ?? "")" }
 }
 
 extension QueueStoreError: LocalizedError {
-    /// The same line as ``description``.
+    /// The same as ``description``.
     public var errorDescription: String? { description }
 
     /// What happened.
@@ -103,13 +101,13 @@ extension QueueStoreError: LocalizedError {
 }
 
 extension QueueStoreError: Hashable {
-    /// Whether both say the same. What caused them is not compared.
+    /// Whether two errors have the same code, subject, message and remedy. Their causes aren't compared.
     public static func == (one: QueueStoreError, other: QueueStoreError) -> Bool {
         one.code == other.code && one.subject == other.subject && one.message == other.message
             && one.remedy == other.remedy
     }
 
-    /// Hashes what is compared.
+    /// Hashes the code, the subject and the message.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(code)
         hasher.combine(subject)

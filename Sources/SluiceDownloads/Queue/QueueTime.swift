@@ -4,17 +4,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The clock of a queue: milliseconds since 1970, so that what is written down makes sense to another process.
+/// The clock of a queue, in milliseconds since 1970, so that other processes can use stored times.
 struct QueueTime: Sendable {
-    /// The time now.
     let now: @Sendable () -> Int64
 
-    /// The system's.
     static let system = QueueTime { Int64(Date().timeIntervalSince1970 * 1000) }
 }
 
 extension Duration {
-    /// In milliseconds, rounded up: a delay is never shortened.
+    /// Rounded up, so that a delay is never shortened.
     var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let most = Int64.max / 4000

@@ -4,65 +4,74 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A download as the queue remembers it.
+/// A download in a queue.
 public struct QueuedDownload: Sendable, Hashable, Identifiable {
-    /// A download's number in its queue. Later downloads have greater numbers.
+    /// The number of a download in its queue. Later downloads have greater numbers.
     public struct ID: Sendable, Hashable, Comparable, RawRepresentable, CustomStringConvertible {
         /// The number.
         public var rawValue: Int64
 
-        /// A number that a queue gave.
+        /// Creates an ID from a number that a queue assigned.
         public init(rawValue: Int64) { self.rawValue = rawValue }
 
-        /// The order of enqueuing.
+        /// Orders IDs in the order in which their downloads were enqueued.
         public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
         /// The number in decimal.
         public var description: String { "\(rawValue)" }
     }
 
-    /// What a download is doing.
+    /// The state of a download.
     public enum State: Int, Sendable, Hashable, CaseIterable {
-        /// It waits to be started, immediately or when its delay is over.
+        /// The download waits to start, possibly until a delay is over.
         case waiting
-        /// It is being transferred.
+        /// The download is running.
         case running
-        /// The file is there.
+        /// The file exists.
         case done
-        /// It failed for good.
+        /// The download failed and isn't tried again.
         case failed
-        /// It was cancelled.
+        /// The download was cancelled.
         case cancelled
 
-        /// Whether the state doesn't change any more.
+        /// Whether the download has ended.
         public var isFinal: Bool { self != .waiting && self != .running }
     }
 
-    /// Which downloads an operation is about. A later version may add cases.
+    /// A selection of downloads. Later versions may add cases.
+    ///
+    /// An operation changes the selected downloads that are in a state it applies to, and ignores the others.
     public enum Selection: Sendable, Hashable {
-        /// Every download that has not ended.
+        /// All downloads.
         case all
-        /// Those of a batch. Downloads that belong to other batches, too, only leave this one.
+        /// The downloads in a state.
+        case state(State)
+        /// The downloads of a batch. If one of them also belongs to another batch, cancelling only removes it from this one.
         case batch(String)
-        /// Those with these numbers.
+        /// The downloads with these numbers.
         case ids([ID])
-        /// Those of a user.
+        /// The downloads of a user.
         case user(String)
+        /// The downloads from a host, as ``DownloadRequest/host`` names it.
+        case host(String)
+
+        /// The downloads that wait.
+        public static var waiting: Selection { .state(.waiting) }
     }
 
-    /// Its number.
+    /// The number of the download.
     public var id: ID
-    /// What to download.
+    /// The request.
     public var request: DownloadRequest
-    /// What it is doing.
+    /// The state.
     public var state: State
-    /// How many attempts failed.
+    /// The number of failed attempts.
     public var failureCount: Int
-    /// The file's size in bytes, once it is done.
+    /// The size of the file in bytes, if the download is done.
     public var bytes: Int64?
-    /// Why it failed, or failed last: the description of the error, without secrets.
+    /// The description of the last error, without secrets.
     public var message: String?
-    /// When it is tried again at the earliest, while it waits for that.
+    /// The earliest time of the next attempt, if the download waits for a delay.
     public var notBefore: Date?
 
     /// Creates a value, for previews and tests of a user interface.

@@ -6,43 +6,43 @@ public import Foundation
 public import HTTPTypes
 import SluiceHTTP
 
-/// One file to fetch: from where, and to which name in which directory.
+/// A request to download a URL to a file.
 ///
 ///     DownloadRequest(url, to: music)                       // named as the URL says
 ///     DownloadRequest(url, to: music, name: "Song.mp3")
 public struct DownloadRequest: Sendable, Hashable {
-    /// Where the bytes are.
+    /// The URL to download.
     public var url: URL
-    /// The directory that the file goes to. It is made if it is missing.
+    /// The directory of the file. It is created if it is missing.
     public var directory: URL {
         get { targetDirectory.url }
         set { targetDirectory = TargetDirectory.of(newValue) }
     }
     private(set) var targetDirectory: TargetDirectory
-    /// The file's name in the directory: one safe path component (`SafeFileName.isSafe(_:)`). Setting another stops the program.
+    /// The file's name in the directory: one safe path component (`SafeFileName.isSafe(_:)`). Setting an unsafe name traps.
     public var name: String {
         didSet { Self.check(name) }
     }
-    /// Fields beside the usual ones, such as `Authorization`; they stay with the URL's origin.
+    /// Additional header fields, such as `Authorization`. They are sent only to the URL's origin.
     ///
-    /// A queue that outlives the process does not take them, since secrets are not stored
-    /// (``DownloadCoordinator/Configuration/headerFields``).
+    /// A queue that outlives the process refuses a request with header fields, because it doesn't store secrets. Use
+    /// ``DownloadCoordinator/Configuration/headerFields`` instead.
     public var headerFields: HTTPFields
-    /// The user that the download is for; ``DownloadCoordinator/Limits/perUser`` counts those of a user together. Nil or empty is no user.
+    /// The user that the file is downloaded for, for ``DownloadCoordinator/Limits/perUser``. `nil` and the empty string mean no user.
     public var user: String?
-    /// Of the requests that wait, those of a higher priority come first.
+    /// The priority. Waiting requests of a higher priority start first.
     public var priority: Int
 
-    /// A request to store what `url` leads to.
+    /// Creates a request to download `url` to a file in `directory`, which must be a file URL.
     ///
-    /// The name is one safe path component (`SafeFileName.isSafe(_:)`); by default it is what the URL suggests. A name that is
-    /// not safe stops the program: check what comes from elsewhere first.
+    /// By default, the URL suggests the name. The name must be one safe path component (`SafeFileName.isSafe(_:)`), otherwise it traps. So
+    /// check names from untrusted sources first.
     public init(
         _ url: URL, to directory: URL, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
         priority: Int = 0
     ) {
         if let name { Self.check(name) }
-        precondition(directory.isFileURL, "DownloadRequest: the directory \(directory) is not a file URL")
+        precondition(directory.isFileURL, "A download request's directory must be a file URL; it is '\(directory)'.")
         self.url = url
         targetDirectory = TargetDirectory.of(directory)
         self.name = name ?? SafeFileName.suggested(by: url)
@@ -51,7 +51,7 @@ public struct DownloadRequest: Sendable, Hashable {
         self.priority = priority
     }
 
-    /// What ``DownloadCoordinator/Limits/perHost`` counts together: the URL's host, and its port where it is not the scheme's own.
+    /// The value that ``DownloadCoordinator/Limits/perHost`` counts by: the URL's host, with its port unless it is the scheme's default.
     public var host: String {
         if let plain = PlainURL(url) {
             guard let port = plain.port, port != (plain.isSecure ? 443 : 80) else { return plain.host }
@@ -64,50 +64,44 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     private static func check(_ name: String) {
-        precondition(SafeFileName.isSafe(name), "DownloadRequest: \"\(name)\" is not a safe name for a file")
+        precondition(SafeFileName.isSafe(name), "A download request's name must be a safe file name; it is '\(name)'.")
     }
 
-    /// The file in the end.
+    /// The URL of the completed file.
     public var target: URL {
         directory.appending(path: name, directoryHint: .notDirectory)
     }
 
-    /// The target's path by its bytes.
     var targetPath: TargetPath { targetDirectory.path(of: name) }
 
-    /// The target, as `FileIO` is asked for many.
     var targetPlace: (directory: URL, name: String) { (directory, name) }
 
-    /// The checkpoint, likewise.
     var checkpointPlace: (directory: URL, name: String) { (directory, checkpointName) }
 
-    /// The file while it is incomplete, beside the target: `name.sluice.part`, or a shortened name where that would be too
-    /// long.
+    /// The incomplete file beside the target: `NAME.sluice.part`, or a shortened name if that would be too long.
     package var partialTarget: URL {
         directory.appending(path: partialName, directoryHint: .notDirectory)
     }
 
-    /// What is known of the partial file, beside it: `name.sluice.json`, shortened in the same way.
+    /// The checkpoint of the partial file: `NAME.sluice.json`, shortened in the same way.
     package var checkpointTarget: URL {
         directory.appending(path: checkpointName, directoryHint: .notDirectory)
     }
 
-    // Not `.part` alone: browsers name their own files so.
+    // Not `.part` alone, since browsers use that for their own files.
     var partialName: String { companionName(Self.companionEndings[0]) }
 
     var checkpointName: String { companionName(Self.companionEndings[1]) }
 
-    /// The next checkpoint while it is written.
     var checkpointTemporaryName: String { companionName(Self.companionEndings[2]) }
 
     private static let companionEndings = [".sluice.part", ".sluice.json", ".sluice.new"]
 
-    /// The names that a transfer makes beside the target's.
     var companionNames: [String] { [partialName, checkpointName, checkpointTemporaryName] }
 
     private func companionName(_ ending: String) -> String {
         guard name.utf8.count + ending.utf8.count > SafeFileName.maximumBytes else { return name + ending }
-        // Two long names may begin alike: the hash keeps their partial files apart.
+        // Two long names may have the same beginning: the hash gives their partial files different names.
         let tag =
             "~"
             + String(
@@ -119,10 +113,9 @@ public struct DownloadRequest: Sendable, Hashable {
 }
 
 extension DownloadRequest {
-    /// Which requests cannot be carried out beside an earlier one of the list: they have the same target, or the one's
-    /// target is the other's partial file or checkpoint. By their places in the list, with the earlier one's.
-    ///
-    /// O(n). Paths are compared as they are: make directories absolute and standardized first.
+    /// Finds requests that can't be carried out together with an earlier request of the list, because they have the same target, or because
+    /// the target of one is the partial file or the checkpoint of the other. The result maps the index of each such request to the index of
+    /// the earlier one. O(n). Paths are compared as they are: make directories absolute and standardized first.
     package static func conflicts(in requests: [DownloadRequest]) -> [Int: Int] {
         var targets: [TargetPath: Int] = [:]
         targets.reserveCapacity(requests.count)
@@ -131,7 +124,7 @@ extension DownloadRequest {
             let path = request.targetPath
             if let earlier = targets[path] { conflicts[index] = earlier } else { targets[path] = index }
         }
-        // A target is another one's companion only if it is named like one.
+        // A target can be a companion of another one only if its name has such an ending.
         guard requests.contains(where: { request in companionEndings.contains(where: request.name.hasSuffix) }) else {
             return conflicts
         }

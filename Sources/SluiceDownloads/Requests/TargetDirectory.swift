@@ -7,10 +7,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The directory of requests, and its path: found once for all that share it, since each part of a URL takes microseconds.
+/// The directory of requests with its path, which is computed once for all requests that share it: reading a part of a URL takes
+/// microseconds.
 final class TargetDirectory: Sendable {
     let url: URL
-    /// The path's bytes, with a slash at their end.
+    /// With a slash at the end.
     private let path: [UInt8]
 
     private init(_ url: URL) {
@@ -21,7 +22,7 @@ final class TargetDirectory: Sendable {
         self.path = bytes
     }
 
-    /// The directory that was asked for last: most lists have one.
+    /// The last requested directory. Most lists have only one.
     private static let latest = Lock<TargetDirectory?>(nil)
 
     static func of(_ url: URL) -> TargetDirectory {
@@ -51,11 +52,11 @@ extension TargetDirectory: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(url) }
 }
 
-/// A path by its bytes: String takes one spelling of é for the other, and Linux does not. Nor can String hold names that are no UTF-8,
-/// which URLs can.
+/// A path as bytes. `String` treats both encodings of é as equal, and Linux doesn't. `String` can't hold names that aren't valid UTF-8
+/// either, and URLs can.
 struct TargetPath: Hashable {
     let bytes: [UInt8]
 
-    // All of them: `Data` hashes its first 80 bytes, and paths of one list begin alike.
+    // Hashes all bytes: `Data` hashes only its first 80, and the paths of a list have the same beginning.
     func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 }

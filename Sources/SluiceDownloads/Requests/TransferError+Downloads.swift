@@ -6,13 +6,11 @@ import Foundation
 import SluiceFiles
 import SluiceHTTP
 
-/// Errors that only a download into a file can have.
 extension TransferError {
-    /// The file operation that failed, for ``Code-swift.struct/file``.
     var fileError: FileError? { code == .file ? cause as? FileError : nil }
 
     static func file(_ error: FileError, of request: DownloadRequest) -> TransferError {
-        // The description of the file's error names the path and the remedy.
+        // The description of the file error names the path and the remedy.
         TransferError(.file, url: request.url, message: "\(error)", cause: error)
     }
 
@@ -20,15 +18,15 @@ extension TransferError {
         TransferError(.fileExists, url: request.url, message: "The file '\(request.targetText)' exists.")
     }
 
-    /// - Parameter error: Named by its type only: it is stored, and its text may hold a secret.
+    /// - Parameter error: Only its type is named: the message is stored, and the description may contain a secret.
     static func headerFieldsFailed(_ error: any Error, of request: DownloadRequest) -> TransferError {
         TransferError(.headerFieldsFailed, url: request.url, detail: "\(type(of: error))", cause: error)
     }
 
-    /// - Parameter line: The description of the other process's error.
+    /// - Parameter line: The description of the error in the other process.
     static func failedElsewhere(_ line: String, of request: DownloadRequest) -> TransferError {
         var error = TransferError(.failedElsewhere, url: request.url, message: line)
-        // The line names it.
+        // The line contains the subject.
         error.subject = ""
         return error
     }
@@ -36,14 +34,14 @@ extension TransferError {
     static func goneElsewhere(_ request: DownloadRequest) -> TransferError {
         TransferError(
             .failedElsewhere, url: request.url,
-            message: "Another process removed this download from the queue, and its file is not there.",
-            remedy: "Run the same again.")
+            message: "Another process removed this download from the queue, and its file doesn't exist.",
+            remedy: "Run the download again.")
     }
 
     static func targetTaken(by other: URL, _ request: DownloadRequest) -> TransferError {
         TransferError(
             .targetTaken, url: request.url,
-            message: "\(other.redactedForDisplay) of the same list is written to '\(request.targetText)', too.")
+            message: "\(other.redactedForDisplay) in the same list is also written to '\(request.targetText)'.")
     }
 
     static func alreadyQueued(from other: URL, _ request: DownloadRequest) -> TransferError {

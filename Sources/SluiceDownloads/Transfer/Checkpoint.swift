@@ -6,9 +6,9 @@ import Foundation
 import SluiceFiles
 import SluiceHTTP
 
-/// What is known of a partial file: from where its bytes are, how many there will be, and how many survive what.
+/// The facts about a partial file: the origin of its bytes, the size of the whole file, and the bytes that can be trusted.
 ///
-/// It lies beside the partial file as JSON. It holds no secret: of the URL only a digest, without user and password.
+/// It is stored as JSON beside the partial file. It contains no secrets, and only a digest of the URL.
 ///
 /// ```text
 /// which bytes of the partial file count
@@ -19,44 +19,42 @@ import SluiceHTTP
 /// same file, another boot or unknown       `synced`: what was on the disk when the checkpoint was written
 /// ```
 struct Checkpoint: Codable, Equatable {
-    /// Another version's checkpoint is nothing to this one.
+    /// The version of the format. Checkpoints of other versions are ignored.
     static let currentVersion = 1
 
     var version = Checkpoint.currentVersion
-    /// The digest of the URL that was asked for, see ``digest(of:)``.
+    /// The digest of the requested URL; see ``digest(of:)``.
     var url: String
-    /// What tells this state of the file on the server from others; nil where nothing can be resumed.
+    /// The validator of this state of the file on the server; `nil` if the transfer can't be resumed.
     var validator: StoredValidator?
-    /// The length of the whole file, if the server said it, or once all of it is there.
+    /// The length of the whole file, if the server sent it or all of it has arrived.
     var total: Int64?
-    /// How many bytes were on the disk, synced, when this was written.
+    /// The number of bytes that were synced to the disk when this checkpoint was written.
     var synced: Int64
     /// Whether the file is synced before it gets its final name.
     var isDurable: Bool
-    /// The run of the system in which it was written.
+    /// The boot of the system during which this checkpoint was written.
     var boot: String?
-    /// The partial file.
     var file: FileIdentity
 
-    /// How many bytes at the start of a file are those that this checkpoint vouches for.
     func trustedBytes(size: Int64, file: FileIdentity, boot: String?) -> Int64 {
         guard file == self.file else { return 0 }
         let trusted = boot != nil && boot == self.boot ? size : min(synced, size)
-        // More than there can be: whoever wrote there was not this program.
+        // More bytes than the file can have: another program has written to it.
         if let total, trusted > total { return 0 }
         return trusted
     }
 
-    /// Whether the file under a final name is the partial one that this checkpoint is about, whole.
+    /// Whether the file under the final name is the complete partial file of this checkpoint.
     ///
-    /// Only publishing gives it that name, after all bytes were there and, if `isDurable`, on the disk.
+    /// Only publishing gives it that name, after all bytes have arrived and, if `isDurable`, have been synced.
     func isPublished(as file: FileIdentity, size: Int64, boot: String?) -> Bool {
         file == self.file && total == size && (isDurable || (boot != nil && boot == self.boot))
     }
 }
 
 extension Checkpoint {
-    /// Reads what is in the file; nil for what this version did not write, or contradicts itself.
+    /// Returns `nil` if this version didn't write the checkpoint or it is inconsistent.
     init?(_ data: Data) {
         guard let found = try? JSONDecoder().decode(Checkpoint.self, from: data),
             found.version == Self.currentVersion, found.synced >= 0, found.total.map({ $0 >= 0 }) ?? true
@@ -64,18 +62,17 @@ extension Checkpoint {
         self = found
     }
 
-    /// What is put into the file.
     var data: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let data = try? encoder.encode(self) else {
-            preconditionFailure("a checkpoint is strings and integers, which JSON can hold")
+            preconditionFailure("A checkpoint of strings and integers can't be encoded as JSON.")
         }
         return data
     }
 
-    /// A digest that tells URLs apart and gives none away. User, password and fragment do not count: the first two say who
-    /// asks, the last is not sent.
+    /// Identifies a URL without disclosing it. User and password, which depend on the requester, and the fragment, which isn't sent, are
+    /// left out.
     static func digest(of url: URL) -> String {
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         parts?.user = nil
@@ -86,7 +83,6 @@ extension Checkpoint {
     }
 }
 
-/// A validator as a checkpoint holds it.
 struct StoredValidator: Codable, Equatable {
     enum Kind: String, Codable { case entityTag, lastModified }
 
@@ -100,7 +96,7 @@ struct StoredValidator: Codable, Equatable {
         }
     }
 
-    /// Nil for what must not go into a header field: the file may have been edited.
+    /// `nil` if the text can't be part of a header field, because the checkpoint may have been edited.
     var validator: Validator? {
         guard field.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
         switch kind {

@@ -7,7 +7,7 @@ import SluiceFiles
 import SluiceHTTP
 import Synchronization
 
-/// A transfer's partial file and its checkpoint, in the one order in which no power cut mixes old bytes with new ones.
+/// A transfer's partial file and its checkpoint, written in an order that never mixes old and new bytes, even after a loss of power.
 ///
 /// ```text
 /// a new file                        the rest of an old one
@@ -18,8 +18,8 @@ import Synchronization
 /// sync, replace the checkpoint …    sync, replace the checkpoint …
 /// ```
 ///
-/// Never does an old checkpoint stand beside new bytes: where there was one, the new one is on the disk, with its name,
-/// before the first byte.
+/// An old checkpoint never exists beside new bytes: if there is an old one, the new one is on the disk, under its name, before the first
+/// byte.
 final class PartialFile {
     let file: CheckpointedFile
     private let durability: Durability
@@ -27,23 +27,19 @@ final class PartialFile {
     private let policy: CheckpointPolicy
     private let onPhase: (TransferPhase) -> Void
 
-    /// The checkpoint on the disk, if it can be used.
     private(set) var checkpoint: Checkpoint?
-    /// Whether anything has the checkpoint's name.
     private var isCheckpointed: Bool
-    /// The bytes that are in the file.
     private(set) var size: Int64
-    /// What has arrived and is not in the file yet.
+    /// The bytes that have arrived and aren't in the file yet.
     private var gathered: [Data] = []
     private var gatheredBytes = 0
 
-    /// Whether the bytes in the file and the checkpoint are of one state of the server's file: not before the first decision
-    /// about what is there.
+    /// Whether the bytes in the file and the checkpoint belong to the same state of the server's file. False until the transfer has
+    /// decided what to do with the existing bytes.
     private var isAdopted = false
-    /// Whether the file was handed over to be published, which closes it.
+    /// Whether the file was passed on for publishing, which closes it.
     private var isClosed = false
 
-    /// The sync that runs beside the writes.
     private let sync = BackgroundSync()
     private var hasSync = false
     private var lastSyncSize: Int64 = 0
@@ -61,14 +57,14 @@ final class PartialFile {
         if checkpoint?.url != urlDigest { checkpoint = nil }
     }
 
-    /// Opens the partial file and locks it; with `.ifCheckpointed`, only if an earlier attempt left a checkpoint.
+    /// With `.ifCheckpointed`, returns `nil` unless an earlier attempt left a checkpoint.
     static func openLocked(_ mode: CheckpointedFile.OpeningMode, for transfer: Transfer) async throws -> PartialFile? {
         let opened = try await CheckpointedFile.openLocked(
             transfer.request.checkpointedPlaces, mode: mode, using: transfer.files)
         return opened.map { PartialFile($0, for: transfer) }
     }
 
-    /// What of the file can be gone on from; nil if nothing can.
+    /// The bytes from which the transfer can continue; `nil` if there are none.
     var present: TransferStateMachine.Present? {
         guard let checkpoint, let validator = checkpoint.validator?.validator else { return nil }
         let bytes = checkpoint.trustedBytes(size: size, file: file.identity, boot: file.boot)
@@ -78,7 +74,6 @@ final class PartialFile {
 
     // MARK: Beginning
 
-    /// Makes the file an empty one, for a body that begins at the first byte.
     func begin(_ validator: Validator?, total: Int64?) async throws {
         try await empty()
         isAdopted = true
@@ -88,7 +83,7 @@ final class PartialFile {
                 Checkpoint(
                     url: urlDigest, validator: StoredValidator(validator), total: total, synced: 0,
                     isDurable: durability != .none, boot: file.boot, file: file.identity),
-                // A first checkpoint may be lost with its file. One that replaces another may not: the other would be back.
+                // A first checkpoint may be lost with its file. One that replaces another may not: the old one would reappear.
                 durability: isCheckpointed ? .fullAndDirectory : .none)
         } else if isCheckpointed {
             try await file.removeCheckpoint()
@@ -97,15 +92,14 @@ final class PartialFile {
         startCounting()
     }
 
-    /// Makes the file end where the rest begins.
     func resume(at offset: Int64) async throws {
         if size > offset { try await truncate(to: offset) }
-        guard var renewed = checkpoint else { preconditionFailure("what is resumed has a checkpoint") }
+        guard var renewed = checkpoint else { preconditionFailure("A resumed transfer has no checkpoint.") }
         renewed.boot = file.boot
         renewed.synced = min(renewed.synced, offset)
         renewed.isDurable = durability != .none
         if renewed != checkpoint {
-            // One that promises more than the new one may not come back.
+            // A checkpoint that promises more than the new one must not reappear.
             let promisedMore = checkpoint?.isDurable == true && !renewed.isDurable
             try await store(renewed, durability: promisedMore ? .fullAndDirectory : durability)
         }
@@ -113,7 +107,7 @@ final class PartialFile {
         startCounting()
     }
 
-    /// Drops what is there. The checkpoint still tells of it, and thus of nothing.
+    /// Removes the bytes in the file. The checkpoint doesn't change, but there are no bytes left for it to vouch for.
     func empty() async throws {
         gathered = []
         gatheredBytes = 0
@@ -126,7 +120,7 @@ final class PartialFile {
     }
 
     private func store(_ checkpoint: Checkpoint, durability: Durability) async throws {
-        // From here on something may have the name.
+        // From here on a file with the name may exist.
         defer { isCheckpointed = true }
         try await file.store(checkpoint.data, durability: durability)
         self.checkpoint = checkpoint
@@ -140,20 +134,19 @@ final class PartialFile {
 
     // MARK: Writing
 
-    /// Takes a batch; what has been gathered goes to the file once it is worth a switch of thread.
+    /// Gathered bytes are written when there are enough to justify a thread switch.
     func take(_ batch: [Data]) async throws {
         gathered += batch
         for chunk in batch { gatheredBytes += chunk.count }
         if gatheredBytes >= Transfer.writeSize { try await flush() }
     }
 
-    /// Writes what has been gathered.
     func flush() async throws {
         guard gatheredBytes > 0 else { return }
         do {
             size = try await file.append(gathered)
         } catch is CancellationError {
-            // Nothing of it was written: it will be when the file is closed.
+            // No byte was written. The gathered bytes are written when the file is closed.
             throw CancellationError()
         } catch {
             gathered = []
@@ -164,9 +157,9 @@ final class PartialFile {
         gatheredBytes = 0
     }
 
-    /// Begins to sync if it is time, beside the bytes that go on to arrive; reports what the last sync met.
+    /// Starts a sync if one is due, which runs while more bytes arrive. Throws the error of the last sync.
     func checkpointIfDue(in group: inout ThrowingTaskGroup<Checkpoint, any Error>) async throws {
-        // A disk that is slower than the policy is not asked twice at once.
+        // A disk that is slower than the policy doesn't get a second sync meanwhile.
         if hasSync {
             guard sync.hasEnded else { return }
             try await collect(from: &group)
@@ -184,7 +177,6 @@ final class PartialFile {
         }
     }
 
-    /// Waits for a sync that is under way.
     func collect(from group: inout ThrowingTaskGroup<Checkpoint, any Error>) async throws {
         while let stored = try await group.next() {
             hasSync = false
@@ -195,7 +187,7 @@ final class PartialFile {
 
     // MARK: Ending
 
-    /// Keeps what is there for a later attempt, if it can be of use, or else removes it. Runs also when cancelled.
+    /// Keeps the file and its checkpoint for a later attempt if they are usable, and removes them otherwise. Ignores cancellation.
     func leave(after error: any Error, using files: FileIO, _ places: CheckpointedFile.Places) async {
         let isUsable =
             isAdopted ? checkpoint?.validator != nil && size + Int64(gatheredBytes) > 0 : present != nil
@@ -206,7 +198,7 @@ final class PartialFile {
             await file.discard()
         } else {
             let (isAdopted, durability, latest) = (isAdopted, durability, checkpoint)
-            // Whatever fails here: the checkpoint that is on the disk stays true.
+            // If this fails, the checkpoint on the disk remains true.
             try? await file.close(appending: gathered, durability: isAdopted ? durability : .none) { size in
                 guard isAdopted, durability != .none, var latest, size > 0 else { return nil }
                 latest.synced = size
@@ -215,12 +207,14 @@ final class PartialFile {
         }
     }
 
-    /// Gives the file its final name. Its checkpoint stays, so that this can be recognized.
+    /// Gives the file its final name. The checkpoint stays, so that the published file can be recognized.
     func publish(as target: URL, size total: Int64, existing: ExistingFile) async throws {
         guard size == total else {
             throw FileError(
                 code: .replaced, operation: "complete", path: target.path(percentEncoded: false),
-                remedy: "Somebody else wrote to its partial file (\(size) bytes instead of \(total)): try again.")
+                remedy:
+                    "Try again, because another program wrote to the partial file, which has \(size) bytes instead of \(total)."
+            )
         }
         if checkpoint?.total != total {
             var complete =
@@ -236,7 +230,6 @@ final class PartialFile {
             removingOnFailure: checkpoint?.validator == nil)
     }
 
-    /// Whether the bytes of the file cannot be trusted after this.
     static func isDamaging(_ error: any Error) -> Bool {
         switch error {
         case let error as FileError: CheckpointedFile.isDamaging(error) || error.code == .replaced
@@ -246,13 +239,12 @@ final class PartialFile {
     }
 }
 
-/// What a partial file knows of the sync that a task of its own carries out.
 private final class BackgroundSync: Sendable {
     private let ended = Atomic(false)
     private let damaged = Atomic(false)
 
     var hasEnded: Bool { ended.load(ordering: .acquiring) }
-    /// A failed sync is reported once (see `CheckpointedFile.isDamaging`), even to a task whose error nobody collects.
+    /// A failed sync is reported only once (see `CheckpointedFile.isDamaging`), possibly to a task that doesn't pass the error on.
     var isDamaged: Bool { damaged.load(ordering: .acquiring) }
 
     func begin() { ended.store(false, ordering: .releasing) }
@@ -268,16 +260,15 @@ private final class BackgroundSync: Sendable {
     }
 }
 
-/// How often a checkpoint is renewed while bytes arrive. Each costs a sync, which runs beside the writes.
+/// The intervals at which a checkpoint is renewed while bytes arrive. Each renewal needs a sync, which runs concurrently with the writes.
 struct CheckpointPolicy: Sendable {
-    /// So many bytes after the last one.
+    /// The number of bytes after the last checkpoint.
     var bytes: Int64 = 64 << 20
-    /// Or so long after it, whichever comes first.
+    /// The time after the last checkpoint. The interval that ends first counts.
     var interval: Duration = .seconds(5)
 }
 
 extension DownloadRequest {
-    /// The names of the partial file and what belongs to it.
     var checkpointedPlaces: CheckpointedFile.Places {
         .init(
             file: partialTarget, checkpoint: checkpointTarget,

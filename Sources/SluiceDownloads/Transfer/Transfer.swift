@@ -7,49 +7,45 @@ import HTTPTypes
 import SluiceFiles
 import SluiceHTTP
 
-/// Carries one file from its URL to its name, in one attempt that goes on where an earlier one stopped.
+/// One attempt to download a URL to a file, which continues where an earlier attempt stopped.
 ///
 ///     let result = try await transfer.run()
 ///     // … recorded that it is done …
 ///     await transfer.forget()
 ///
-/// The bytes go to a partial file beside the target, which is locked: two processes never write the same one. A checkpoint
-/// beside it says of which state of the server's file they are, and how many survive what (``Checkpoint``). Only a body of
-/// the announced length gets the final name, after it is on disk as ``durability`` asks.
+/// The bytes go to a locked partial file beside the target, so that two processes never write the same one. A checkpoint beside it
+/// records the state of the server's file to which the bytes belong, and how many of them can be trusted (``Checkpoint``). The file gets
+/// its final name only if the body has the announced length, and after it is on the disk as ``durability`` requires.
 ///
-/// - What stays: a transfer that fails or is cancelled leaves the partial file with its checkpoint if the server named a
-///   strong validator, and nothing if it did not. Bytes that a failed disk may have lost are removed.
-/// - A file that changed on the server is no failure: it is taken from its first byte.
-/// - A body that is known to be small, of a file of which nothing is there, is kept in memory and made a file in one step.
-/// - Killed between the final name and the caller's record: see ``mayBePublished``.
+/// - A transfer that fails or is cancelled keeps the partial file and the checkpoint if the server sent a strong validator, and removes
+///   them otherwise. Bytes that a failed disk may have lost are removed.
+/// - If the file has changed on the server, it is downloaded from its first byte. That isn't an error.
+/// - A body that is known to be small is kept in memory and written in one step if there is no partial file.
+/// - For a process that is killed between publishing the file and recording that, see ``mayBePublished``.
 struct Transfer {
     let request: DownloadRequest
     let transport: any Transport
     let files: FileIO
     let existing: ExistingFile
     let durability: Durability
-    /// Whether an earlier attempt may have left a partial file. If it is known that none did, saying so saves a look.
+    /// Whether an earlier attempt may have left a partial file. False saves a lookup.
     var mayResume = true
-    /// Whether an earlier attempt of this same job may have given the file its name and died before that was recorded: then
-    /// a target that is that file, or has the same bytes if it is small, is the job done.
+    /// Whether an earlier attempt of this job may have published the file and died before that was recorded. If the target is that file,
+    /// or a small file with the same bytes, the transfer is complete.
     var mayBePublished = false
     var checkpoints = CheckpointPolicy()
-    /// Told when a response brings bytes of the file: the length of the whole of it, if known, and how many bytes are there
-    /// already. Then, after each arrival, how many are there.
+    /// Called when a response brings bytes of the file, with the length of the whole file, if known, and the number of existing bytes.
     let onResponse: (_ announced: Int64?, _ present: Int64) -> Void
+    /// Called after each arrival, with the number of bytes that exist then.
     let onReceived: (Int64) -> Void
-    /// Told at each step, for tests.
     var onPhase: (TransferPhase) -> Void = { _ in }
 
-    /// The longest body that is kept in memory: that of one write.
+    /// The maximum length of a body that is kept in memory: that of one write.
     static let smallBody = 256 * 1024
 
-    /// How many bytes are gathered for one write of a longer body.
     static let writeSize = 256 * 1024
 
-    /// Runs the attempt.
-    ///
-    /// - Throws: `TransferError`; `CancellationError`, after what is kept is on disk as ``durability`` asks.
+    /// - Throws: `TransferError`; `CancellationError`, after the kept bytes are on the disk as ``durability`` requires.
     func run() async throws -> TransferResult {
         do {
             if mayBePublished, let size = try await sizeOfPublished() {
@@ -61,7 +57,7 @@ struct Transfer {
                 return try await course.run()
             } catch {
                 await course.partial?.leave(after: error, using: files, request.checkpointedPlaces)
-                // Nobody will come back for it: the file that has its name counts as the download done.
+                // No later attempt continues this file, because the existing target counts as the completed download.
                 if existing == .skip, (error as? FileError)?.code == .exists { await forget() }
                 throw error
             }
@@ -73,30 +69,26 @@ struct Transfer {
         } catch let known where known is CancellationError || known is TransferError {
             throw known
         } catch {
-            // A transport of the application's own may throw any error.
+            // An application's transport may throw any error.
             throw TransferError(.connectionFailed, url: request.url, detail: "\(error)", cause: error)
         }
     }
 
-    /// Removes the checkpoint of a file that has its name, once nobody has to recognize it any more. Nothing is lost if it is
-    /// not called, but a small file stays beside the target.
-    ///
-    /// - Cancellation: runs to its end.
+    /// Removes the checkpoint of a published file when it is no longer needed to recognize the file. Ignores cancellation.
     func forget() async {
         try? await Self.discardPartial(of: request, files: files)
     }
 
-    /// Removes what an unfinished transfer left, partial file and checkpoint. Those of a transfer that is running, here or in
-    /// another process, stay.
+    /// Removes the partial file and the checkpoint of an unfinished transfer, unless a transfer is using them, in this process or in
+    /// another. Ignores cancellation.
     ///
-    /// - Cancellation: runs to its end.
-    /// - Throws: `FileError`, if something is there and cannot be removed.
+    /// - Throws: `FileError` if they can't be removed.
     static func discardPartial(of request: DownloadRequest, files: FileIO) async throws {
         try await CheckpointedFile.removeUnlessLocked(request.checkpointedPlaces, using: files)
     }
 
-    /// Which of the requests may have something to go on from: what to tell each as ``mayResume``. One job for all, where a
-    /// look for each small file would cost more than a tenth of its transfer.
+    /// Returns the value of ``mayResume`` for each request. The lookup is one operation for all, because a lookup for each small file
+    /// would take more than a tenth of the time of its transfer.
     ///
     /// - Throws: `CancellationError`.
     static func mayResume(_ requests: some Sequence<DownloadRequest>, files: FileIO) async throws -> [Bool] {
@@ -105,7 +97,6 @@ struct Transfer {
         }
     }
 
-    /// The size of the target if it is the file that an earlier attempt published.
     private func sizeOfPublished() async throws -> Int64? {
         guard
             let found = try await CheckpointedFile.published(
@@ -126,15 +117,12 @@ struct Transfer {
         case .range(let detail):
             TransferError(
                 .protocolViolation, url: request.url, detail: detail,
-                remedy: "The server handles ranges wrongly: download from another place, or tell its operator.")
+                remedy: "Download it from another server, or report the faulty ranges to the server's operator.")
         }
     }
 }
 
-/// What a transfer made.
 struct TransferResult: Sendable, Hashable {
-    /// The file's size.
     var bytes: Int64
-    /// Whether there is a checkpoint to forget.
     var isCheckpointed: Bool
 }

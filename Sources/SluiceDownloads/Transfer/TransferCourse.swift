@@ -7,11 +7,9 @@ import HTTPTypes
 import SluiceFiles
 import SluiceHTTP
 
-/// The course of one transfer: asks what its state machine says, and does what that makes of the answers.
 struct TransferCourse {
     private let transfer: Transfer
     private var machine: TransferStateMachine
-    /// The partial file, once there is one.
     private(set) var partial: PartialFile?
 
     init(transfer: Transfer, partial: PartialFile?) {
@@ -82,20 +80,20 @@ struct TransferCourse {
     private mutating func openPartial() async throws -> PartialFile {
         if let partial { return partial }
         guard let opened = try await PartialFile.openLocked(.always, for: transfer) else {
-            preconditionFailure("a file that is always opened is there")
+            preconditionFailure("A file that is always created wasn't opened.")
         }
         partial = opened
         return opened
     }
 
-    /// A small body: read whole, then written, synchronized and named in one job of the files' pool.
+    /// Reads a small body completely, then writes, syncs and names the file in one operation of the file pool.
     private mutating func storeSmall(_ body: ResponseBody, of announced: Int64) async throws -> TransferResult {
         var data = Data()
         var iterator = body.makeAsyncIterator()
         while let batch = try await iterator.nextBatch() {
             for chunk in batch {
                 guard let received = try machine.received(chunk.count) else {
-                    preconditionFailure("only a range can be of no use so late")
+                    preconditionFailure("A whole body became unusable.")
                 }
                 if data.isEmpty, received == announced {
                     data = chunk
@@ -113,7 +111,7 @@ struct TransferCourse {
         do {
             try await data.asyncWrite(to: transfer.request.target, options: options, using: transfer.files)
         } catch let error as FileError where error.code == .exists && transfer.mayBePublished {
-            // No checkpoint can say whose file that is: its bytes do.
+            // A small file has no checkpoint to identify it, so its bytes are compared.
             guard try await isTarget(data) else { throw error }
         }
         transfer.onPhase(.published)
@@ -126,13 +124,13 @@ struct TransferCourse {
             status.size == data.count
         else { return false }
         do {
-            return try await Data(asyncContentsOf: target, limit: data.count, using: files) == data
+            return try await Data(asyncContentsOf: target, maximumSize: data.count, using: files) == data
         } catch let error as FileError where error.code == .limitExceeded {
             return false
         }
     }
 
-    /// Takes a body as it comes. Returns whether it was of use to its end; if not, all of the file is asked for again.
+    /// Receives a body into the partial file. Returns `false` if it turned out to be unusable and the whole file must be requested again.
     private mutating func receive(_ body: ResponseBody, into partial: PartialFile) async throws -> Bool {
         let before = partial.size
         var announced = false
@@ -147,7 +145,7 @@ struct TransferCourse {
                     }
                     transfer.onReceived(received)
                 }
-                // What has arrived is on its way to the disk before more is waited for.
+                // Received bytes are passed on to the disk before the next wait.
                 try await partial.take(batch)
                 if !announced, partial.size > before {
                     announced = true

@@ -1,7 +1,7 @@
 import HTTPTypes
 import SluiceHTTP
 
-/// The rules of one file's transfer: what to ask for, what a response means, and when the file is complete.
+/// The rules of a transfer: the request to send, the meaning of a response, and the condition for a complete file.
 ///
 /// ```text
 /// whole ── 200, 203 ──▶ receiving ── ended ──▶ complete
@@ -10,74 +10,65 @@ import SluiceHTTP
 ///   └────────────────────┐  │
 /// rest ── 206, fits ─────┼──┘   200: the file changed, or ranges are not served: receiving, from zero
 ///      ── 416, fits ─────┼────────────────────▶ complete
-///      ── what else says that it is a range ──┘
+///      ── any other range response ───────────┘
 /// ```
 ///
-/// `rest` asks with Range and If-Range (RFC 9110, sections 14.2 and 13.1.5): the server sends the rest of the same bytes,
-/// or all of the new ones, and there is no moment in between at which the file could change.
+/// `rest` sends Range and If-Range (RFC 9110, sections 14.2 and 13.1.5). The server returns the rest of the same bytes, or all new ones,
+/// so the file can't change between a check and the request.
 struct TransferStateMachine {
-    /// What is there already, from an earlier attempt.
     struct Present: Equatable {
         var bytes: Int64
         var validator: Validator
         var total: Int64?
     }
 
-    /// What to ask the server for.
     enum Question: Equatable {
-        /// All of it.
         case whole
-        /// The bytes from here on, if the file is still the one that the validator names.
+        /// Requests the bytes from an offset on, if the file still has the validator.
         case rest(from: Int64, Validator)
     }
 
-    /// What a response means for the partial file.
     enum Answer: Equatable {
-        /// The body is the file from its first byte. What is there is cut off. With a validator, it can be resumed later.
+        /// The body is the whole file. Existing bytes are removed. If there is a validator, the transfer can be resumed later.
         case whole(announced: Int64?, Validator?)
-        /// The body goes on after the bytes that are there.
+        /// The body continues after the existing bytes.
         case rest(from: Int64, total: Int64)
-        /// All bytes are there, and they are still those of the server.
+        /// All bytes exist, and they are still those of the server.
         case complete(Int64)
-        /// The response is of no use: what is there is cut off, and all of it asked for.
+        /// The response is unusable. Existing bytes are removed, and the whole file is requested.
         case startAgain
     }
 
-    /// What the end of a body means.
     enum End: Equatable {
-        /// The file is whole.
         case complete(Int64)
-        /// The body was a legal part of the range: the rest is asked for.
+        /// The body was a valid part of the range, and the rest is requested.
         case askForRest
     }
 
     private enum State {
         case asking(Present?)
-        /// `end` is where this body must end, if the server says so; `total` where the file does.
+        /// `end` is the offset at which this body must end, and `total` the length of the file, if the server sent them.
         case receiving(received: Int64, end: Int64?, total: Int64?, Validator?, isRange: Bool)
         case complete
     }
 
     private var state: State
-    /// Whether a useless answer leads to a new question instead of a failure: once.
+    /// Whether an unusable response leads to a new request instead of an error. That happens once.
     private var mayStartAgain = true
 
-    /// A transfer that has so much of the file, or nothing.
     init(present: Present? = nil) {
         state = .asking(present.flatMap { $0.bytes > 0 ? $0 : nil })
     }
 
-    /// What to ask for next.
     var question: Question {
-        guard case .asking(let present) = state else { preconditionFailure("one question at a time") }
+        guard case .asking(let present) = state else { preconditionFailure("A question was asked during a body.") }
         return present.map { .rest(from: $0.bytes, $0.validator) } ?? .whole
     }
 
-    /// The head is there.
     mutating func responded(
         status: HTTPResponse.Status, headerFields: HTTPFields, contentLength: Int64?, now: HTTPDate
     ) throws(TransferFailure) -> Answer {
-        guard case .asking(let present) = state else { preconditionFailure("a question has one response") }
+        guard case .asking(let present) = state else { preconditionFailure("A response arrived without a question.") }
         switch (status.code, present) {
         case (200, _), (203, _):
             let validator = Self.isEncoded(headerFields) ? nil : Validator(headerFields, now: now)
@@ -86,10 +77,10 @@ struct TransferStateMachine {
         case (206, let present?):
             return try partial(headerFields, contentLength: contentLength, present)
         case (416, let present?):
-            // RFC 9110, section 15.5.17: If-Range held, and there is nothing after the last byte that is here.
+            // RFC 9110, section 15.5.17: If-Range held, and there is nothing after the last existing byte.
             guard case .unsatisfied(present.bytes) = headerFields[.contentRange].flatMap({ ContentRange($0) }),
                 present.total ?? present.bytes == present.bytes, !present.validator.isContradicted(by: headerFields)
-            else { return try startAgain("a 416 that does not fit the file") }
+            else { return try startAgain("a 416 that doesn't fit the file") }
             state = .complete
             return .complete(present.bytes)
         case (206, nil) where !mayStartAgain, (416, nil) where !mayStartAgain:
@@ -99,18 +90,18 @@ struct TransferStateMachine {
         }
     }
 
-    /// A 206 to a range (RFC 9110, section 15.3.7): nothing of it is believed but what fits.
+    /// Processes a 206 response to a range request (RFC 9110, section 15.3.7), and rejects it unless all its fields fit.
     private mutating func partial(
         _ fields: HTTPFields, contentLength: Int64?, _ present: Present
     ) throws(TransferFailure) -> Answer {
-        // Several ranges were not asked for; a coding would have offsets of its own.
+        // Several ranges weren't requested, and the offsets of a content coding would be different ones.
         let type = fields[.contentType]?.lowercased() ?? ""
         guard !type.hasPrefix("multipart/byteranges"), !Self.isEncoded(fields),
             case .part(let first, let last, let total) = fields[.contentRange].flatMap({ ContentRange($0) }),
             first == present.bytes, let known = present.total ?? total, total ?? known == known, last < known,
             contentLength ?? (last - first + 1) == last - first + 1,
             !present.validator.isContradicted(by: fields)
-        else { return try startAgain("a 206 that does not fit the request") }
+        else { return try startAgain("a 206 that doesn't fit the request") }
         state = .receiving(
             received: first, end: last + 1, total: known, present.validator, isRange: true)
         return .rest(from: first, total: known)
@@ -123,15 +114,14 @@ struct TransferStateMachine {
         return .startAgain
     }
 
-    /// Bytes came: returns how many there are by now, or nil if the body is of no use, and all of the file is to be asked
-    /// for again.
+    /// Returns the total number of received bytes, or `nil` if the body is unusable and the whole file must be requested again.
     mutating func received(_ count: Int) throws(TransferFailure) -> Int64? {
         guard case .receiving(let before, let end, let total, let validator, let isRange) = state else {
-            preconditionFailure("bytes come after the response and before the end")
+            preconditionFailure("Bytes arrived outside a body.")
         }
         let received = before + Int64(count)
         if let end, received > end {
-            // A range that goes on past its end: nobody knows which of its bytes are the right ones.
+            // The range continues past its end, so it is unknown which of its bytes are right.
             if isRange, mayStartAgain {
                 mayStartAgain = false
                 state = .asking(nil)
@@ -143,16 +133,14 @@ struct TransferStateMachine {
         return received
     }
 
-    /// The body ended.
-    ///
-    /// One without an announced length is complete when the connection says so: its last chunk, or its close.
+    /// A body without an announced length is complete when the connection ends it, with its last chunk or by closing.
     mutating func ended() throws(TransferFailure) -> End {
         guard case .receiving(let received, let end, let total, let validator, _) = state else {
-            preconditionFailure("a body ends after its response")
+            preconditionFailure("A body ended before its response.")
         }
         if let end, received != end { throw .length(announced: end, received: received) }
         if let total, received < total, let validator {
-            // At least one byte came, as a range has one: this ends.
+            // A range has at least one byte, so the remaining part becomes smaller and this terminates.
             state = .asking(Present(bytes: received, validator: validator, total: total))
             return .askForRest
         }
@@ -160,19 +148,16 @@ struct TransferStateMachine {
         return .complete(received)
     }
 
-    /// Whether the bytes of the body are those of a content coding. They are not asked for, and not resumed: what a server
-    /// compresses twice need not be the same bytes.
+    /// Whether the body has a content coding. Codings aren't requested, and such bodies aren't resumed: a server may compress the same
+    /// file to different bytes each time.
     private static func isEncoded(_ fields: HTTPFields) -> Bool {
         fields[.contentEncoding].map { !["", "identity"].contains($0.lowercased()) } ?? false
     }
 }
 
-/// A rule that a response broke.
 enum TransferFailure: Error, Equatable {
-    /// It brings no file.
     case status(HTTPResponse.Status)
-    /// The body is not as long as it should be.
     case length(announced: Int64, received: Int64)
-    /// The server's ranges contradict each other or what was asked, also after the transfer began anew.
+    /// The server's range responses contradict each other or the request, also after the transfer has started again.
     case range(String)
 }

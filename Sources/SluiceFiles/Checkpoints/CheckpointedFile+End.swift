@@ -6,23 +6,20 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-// How a checkpointed file ends: kept for a later run, discarded, or published. Each is one job; the first two run also when
-// the task is cancelled.
+// The ways to end the use of a checkpointed file: keeping it for a later run, discarding it, or publishing it. Each is one job.
+// The first two run even if the task is cancelled.
 extension CheckpointedFile {
-    /// Whether this error says that bytes which were written may not be there: nothing that the file holds can be used.
-    ///
-    /// A failed sync may have dropped pages and reports it once (fsync(2), "EIO"); the next one would succeed.
+    /// Returns whether an error means that written bytes may be missing, so that the contents of the file can't be used. A failed sync
+    /// may have dropped pages. It is reported only once; the next sync would succeed (fsync(2), "EIO").
     package static func isDamaging(_ error: FileError) -> Bool {
         error.code == .inputOutput || error.operation == "sync"
     }
 
-    /// Appends the last chunks, syncs, replaces the checkpoint and closes: what becomes of an unfinished file.
+    /// Keeps an unfinished file: appends the last chunks, syncs, replaces the checkpoint and closes the file.
     ///
-    /// `checkpoint` gets the file's size and returns the checkpoint, or nil to leave the one that is there. If a step fails,
-    /// what is there already is kept with the old checkpoint, unless the failure is a damaging one, which removes both.
-    ///
-    /// - Cancellation: runs to its end.
-    /// - Failure: a ``FileError``; the file is closed all the same.
+    /// `checkpoint` receives the file's size and returns the new checkpoint, or `nil` to keep the old one. If the append fails, for
+    /// example on a full disk, the bytes that were written still get a checkpoint before the method throws. If a later step
+    /// fails, the file keeps the old checkpoint. A damaging failure removes both. The file is closed in any case.
     package func close(
         appending chunks: [Data], durability: Durability, checkpoint: @escaping @Sendable (Int64) -> Data?
     ) async throws {
@@ -32,7 +29,7 @@ extension CheckpointedFile {
                 let written = Result {
                     try chunks.withGatheredBytes { try kernel.write(file.descriptor, pieces: $0, file.path) }
                 }
-                // On a full disk, too, what is there is worth a checkpoint.
+                // The bytes that fit on a full disk get a checkpoint too.
                 if case .failure(let error as FileError) = written, Self.isDamaging(error) { throw error }
                 try kernel.sync(file.descriptor, durability, file.path)
                 let size = try kernel.status(ofDescriptor: file.descriptor, file.path).size
@@ -47,9 +44,7 @@ extension CheckpointedFile {
         }
     }
 
-    /// Removes the file and its checkpoint, and closes it.
-    ///
-    /// - Cancellation: runs to its end.
+    /// Removes the file and its checkpoint, and closes the file. Runs even if the task is cancelled.
     package func discard() async {
         try? await file.io.run(mustRun: true) { [self] _ in
             removeAll()
@@ -57,7 +52,7 @@ extension CheckpointedFile {
         }
     }
 
-    /// Gives the file its final name and closes it; the checkpoint stays. See `AsyncFileStream.publish(as:…)`.
+    /// Renames the file to its final name and closes it. The checkpoint stays. See `AsyncFileStream.publish(as:…)`.
     package func publish(
         as destination: URL, existing: ExistingFile, durability: Durability, removingOnFailure: Bool
     ) async throws {
@@ -65,7 +60,7 @@ extension CheckpointedFile {
             as: destination, existing: existing, durability: durability, removingOnFailure: removingOnFailure)
     }
 
-    /// The checkpoint first: without one, whatever has the file's name is written again. Only while the name is ours.
+    /// Removes the checkpoint first: a file without one is written again. Removes nothing if another file has the name.
     private func removeAll() {
         let kernel = file.io.kernel
         guard let found = try? kernel.status(of: file.path, followingLinks: false), found.isSameFile(as: file.status)
@@ -79,12 +74,8 @@ extension CheckpointedFile {
 // MARK: - Without opening
 
 extension CheckpointedFile {
-    /// Removes a file that isn't locked, with its checkpoint. Returns whether nothing of it is left.
-    ///
-    /// One job. What is no regular file stays, a symbolic link included.
-    ///
-    /// - Cancellation: runs to its end.
-    /// - Failure: a ``FileError``, when one of the two is there and cannot be removed.
+    /// Removes a file with its checkpoint, even if the task is cancelled. Returns false if the file is locked. Only a regular file is
+    /// removed; a symbolic link stays. Throws a ``FileError`` if a file exists but can't be removed.
     @discardableResult
     package static func removeUnlessLocked(_ places: Places, using files: FileIO) async throws -> Bool {
         let paths = try Paths(places)
@@ -94,14 +85,14 @@ extension CheckpointedFile {
             defer { if let descriptor { kernel.closeQuietly(descriptor) } }
             if try kernel.status(of: paths.file, followingLinks: false)?.isRegularFile == true {
                 do {
-                    // Without O_CREAT: a file that is not there is not made in order to be removed.
+                    // Without O_CREAT, so that a missing file isn't created here.
                     descriptor = try kernel.openLocked(
                         paths.file, flags: O_WRONLY, permissions: 0, truncating: false, for: "open"
                     ).descriptor
                 } catch let error as FileError where error.code == .locked {
                     return false
                 } catch let error as FileError where error.code == .notFound {
-                    // Renamed or removed between the two looks.
+                    // Renamed or removed since the check.
                 }
             }
             try kernel.removeIfThere(paths.checkpoint)
@@ -111,7 +102,7 @@ extension CheckpointedFile {
         }
     }
 
-    /// What is known of a file that may have been published: its checkpoint, and what is under its final name now.
+    /// The checkpoint of a file that may have been published, and the facts about the file that has its final name now.
     package struct Published: Sendable {
         package var checkpoint: Data
         package var identity: FileIdentity
@@ -119,15 +110,11 @@ extension CheckpointedFile {
         package var boot: String?
     }
 
-    /// Reads the checkpoint and looks at the destination; nil if one of them is missing or no regular file.
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``.
     package static func published(
         _ places: Places, as destination: URL, using files: FileIO
     ) async throws -> Published? {
         let paths = try Paths(places)
-        let final = try Path.of(destination, for: "look at")
+        let final = try Path.of(destination, for: "read the status of")
         return try await files.run { _ in
             let kernel = files.kernel
             guard let status = try kernel.status(of: final, followingLinks: false), status.isRegularFile,
@@ -145,7 +132,7 @@ extension Kernel {
         do {
             try unlink(path)
         } catch  where error.code == .notFound {
-            // What was wanted.
+            // The file is already removed.
         }
     }
 }

@@ -6,25 +6,23 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// A file that is appended to over several runs of a program, with a small file beside it that says what it holds.
+/// A file that is appended to over several runs of a program, and a checkpoint: a small file that describes its contents.
 ///
 ///     guard let opened = try await CheckpointedFile.openLocked(places, mode: .always, using: files) else { return }
 ///     let size = try await opened.file.append(chunks)
 ///     try await opened.file.sync(.data, thenStoring: checkpoint)
 ///     try await opened.file.close(appending: rest, durability: .data) { size in checkpoint(of: size) }
 ///
-/// The file is locked from its opening to its end, and with it the checkpoint. What the checkpoint says is its owner's
-/// business; this type promises the order: it is replaced whole or not at all, and only after what it vouches for.
+/// The file is locked from opening to closing, and the lock covers the checkpoint too. The caller defines the contents of the
+/// checkpoint. This type guarantees that a checkpoint is replaced atomically, and only after the bytes that it describes are
+/// synced.
 ///
-/// Operations come one after the other, but for ``sync(_:thenStoring:)``, which may run beside ``append(_:)``.
+/// Only one operation may run at a time, except that ``sync(_:thenStoring:)`` may run concurrently with ``append(_:)``.
 package final class CheckpointedFile: Sendable {
-    /// The names, in one directory.
     package struct Places: Sendable, Hashable {
-        /// The file itself.
         package var file: URL
-        /// What is said about it.
         package var checkpoint: URL
-        /// The next checkpoint while it is written. A killed process may leave it; it means nothing.
+        /// The temporary file for the next checkpoint. If it exists after the process was killed, it is ignored.
         package var temporary: URL
 
         package init(file: URL, checkpoint: URL, temporary: URL) {
@@ -34,34 +32,29 @@ package final class CheckpointedFile: Sendable {
         }
     }
 
-    /// When a file is opened at all.
     package enum OpeningMode: Sendable {
-        /// Always; one that is missing is created.
+        /// Open the file in any case. A missing file is created.
         case always
-        /// Only where there is a checkpoint, or something else under its name.
+        /// Open the file only if something has the checkpoint's name.
         case ifCheckpointed
     }
 
-    /// A file, and what was found with it.
     package struct Opened: Sendable {
         package var file: CheckpointedFile
-        /// The bytes in the file.
         package var size: Int64
-        /// The checkpoint's bytes; nil where it is missing, longer than the limit, or not a regular file.
+        /// The contents of the checkpoint, or `nil` if it is missing, longer than the limit, or not a regular file.
         package var checkpoint: Data?
-        /// Whether anything has the checkpoint's name.
+        /// Whether something has the checkpoint's name.
         package var isCheckpointed: Bool
     }
 
-    /// The most bytes that a checkpoint has: what is longer was not written by this program.
+    /// The largest size of a checkpoint in bytes. A longer one wasn't written by this program.
     package static let maximumCheckpointSize = 16 << 10
 
     let file: OpenFile
     let paths: Paths
 
-    /// What the file is told by.
     package let identity: FileIdentity
-    /// This run of the system, where it says.
     package let boot: String?
 
     private init(_ file: OpenFile, _ paths: Paths, boot: String?) {
@@ -71,13 +64,11 @@ package final class CheckpointedFile: Sendable {
         self.boot = boot
     }
 
-    /// Opens and locks the file, without changing it, and reads its checkpoint.
+    /// Opens and locks the file, and reads its checkpoint.
     ///
-    /// A file with further names (hard links) is left to these and created again. Links are not followed, neither to the file nor
-    /// to the checkpoint.
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``, ``FileError/Code/locked`` among them. A checkpoint that makes no sense is no failure.
+    /// The contents of the file aren't changed. If the file has further names (hard links), these keep it, and a new file is
+    /// created. Symbolic links aren't followed. An invalid checkpoint isn't an error. Throws ``FileError/Code/locked`` if the
+    /// file is locked.
     package static func openLocked(
         _ places: Places, mode: OpeningMode, using files: FileIO
     ) async throws -> Opened? {
@@ -104,10 +95,7 @@ package final class CheckpointedFile: Sendable {
 
     // MARK: Writing
 
-    /// Writes all chunks at the end and returns the file's size.
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`, and no byte was written.
-    /// - Failure: a ``FileError``; some of the bytes may have been written.
+    /// Appends all chunks and returns the new size of the file. After an error, some of the bytes may have been written.
     package func append(_ chunks: [Data]) async throws -> Int64 {
         try await file.io.run { [file] _ in
             try chunks.withGatheredBytes { try file.io.kernel.write(file.descriptor, pieces: $0, file.path) }
@@ -115,10 +103,6 @@ package final class CheckpointedFile: Sendable {
         }
     }
 
-    /// Cuts the file off; what is appended next comes there.
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``.
     package func truncate(to size: Int64) async throws {
         try await file.io.run { [file] _ in
             let kernel = file.io.kernel
@@ -128,17 +112,13 @@ package final class CheckpointedFile: Sendable {
 
     // MARK: Checkpoints
 
-    /// Replaces the checkpoint, atomically; `durability` is about the checkpoint.
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``; the old checkpoint is there.
+    /// Replaces the checkpoint atomically, with this durability. After an error, the old checkpoint is unchanged.
     package func store(_ checkpoint: Data, durability: Durability) async throws {
         try await file.io.run { [self] _ in try replaceCheckpoint(with: checkpoint, durability) }
     }
 
-    /// Syncs what has been appended before this call, and then replaces the checkpoint.
-    ///
-    /// Cancellation and failure as in ``store(_:durability:)``. After a failed sync, see ``isDamaging(_:)``.
+    /// Syncs the bytes that were appended before this call, then replaces the checkpoint. After a failed sync, see
+    /// ``isDamaging(_:)``.
     package func sync(_ durability: Durability, thenStoring checkpoint: Data) async throws {
         try await file.io.run { [self] _ in
             try file.io.kernel.sync(file.descriptor, durability, file.path)
@@ -146,10 +126,7 @@ package final class CheckpointedFile: Sendable {
         }
     }
 
-    /// Removes the checkpoint and makes that durable: from then on no power cut brings it back beside other bytes.
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``.
+    /// Removes the checkpoint and syncs the directory, so a power failure can't restore a checkpoint that no longer matches the bytes.
     package func removeCheckpoint() async throws {
         try await file.io.run { [self] _ in
             try file.io.kernel.remove(paths.checkpoint)
@@ -158,7 +135,7 @@ package final class CheckpointedFile: Sendable {
     }
 
     func replaceCheckpoint(with bytes: Data, _ durability: Durability) throws {
-        // Nobody else's business: it says what is downloaded.
+        // Mode 0600, because the checkpoint reveals what is downloaded.
         let options = FileWriteOptions(
             durability: durability, existing: .replace, temporaryName: String(Path.name(of: paths.temporary)),
             permissions: 0o600)
@@ -167,7 +144,6 @@ package final class CheckpointedFile: Sendable {
 }
 
 extension CheckpointedFile {
-    /// ``Places`` as the kernel takes them.
     struct Paths: Sendable {
         var file: String
         var checkpoint: String
@@ -188,11 +164,11 @@ extension Kernel {
             truncating: truncating, for: "open")
     }
 
-    /// The bytes of a checkpoint; nil if it is no regular file, is gone, or is too long to be one.
+    /// Returns the contents of a checkpoint, or `nil` if it is missing, isn't a regular file, or is too long.
     func readCheckpoint(_ path: String) throws(FileError) -> Data? {
         let descriptor: CInt
         do {
-            // A link is not followed, a FIFO not waited for.
+            // Links aren't followed, and a FIFO isn't waited for.
             descriptor = try open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         } catch  where [ELOOP, ENOENT, ENXIO, EOPNOTSUPP, ENODEV].contains(error.systemError) {
             return nil

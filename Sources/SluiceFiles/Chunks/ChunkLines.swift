@@ -4,79 +4,74 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What ends a line.
+/// The line endings that a splitter recognizes.
 public enum LineEndings: Sendable, Hashable {
-    /// LF, and CRLF: a CR before the LF does not belong to the line. A CR anywhere else does.
+    /// LF and CRLF. A CR directly before an LF belongs to the line ending; any other CR belongs to the line.
     case newline
-    /// LF, CRLF, and a CR alone, as in texts of old Mac programs and in progress bars.
+    /// LF, CRLF, and a CR alone, as in the text files of old Mac programs and in progress bars.
     case newlineOrReturn
 }
 
-/// What becomes of bytes that are not UTF-8.
+/// What to do with bytes that aren't valid UTF-8.
 public enum InvalidUTF8: Sendable, Hashable {
-    /// The line is an error.
+    /// Throw a ``LineError``.
     case refused
-    /// U+FFFD (�) takes their place, as with `String(decoding:as:)`.
+    /// Replace invalid bytes by U+FFFD (�), as `String(decoding:as:)` does.
     case repaired
 }
 
 extension AsyncSequence where Element == Data {
-    /// The lines of a text that comes in chunks, without what ends them.
+    /// Returns the lines of a text that arrives in chunks, without their line endings.
     ///
     ///     for try await line in url.chunks().lines() {
     ///         if line.hasPrefix("error:") { count += 1 }
     ///     }
     ///
-    /// Where the text is cut into chunks makes no difference, also within a CRLF or a character. The last line need not end
-    /// with a newline; after a newline at the end there is no further line. A byte order mark at the start is left out.
-    /// Other separators of Unicode (U+0085, U+2028, U+2029) are parts of lines.
+    /// The result doesn't depend on how the text is divided into chunks, even within a CRLF or a character. The last line doesn't
+    /// need an ending. A byte order mark at the start is skipped. Other Unicode separators (U+0085, U+2028, U+2029) don't end a
+    /// line.
     ///
-    /// Memory is bounded by one chunk and one line. Searching costs one pass over the bytes (memchr), and each line is
-    /// copied once, or twice where it goes over the end of a chunk.
+    /// Memory is bounded by one chunk and one line: a line of more than `maximumLength` bytes, without its ending, throws
+    /// ``LineError/Code/tooLong`` before all of it is in memory. Each byte is searched once (memchr). Each line is copied once, or
+    /// twice if it spans chunks.
     ///
-    /// - Cancellation: that of the chunks. The lines of a chunk that is there do not look for it.
-    /// - Failure: what the chunks throw, or a ``LineError``, after the lines before it; then the iteration is over.
-    ///
-    /// - Parameters:
-    ///   - endings: What ends a line.
-    ///   - invalidUTF8: Whether bytes that are not UTF-8 are an error, or are replaced.
-    ///   - limit: The most bytes of a line, less its ending. A longer one is ``LineError/Code/tooLong``, before more of it is
-    ///     kept: without a limit, a file without newlines would be held in memory whole.
+    /// - Cancellation: That of the chunks. Lines of a chunk that is in memory are returned without a check.
+    /// - Failure: An error of the chunks, or a ``LineError``. It is thrown after the lines before it, and ends the iteration.
     public func lines(
-        endingWith endings: LineEndings = .newline, invalidUTF8: InvalidUTF8 = .refused, limit: Int = 1 << 20
+        endingWith endings: LineEndings = .newline, invalidUTF8: InvalidUTF8 = .refused, maximumLength: Int = 1 << 20
     ) -> ChunkLines<Self> {
-        precondition(limit >= 0, "A limit is not negative.")
-        return ChunkLines(base: self, endings: endings, invalidUTF8: invalidUTF8, limit: limit)
+        precondition(maximumLength >= 0, "The maximum length must not be negative; it is \(maximumLength).")
+        return ChunkLines(base: self, endings: endings, invalidUTF8: invalidUTF8, limit: maximumLength)
     }
 }
 
-/// The lines of a text that comes in chunks: see `AsyncSequence.lines(endingWith:invalidUTF8:limit:)`.
+/// The lines of a text that arrives in chunks. See `AsyncSequence.lines(endingWith:invalidUTF8:maximumLength:)`.
 public struct ChunkLines<Base: AsyncSequence>: AsyncSequence where Base.Element == Data {
     let base: Base
     let endings: LineEndings
     let invalidUTF8: InvalidUTF8
     let limit: Int
 
-    /// Begins an iteration of the chunks.
+    /// Starts an iteration of the chunks.
     public func makeAsyncIterator() -> Iterator {
         Iterator(
             base: base.makeAsyncIterator(), splitter: LineSplitter(endings: endings, limit: limit),
             invalidUTF8: invalidUTF8)
     }
 
-    /// Gives one line after the other.
+    /// An iterator over the lines.
     public struct Iterator: AsyncIteratorProtocol {
-        // Nil once it is over, so that what it reads from is let go.
+        // Nil at the end, so that the source of the chunks is released.
         var base: Base.AsyncIterator?
         var splitter: LineSplitter
         let invalidUTF8: InvalidUTF8
 
-        /// The next line, nil after the last.
+        /// Returns the next line, or `nil` after the last one.
         public mutating func next() async throws -> String? {
             try await next(isolation: #isolation)
         }
 
-        /// The next line, nil after the last. Suspends on the caller's actor.
+        /// Returns the next line, or `nil` after the last one. Suspends on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> String? {
             while true {
                 do {

@@ -7,13 +7,12 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// One iteration over the chunks of a file: reads on a lane, keeps what was read ahead, and closes the file.
+/// One iteration over the chunks of a file: reads on a lane, keeps the chunks that were read ahead, and closes the file.
 ///
-/// Reading is done by jobs that no task owns but this iteration does: one at a time, each for as long as there is room, up to
-/// `maximumPerJob` bytes. When the owner goes, a queued job leaves the queue immediately; of a running one the result is dropped and
-/// the file closed on a worker.
+/// The reading jobs belong to the iteration, not to a task. At most one job runs at a time. When the owner is dropped, a queued
+/// job leaves the queue immediately. A running job finishes, its result is dropped, and the file is closed on a worker.
 final class ChunkReader: Sendable {
-    /// What ends the iteration when the last copy of an iterator goes.
+    /// Ends the iteration when the last copy of an iterator is dropped.
     final class Owner: Sendable {
         let reader: ChunkReader
         init(_ reader: ChunkReader) { self.reader = reader }
@@ -27,10 +26,9 @@ final class ChunkReader: Sendable {
     private struct State {
         var chunks: ReadAhead<Waiter>
         var source: Source
-        /// The job that is queued or running.
         var job: ChunkJob?
         var isCancelled = false
-        /// The beginning of the next chunk, which the inline lane read.
+        /// The start of the next chunk, read by the inline lane.
         var begun = Data()
     }
 
@@ -38,12 +36,12 @@ final class ChunkReader: Sendable {
     private let size: Int
     private let readAhead: Int
     private let state: Lock<State>
-    /// The file, if the readiness lane reads it: chunk by chunk as they are asked for, without a job.
+    /// The file, if the readiness lane reads it: one chunk per call, without a job.
     private let waitedFor: Lock<OpenFile?>
 
-    /// A job that has read as much lets others have the thread, and goes to the end of the queue.
+    /// After this many bytes a job gives up its thread and goes to the end of the queue.
     private static var maximumPerJob: Int { 4 << 20 }
-    /// Less than for other reads: larger chunks are worth copying on another thread while the consumer works.
+    /// Smaller than for other reads: a larger chunk is better copied on another thread while the consumer works.
     private static var maximumInline: Int { 256 << 10 }
 
     init(_ source: sending Source, size: Int, readAhead: Int, _ io: FileIO) {
@@ -51,7 +49,7 @@ final class ChunkReader: Sendable {
         self.size = size
         self.readAhead = readAhead
         if case .file(let file) = source, file.isWaitedFor { waitedFor = Lock(file) } else { waitedFor = Lock(nil) }
-        // What may be read ahead is known once the file is open.
+        // Read-ahead is decided once the file is open.
         state = Lock(State(chunks: ReadAhead(depth: 0), source: source))
     }
 
@@ -75,7 +73,6 @@ final class ChunkReader: Sendable {
         }
     }
 
-    /// A chunk of a FIFO or its like, which takes no job.
     private func nextOnceReady(_ file: OpenFile) async throws -> Data? {
         do {
             let chunk = try await file.readWhenReady(upToCount: size)
@@ -105,8 +102,8 @@ final class ChunkReader: Sendable {
         }
     }
 
-    /// The next chunk, if all of it is in memory: a copy on this thread takes less time than handing it over does. The first
-    /// that is not there begins the reading ahead, and what was read of it is kept for the job.
+    /// Returns the next chunk if all of it is in the page cache: copying it on this thread takes less time than a handover. The
+    /// first chunk that isn't fully cached starts the read-ahead, and a job continues with the part that was read.
     private func readInline() -> Data? {
         let idle = state.withLock { state -> OpenFile? in
             guard case .file(let file) = state.source, state.chunks.isIdle else { return nil }
@@ -128,7 +125,6 @@ final class ChunkReader: Sendable {
         io.inline.isOpen && file.mayReadInline && size <= Self.maximumInline
     }
 
-    /// Asks, and submits a job if one has to begin.
     private func answer(
         _ ask: (inout ReadAhead<Waiter>) -> (answer: ReadAhead<Waiter>.Answer?, reads: Bool)
     ) -> ReadAhead<Waiter>.Answer? {
@@ -140,7 +136,6 @@ final class ChunkReader: Sendable {
         return answer
     }
 
-    /// Nobody asks any more, or there is nothing more to be had: no job reads the file after this.
     private func abandon() {
         let (job, dropped) = state.withLock { state -> (ChunkJob?, (Source, [Data])) in
             defer { state.source = .closed }
@@ -148,7 +143,7 @@ final class ChunkReader: Sendable {
         }
         let droppedFile = waitedFor.withLock { $0.take() }
         if let job { cancel(job) }
-        // The file closes itself, on a lane, when a job that is running has let go of it as well.
+        // The file is closed on a lane once a running job has released it too.
         withExtendedLifetime((dropped, droppedFile)) {}
     }
 
@@ -166,7 +161,7 @@ final class ChunkReader: Sendable {
         return job
     }
 
-    /// Reads for as long as there is room. Returns what is left to do once the lane has counted the job as finished.
+    /// Reads while there is room. Returns the work that remains after the lane has counted the job as finished.
     fileprivate func work(_ job: ChunkJob) -> ChunkJob.Rest {
         var left = Self.maximumPerJob
         while true {
@@ -184,7 +179,7 @@ final class ChunkReader: Sendable {
                 end = .failure(error)
             }
             if end != nil, let file, file.takeDescriptor() {
-                // A failure before this one is what the consumer hears of.
+                // An earlier failure takes precedence over this one.
                 let closing = Result { try io.kernel.close(file.descriptor, file.path) }
                 if case .success = end { end = closing }
             }
@@ -199,7 +194,7 @@ final class ChunkReader: Sendable {
             defer { state.begun = Data() }
             return state.begun
         }
-        // The size at opening is a hint for the first allocation: a small file does not need a chunk's memory.
+        // The size at opening is a hint for the first allocation: a small file doesn't need a whole chunk's memory.
         let expected = max(64 << 10, Int(clamping: file.status.size))
         let rest = try io.kernel.read(
             file.descriptor, upToCount: size - begun.count, expected: expected, file.path, cancellation)
@@ -225,7 +220,6 @@ final class ChunkReader: Sendable {
         return step
     }
 
-    /// The file, opened by the first job.
     private func opened() throws -> OpenFile {
         switch state.withLock({ $0.source }) {
         case .file(let file):
@@ -236,7 +230,7 @@ final class ChunkReader: Sendable {
             let file = OpenFile(try io.kernel.openToRead(try Path.of(url, for: "open")), io)
             if file.isWaitedFor { throw OpenedToWaitFor(file: file) }
             state.withLock { state in
-                guard case .url = state.source else { return }  // abandoned meanwhile
+                guard case .url = state.source else { return }  // Abandoned in the meantime.
                 state.source = .file(file)
                 if !mayReadInline(file) { state.chunks.depth = depth(of: file) }
             }
@@ -246,34 +240,30 @@ final class ChunkReader: Sendable {
 
     private func depth(of file: OpenFile) -> Int { file.mayBeReadAhead ? readAhead : 0 }
 
-    /// The job never began.
     fileprivate func refuse(_ error: any Error) {
         arrived(nil, .failure(error), mayGoOn: false).rest.finish()
     }
 }
 
-/// What the first job says of a FIFO or its like: no job reads it.
+/// Thrown by the first job for a file that is waited for, such as a FIFO. No job reads it.
 private struct OpenedToWaitFor: Error {
     let file: OpenFile
 }
 
 extension OpenFile {
-    /// A regular file that states a size does not block for as long as others like. The files of /proc and of tracefs, some of
-    /// which do, state none.
+    /// Only a regular file that reports a size is read ahead. Some files of /proc and tracefs report size 0, and block.
     fileprivate var mayBeReadAhead: Bool { status.isRegularFile && status.size > 0 }
 }
 
-/// Reads chunks for one iteration.
 private final class ChunkJob: Job, @unchecked Sendable {
     // `reader` is immutable. `rest` is set by `perform` and read by `deliver`, one after the other on the lane's thread.
     private let reader: ChunkReader
     private var rest = Rest()
 
-    /// What follows a chunk, without a lock.
+    /// The work that follows a chunk and is done without a lock.
     struct Rest {
         var waiter: ChunkReader.Waiter?
         var answer: ReadAhead<ChunkReader.Waiter>.Answer = .success(nil)
-        /// The job that goes on.
         var next: ChunkJob?
 
         func finish() {

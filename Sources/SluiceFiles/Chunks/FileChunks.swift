@@ -7,56 +7,45 @@ public import Foundation
 #endif
 
 extension URL {
-    /// The file's bytes in chunks of `size`, the last one shorter.
+    /// Returns the bytes of the file in chunks of `size` bytes; the last chunk may be shorter.
     ///
     ///     for try await chunk in url.chunks(of: 256 << 10) {
-    ///         digest.update(chunk)                                    // meanwhile the next chunk is read
+    ///         digest.update(chunk)                                    // the next chunk is read meanwhile
     ///     }
     ///
-    /// The file is opened by the first chunk and closed before the last is handed out; leaving the loop early closes it on a
-    /// worker. Each iteration opens it again.
+    /// Each iteration opens the file when it reads the first chunk, and closes it as soon as the end has been read. Leaving the
+    /// loop early closes the file on a worker.
     ///
-    /// While the loop works on a chunk, up to `readAhead` chunks are read and kept for it, no more: the consumer sets the
-    /// pace, and memory is bounded by `readAhead + 2` chunks. A thread is held only while it reads.
+    /// While the loop processes a chunk, up to `readAhead` further chunks are read. Then reading pauses until the loop takes one,
+    /// so memory is bounded by `readAhead + 2` chunks. With 0, each chunk is read when it is requested. A thread is used only during a
+    /// read.
     ///
-    /// - What the system has in memory is copied on the calling thread when it is asked for, in chunks of up to 256 KiB:
-    ///   handing it over from another thread would take longer. The first chunk that is not there begins the reading ahead.
-    ///   See ``FileIO/Lane``.
-    /// - Only of a regular file that states a size is anything read ahead: a FIFO, a terminal and some files of /proc block
-    ///   for as long as another process likes, and what was read of them is gone for others.
-    ///
-    /// Chunks of a FIFO come when they are full or at the end; one that is awaited holds no thread.
-    ///
-    /// - Cancellation: the next chunk throws `CancellationError`, and the file is closed. A chunk that is being read when the
-    ///   task is cancelled may still come. An iteration that was cancelled is over.
-    /// - Failure: a ``FileError``, after the chunks before it; the file is closed, and the iteration is over.
-    ///
-    /// - Parameters:
-    ///   - size: The bytes of each chunk but the last.
-    ///   - readAhead: How many chunks are read before they are asked for. With 0 each is read when it is asked for.
-    ///   - files: The engine to run on.
+    /// - Chunks of up to 256 KiB that are in the page cache are copied on the calling thread, because a handover from another
+    ///   thread would take longer. The first chunk that isn't cached starts the read-ahead. See ``FileIO/Lane``.
+    /// - Only regular files that report a size are read ahead. A FIFO, a terminal and some files of /proc can block until another
+    ///   process writes, and bytes read from them are gone for other readers.
+    /// - A chunk of a FIFO is returned when it is full or at the end. Waiting for it uses no thread.
+    /// - Cancellation: The next chunk throws `CancellationError`, which ends the iteration. A chunk that is being read when the
+    ///   task is cancelled may still be returned.
+    /// - Failure: A ``FileError``. It is thrown after the chunks before it, and ends the iteration.
     public func chunks(of size: Int = 256 << 10, readAhead: Int = 1, using files: FileIO = .shared) -> FileChunks {
-        precondition(size > 0, "A chunk has at least one byte.")
-        precondition(readAhead >= 0, "What is read ahead is not negative.")
+        precondition(size > 0, "A chunk's size must be at least 1; it is \(size).")
+        precondition(readAhead >= 0, "The number of chunks to read ahead must not be negative; it is \(readAhead).")
         return FileChunks(.url(self, readAhead: readAhead), size: size, files)
     }
 }
 
-/// Bytes in chunks: of a file, of an open stream, or of a descriptor.
+/// The bytes of a file, an open stream or a descriptor in chunks.
 ///
-///     for try await chunk in url.chunks() { digest.update(chunk) }
-///     for try await line in files.chunks(descriptor: 0, name: "standard input").lines() { print(line) }
-///
-/// What a chunk is, what is read ahead and how often the sequence can be iterated depends on where it comes from: see
-/// `URL.chunks(of:readAhead:using:)`, `AsyncFileStream.chunks(of:readAhead:)`, ``FileIO/chunks(descriptor:name:upTo:)`` and
-/// `FileHandle.chunks(of:using:)`.
+/// See `URL.chunks(of:readAhead:using:)`, `AsyncFileStream.chunks(of:readAhead:)`, ``FileIO/chunks(descriptor:name:upTo:)`` and
+/// `FileHandle.chunks(of:using:)`. These also say how often the sequence can be iterated.
 public struct FileChunks: AsyncSequence, Sendable {
     enum Source: Sendable {
         /// Each iteration opens the file.
         case url(URL, readAhead: Int)
         /// One iteration takes the file.
         case stream(FileToIterate, readAhead: Int)
-        /// Each iteration goes on where the descriptor is. `owner` keeps it open.
+        /// Each iteration continues at the position of the descriptor. `owner` keeps it open.
         case descriptor(CInt, name: String, owner: (any AnyObject & Sendable)?)
     }
 
@@ -70,9 +59,9 @@ public struct FileChunks: AsyncSequence, Sendable {
         self.io = io
     }
 
-    /// Begins an iteration: at the first byte of a file, where a stream or descriptor is otherwise.
+    /// Starts an iteration at the first byte of a file, or at the current position of a stream or descriptor.
     ///
-    /// A second iteration of the chunks of an open stream is a programmer's error and stops the program.
+    /// - Precondition: The sequence of an open stream is iterated only once.
     public func makeAsyncIterator() -> Iterator {
         switch source {
         case .url(let url, let readAhead):
@@ -85,7 +74,7 @@ public struct FileChunks: AsyncSequence, Sendable {
         }
     }
 
-    /// Gives one chunk after the other. Copies of an iterator share one place.
+    /// An iterator over the chunks. Copies of an iterator share one position.
     public struct Iterator: AsyncIteratorProtocol {
         enum Reader {
             case reader(ChunkReader.Owner)
@@ -97,12 +86,12 @@ public struct FileChunks: AsyncSequence, Sendable {
 
         init(_ reader: Reader) { self.reader = reader }
 
-        /// The next chunk, nil after the last.
+        /// Returns the next chunk, or `nil` after the last one.
         public mutating func next() async throws -> Data? {
             try await next(isolation: #isolation)
         }
 
-        /// The next chunk, nil after the last. Suspends on the caller's actor.
+        /// Returns the next chunk, or `nil` after the last one. Suspends on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
             switch reader {
             case .reader(let owner): return try await owner.reader.next(isolation: actor)
@@ -117,16 +106,14 @@ public struct FileChunks: AsyncSequence, Sendable {
     }
 }
 
-/// Reads what there is on a descriptor of the caller's.
 struct DescriptorReader: Sendable {
     let io: FileIO
     let descriptor: CInt
     let name: String
     let size: Int
-    /// What would close the descriptor when it goes, and is kept until then.
+    /// An object that closes the descriptor in its `deinit`, kept alive until the iteration ends.
     let owner: (any AnyObject & Sendable)?
 
-    /// The next bytes, nil at the end.
     func next() async throws -> Data? {
         let chunk = try await io.read(upToCount: size, descriptor: descriptor, name: name)
         withExtendedLifetime(owner) {}
@@ -134,7 +121,7 @@ struct DescriptorReader: Sendable {
     }
 }
 
-/// An open file until the one iteration over its chunks takes it: all copies of the sequence share it.
+/// An open file, shared by all copies of a sequence until the single iteration takes it.
 final class FileToIterate: Sendable {
     private let file: Lock<OpenFile?>
 
@@ -143,7 +130,7 @@ final class FileToIterate: Sendable {
     func take() -> OpenFile {
         guard let file = file.withLock({ $0.take() }) else {
             preconditionFailure(
-                "The chunks of an open file are iterated once: its bytes are gone then. Iterate `url.chunks(of:)`.")
+                "The chunks of an open file may be iterated only once. Use 'url.chunks(of:)' to iterate again.")
         }
         return file
     }

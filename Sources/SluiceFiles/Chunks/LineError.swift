@@ -4,38 +4,38 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A text that could not be cut into lines: which line, where it begins, and why.
+/// An error about a line of a text. See `AsyncSequence.lines(endingWith:invalidUTF8:maximumLength:)`.
 ///
 ///     do {
 ///         for try await line in url.chunks().lines() { … }
 ///     } catch let error as LineError where error.code == .tooLong {
-///         print(error)   // line 7 (at byte 4096) is too long. It has more than 1048576 bytes: raise `limit`, or …
+///         print(error)   // Line 7 (at byte 4096) is too long. Raise maximumLength, which is 1048576 bytes, or …
 ///     }
 public struct LineError: Error, Sendable, Hashable {
-    /// The kinds of failure. More may be added: switch with a `default`.
+    /// The kinds of failure. Kinds may be added: switch with a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The code in words.
+        /// The predicate of the message, such as "is too long".
         public let description: String
 
-        /// The line has more bytes than the caller's `limit`.
+        /// The line has more bytes than the caller's `maximumLength`.
         public static let tooLong = Code(description: "is too long")
-        /// The line's bytes are not UTF-8.
-        public static let invalidUTF8 = Code(description: "is not UTF-8")
+        /// The bytes of the line aren't valid UTF-8.
+        public static let invalidUTF8 = Code(description: "isn't UTF-8")
     }
 
-    /// What kind of failure it is, for programs.
+    /// The kind of failure.
     public var code: Code
 
     /// The number of the line, from 1.
     public var line: Int
 
-    /// The place of the line's first byte in the text, from 0.
+    /// The offset of the line's first byte in the text, starting at 0.
     public var offset: Int64
 
-    /// What to do: one sentence.
+    /// What to do, as one sentence.
     public var remedy: String
 
-    /// Makes an error.
+    /// Creates an error.
     public init(code: Code, line: Int, offset: Int64, remedy: String) {
         self.code = code
         self.line = line
@@ -45,23 +45,23 @@ public struct LineError: Error, Sendable, Hashable {
 }
 
 extension LineError: CustomStringConvertible {
-    /// One line: which line, what is wrong with it, what to do.
+    /// The message and the remedy.
     public var description: String { "\(message) \(remedy)" }
 
-    /// What it is about: the line and its place.
-    public var subject: String { "line \(line) (at byte \(offset))" }
+    /// The line and its offset.
+    public var subject: String { "Line \(line) (at byte \(offset))" }
 
-    /// What happened: one sentence.
+    /// What happened, as one sentence.
     public var message: String { "\(subject) \(code)." }
 }
 
 extension LineError: LocalizedError {
-    /// The same line as ``description``.
+    /// The same text as ``description``.
     public var errorDescription: String? { description }
 
-    /// What happened.
+    /// The message.
     public var failureReason: String? { message }
 
-    /// What to do.
+    /// The remedy.
     public var recoverySuggestion: String? { remedy }
 }

@@ -6,32 +6,29 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// Cuts a text that comes in chunks into lines. A pure value.
+/// Divides a text that arrives in chunks into lines. A pure value.
 ///
 ///     splitter.append(chunk)
 ///     while let line = try splitter.next(.refused) { … }             // nil: append the next chunk, or end
 ///
-/// What ends a line is ASCII, and no byte of a longer UTF-8 sequence is: lines can be found before they are decoded, and each
-/// is decoded for itself, with the same result as that of the whole text.
+/// Line endings are ASCII, and no byte of a multibyte UTF-8 sequence is. So lines can be found before they are decoded.
 package struct LineSplitter {
     private let endings: LineEndings
     private let limit: Int
 
     private var chunk = Data()
-    /// The first byte of the chunk that is not done with.
     private var position = 0
-    /// The beginning of the line, from earlier chunks.
     private var partial: [UInt8] = []
-    /// The last line ended with a CR at the end of a chunk: an LF that follows belongs to it.
+    /// Whether the last line ended with a CR, so that an LF at the next position belongs to it.
     private var skipsLineFeed = false
     private var isAtEnd = false
 
-    /// The next LF and CR in the chunk, its count where there is none. Kept, since else a text with one kind alone would be
-    /// searched for the other to its end for every line.
+    /// The positions of the next LF and CR in the chunk, or the chunk's count. They are kept because otherwise, in a text with only
+    /// one of the two, each line would search the whole chunk for the other.
     private var lineFeed = -1
     private var carriageReturn = -1
 
-    /// The bytes before the chunk, the line's first byte, its number: for errors.
+    /// For errors: the number of bytes before the chunk, the offset of the line's first byte, and its number.
     private var bytesBefore = 0
     private var start = 0
     private var number = 1
@@ -43,9 +40,9 @@ package struct LineSplitter {
 
     // MARK: Input
 
-    /// Takes the next chunk, once `next` has given nil.
+    /// Takes the next chunk, after `next` has returned `nil`.
     package mutating func append(_ data: Data) {
-        precondition(position == chunk.count && !isAtEnd, "There are lines left.")
+        precondition(position == chunk.count && !isAtEnd, "A chunk may be appended only after next() has returned nil.")
         bytesBefore += chunk.count
         chunk = data
         position = 0
@@ -53,10 +50,8 @@ package struct LineSplitter {
         carriageReturn = -1
     }
 
-    /// No chunk comes any more: what is left is the last line.
     package mutating func end() { isAtEnd = true }
 
-    /// Forgets what is left.
     package mutating func discard() {
         forget()
         isAtEnd = true
@@ -70,7 +65,7 @@ package struct LineSplitter {
 
     // MARK: Lines
 
-    /// The next line, or nil when there is none without more input. Throws a `LineError`.
+    /// Returns the next line, or `nil` if it needs more input. Throws a `LineError`.
     package mutating func next(_ invalidUTF8: InvalidUTF8) throws -> String? {
         let chunk = chunk
         return try chunk.withUnsafeBytes { try next(in: $0, invalidUTF8) }
@@ -92,7 +87,7 @@ package struct LineSplitter {
             let line = try partial.withUnsafeBytes { [self] bytes in
                 try decode(withoutMark(bytes), invalidUTF8)
             }
-            // A byte order mark and nothing else is an empty text.
+            // A text that consists of a byte order mark has no lines.
             return line.isEmpty ? nil : line
         }
         let piece = UnsafeRawBufferPointer(rebasing: bytes[position..<ending])
@@ -121,10 +116,10 @@ package struct LineSplitter {
         return first < bytes.count ? first : nil
     }
 
-    /// Keeps the beginning of a line whose end is not there yet, unless it is too long already.
+    /// Keeps the start of a line whose ending hasn't arrived, unless it is too long already.
     private mutating func keep(_ piece: UnsafeRawBufferPointer) throws {
         guard !piece.isEmpty else { return }
-        // A byte order mark and the CR of a CRLF do not count, and the beginning of a mark might become one.
+        // A byte order mark and the CR of a CRLF don't count, and the first bytes of a mark may become one.
         var uncounted = 0
         if endings == .newline, piece.last == Self.cr { uncounted += 1 }
         if number == 1 {
@@ -135,7 +130,6 @@ package struct LineSplitter {
         partial.append(contentsOf: piece)
     }
 
-    /// A line less the CR of its CRLF and less a byte order mark.
     private func content(_ bytes: UnsafeRawBufferPointer, endedBy ending: UInt8) -> UnsafeRawBufferPointer {
         var bytes = bytes
         if endings == .newline, bytes.last == Self.cr { bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast()) }
@@ -156,14 +150,14 @@ package struct LineSplitter {
             if let line = String(validating: units, as: UTF8.self) { return line }
             throw LineError(
                 code: .invalidUTF8, line: number, offset: Int64(start),
-                remedy: "Convert the text to UTF-8, or read it with `invalidUTF8: .repaired`.")
+                remedy: "Convert the text to UTF-8, or read it with 'invalidUTF8: .repaired'.")
         }
     }
 
     private var tooLong: LineError {
         LineError(
             code: .tooLong, line: number, offset: Int64(start),
-            remedy: "It has more than \(limit) bytes: raise `limit`, or read the text in chunks.")
+            remedy: "Raise maximumLength, which is \(limit) bytes, or read the text in chunks.")
     }
 
     private static func search(_ byte: UInt8, in bytes: UnsafeRawBufferPointer, from position: Int) -> Int {

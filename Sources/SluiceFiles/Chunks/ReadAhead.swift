@@ -6,35 +6,33 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// What one iteration over chunks has, waits for and reads next. A pure value.
+/// The state of one iteration over chunks. A pure value.
 ///
 /// ```text
-/// consumer                              reader, at most one at a time
-/// ask: nothing there, waits             begins
-///                                       arrived: given to the consumer; there is room: goes on
-/// works on chunk 1                      arrived: kept; no room: pauses
-/// ask: given chunk 2                    begins
+/// consumer                              reader (at most one at a time)
+/// ask: no chunk, waits                  starts
+///                                       arrived: resumes the consumer; there is room: continues
+/// works on chunk 1                      arrived: keeps chunk 2; no room: pauses
+/// ask: returns chunk 2                  starts
 /// ```
 ///
-/// The reader runs while somebody waits or there is room, and until the end. Chunks come in order, an error after those that
-/// were read before it, once; after that there is nothing.
+/// Chunks are returned in order. An error is returned once, after the chunks that were read before it; then the iteration is at its
+/// end.
 package struct ReadAhead<Waiter> {
     package typealias Answer = Result<Data?, any Error>
 
-    /// How many chunks may lie ready, those being read included, while nobody waits.
+    /// The largest number of chunks to keep while the consumer isn't waiting, including the one being read.
     package var depth: Int
     private var chunks = Deque<Data>()
     private var waiter: Waiter?
     private var end: Result<Void, any Error>?
-    /// Whether a reader was told to begin and not to pause.
+    /// Whether a reader was told to start and hasn't been told to pause.
     private(set) package var isReading = false
 
     package init(depth: Int) { self.depth = depth }
 
-    /// What lies ready.
     package var count: Int { chunks.count }
 
-    /// Nothing lies ready, nobody reads, and there may be more.
     package var isIdle: Bool { chunks.isEmpty && !isReading && end == nil }
 
     private var wantsMore: Bool {
@@ -43,9 +41,9 @@ package struct ReadAhead<Waiter> {
 
     // MARK: The consumer
 
-    /// Gives the next chunk, the end or the error if it is there. `reads` says that a reader has to begin.
+    /// Returns the next chunk, the end or the error if it is known. `reads` is true if a reader must start.
     package mutating func take() -> (answer: Answer?, reads: Bool) {
-        precondition(waiter == nil, "Two tasks ask one iteration for its next chunk concurrently.")
+        precondition(waiter == nil, "Only one task at a time may iterate over the chunks.")
         if let chunk = chunks.popFirst() { return (.success(chunk), beginsReading()) }
         switch end {
         case .failure(let error):
@@ -56,7 +54,7 @@ package struct ReadAhead<Waiter> {
         }
     }
 
-    /// As ``take()``, and keeps the waiter if there is nothing.
+    /// Like ``take()``, but keeps the waiter if there is no answer yet.
     package mutating func ask(_ waiter: Waiter) -> (answer: Answer?, reads: Bool) {
         let taken = take()
         if taken.answer != nil { return taken }
@@ -64,7 +62,7 @@ package struct ReadAhead<Waiter> {
         return (nil, beginsReading())
     }
 
-    /// Nobody will ask any more. Gives back what lies ready, to be destroyed without a lock.
+    /// Ends the iteration from the consumer's side. Returns the chunks that are ready; the caller destroys them outside its lock.
     package mutating func abandon() -> [Data] {
         if end == nil { end = .success(()) }
         defer { chunks = [] }
@@ -79,12 +77,11 @@ package struct ReadAhead<Waiter> {
 
     // MARK: The reader
 
-    /// A chunk was read, or the end was reached, or both. `goesOn` says that the reader has to read the next one immediately; if
-    /// not, it has paused.
+    /// Takes a chunk, the end, or both. If `goesOn` is true, the reader must read the next chunk immediately; otherwise it has paused.
     package mutating func arrived(
         _ chunk: Data?, end: Result<Void, any Error>?
     ) -> (waiter: Waiter?, answer: Answer, goesOn: Bool) {
-        // An iteration that was abandoned has its end already.
+        // An abandoned iteration has its end already.
         if self.end == nil {
             if let chunk { chunks.append(chunk) }
             self.end = end

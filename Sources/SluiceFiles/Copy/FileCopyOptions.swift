@@ -1,45 +1,45 @@
-/// How a file is copied: see ``FileIO/copy(_:to:options:progress:)``.
+/// Options for copying a file. See ``FileIO/copy(_:to:options:progress:)``.
 public struct FileCopyOptions: Sendable, Hashable {
-    /// What a copy takes over from its original beside the contents.
+    /// The attributes that a copy takes over from the original.
     public struct Attributes: OptionSet, Sendable, Hashable {
         /// The bits of the set.
         public var rawValue: Int
 
-        /// Makes a set from its bits.
+        /// Creates a set from its bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// The mode, whatever the umask, where the file system has modes (FAT has none). The set-user-ID and set-group-ID bits
+        /// The mode, regardless of the umask. Ignored on file systems without modes (FAT). Set-user-ID and set-group-ID bits are copied
         /// only if the copy has the same owner and group.
         public static let permissions = Self(rawValue: 1 << 0)
 
-        /// The times of modification and access, to the nanosecond where the file system has room for it.
+        /// The modification and access times, with the precision that the file system stores (at most nanoseconds).
         public static let times = Self(rawValue: 1 << 1)
 
-        /// All attributes of users, or the copy fails; those of the system (`security.`, `trusted.`, access control lists)
-        /// where system and file system allow it. See xattr(7).
+        /// Extended attributes. The copy fails if a user attribute can't be copied. System attributes (`security.`, `trusted.`,
+        /// access control lists) are copied if possible. See xattr(7).
         public static let extendedAttributes = Self(rawValue: 1 << 2)
 
-        /// Owner and group, or the copy fails: only root gives files away. See chown(2).
+        /// The owner and the group. Only root can change the owner; without permission, the copy fails. See chown(2).
         public static let owner = Self(rawValue: 1 << 3)
 
-        /// All but the owner: what a backup of one's own files wants.
+        /// All attributes except the owner, as in a backup of your own files.
         public static let allButOwner: Self = [.permissions, .times, .extendedAttributes]
     }
 
-    /// What is promised after a power failure.
+    /// What is guaranteed after a power failure.
     public var durability: Durability
 
-    /// What happens if a file is at the destination: an error by default.
+    /// What happens if a file exists at the destination. The default is `.fail`.
     public var existing: ExistingFile
 
-    /// Whether a symbolic link counts as what it points to; else the link is copied, with its target as it is written there.
+    /// Whether to copy the file that a symbolic link points to. If false, the link itself is copied.
     public var followingLinks: Bool
 
-    /// What the copy takes over beside the contents. Without ``Attributes/permissions`` a file that is replaced hands on its
-    /// own, and a new one gets reading and writing for all, less the process's umask.
+    /// The attributes to take over from the original. Without ``Attributes/permissions``, the copy has the mode of the file that it
+    /// replaces; a new file gets read and write permission for all users, less the process's umask.
     public var keeping: Attributes
 
-    /// Makes options. The defaults are safe: nothing is replaced, and the copy is on the device before the call returns.
+    /// Creates options. By default nothing is replaced, and the copy is on the device before the call returns.
     public init(
         durability: Durability = .full, existing: ExistingFile = .fail, followingLinks: Bool = true,
         keeping: Attributes = .permissions

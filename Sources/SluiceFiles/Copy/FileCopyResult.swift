@@ -1,26 +1,26 @@
-/// What a copy did.
+/// The result of copying a file.
 public struct FileCopyResult: Sendable, Hashable {
-    /// How the bytes went over.
+    /// How the bytes were copied.
     public enum Method: Sendable, Hashable {
-        /// The copy shares the original's blocks until one of them is changed: no bytes were moved. See ioctl_ficlone(2).
+        /// The copy shares the original's blocks until one of the files changes. See ioctl_ficlone(2).
         case clone
-        /// The kernel, or the file server, moved them. See copy_file_range(2).
+        /// The kernel or the file server copied the bytes. See copy_file_range(2).
         case kernelCopy
-        /// They were read and written, some or all. An empty file counts here unless it was cloned.
+        /// Some or all bytes were read and written, or the file is empty and wasn't cloned.
         case readAndWrite
-        /// There were none: a symbolic link with the same target was made.
+        /// A symbolic link with the same target was created.
         case symbolicLink
-        /// Nothing was copied: a file was at the destination, and ``FileCopyOptions/existing`` is `.skip`.
+        /// A file exists at the destination, and ``FileCopyOptions/existing`` is `.skip`.
         case skipped
     }
 
     /// The size of the copy in bytes, holes included.
     public var bytes: Int64
 
-    /// How the bytes went over.
+    /// How the bytes were copied.
     public var method: Method
 
-    /// Makes a result.
+    /// Creates a result.
     public init(bytes: Int64, method: Method) {
         self.bytes = bytes
         self.method = method

@@ -5,37 +5,29 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Copies a file, whole or not at all.
+    /// Copies a file atomically: the destination has the whole copy, or is unchanged.
     ///
     ///     let result = try await files.copy(film, to: backup, options: .init(keeping: .allButOwner)) { progress in
     ///         bar.show(progress.fractionCompleted ?? 0)
     ///     }
     ///     print(result.bytes, result.method)
     ///
-    /// The bytes go over in the fastest way that both file systems have: a clone that shares the blocks (Btrfs, XFS …), a
-    /// copy within the kernel or the file server, or else reading and writing; the result says which. Holes stay holes.
+    /// The method uses the fastest way that both file systems support: a clone that shares blocks (Btrfs, XFS), a copy by the
+    /// kernel or the file server, or reading and writing. Holes are preserved.
     ///
-    /// One job, in this order: create a temporary file in the destination's directory, copy, take over mode, times, attributes
-    /// as asked, sync by level, rename, sync the directory by level. If any step fails, the temporary file is removed and the
-    /// destination is as it was; only a failed sync of the directory comes after the copy is in place. See copy_file_range(2),
-    /// rename(2).
+    /// One job creates a temporary file in the destination's directory, copies the contents and the attributes, syncs the file,
+    /// renames it, and syncs the directory, as `durability` requires. If a step fails, the temporary file is removed and the
+    /// destination is unchanged. Only a failed sync of the directory is reported after the copy is in place. See
+    /// copy_file_range(2), rename(2).
     ///
-    /// - The source is a regular file, whatever size it claims: those in /proc are copied whole. One that grows meanwhile is
-    ///   copied up to the size that it had at the beginning. One that is otherwise changed meanwhile gives a copy of both.
-    /// - A directory, FIFO, device or socket is refused, at either end and without opening it. So is a copy of a file to itself,
-    ///   under whatever name: ``FileError/Code/sameFile``.
-    /// - A symbolic link at the destination is replaced itself. One at the source is followed unless the options say not.
-    ///
-    /// - Cancellation: leaves the queue immediately, or stops between two pieces of at most 4 MiB, with `CancellationError`;
-    ///   nothing is at the destination then that was not there before. Once renamed, the copy counts.
-    /// - Failure: a ``FileError`` whose path says whether it was the source, the destination or its temporary file.
-    ///
-    /// - Parameters:
-    ///   - source: A file URL.
-    ///   - destination: A file URL; its directory exists.
-    ///   - options: Durability, what happens to an existing file, what is kept of the original.
-    ///   - progress: Receives the progress: see ``FileProgress``.
-    /// - Returns: How many bytes were copied, and how.
+    /// - The source must be a regular file. Files in /proc are copied completely although they report size 0. A file that grows
+    ///   during the copy is copied up to its size at the start. Other concurrent changes may leave a mix of old and new contents.
+    /// - A directory, FIFO, device or socket is refused at either end, without opening it. Copying a file to itself, under the
+    ///   same or another name, throws ``FileError/Code/sameFile``.
+    /// - The destination's directory must exist. A symbolic link at the destination is replaced, not followed.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running copy throws it between two pieces of at
+    ///   most 4 MiB, and the destination is unchanged. Once the copy has been renamed, the call returns its result.
+    /// - Failure: A ``FileError``. Its subject is the source, the destination or the temporary file.
     @discardableResult
     public func copy(
         _ source: URL, to destination: URL, options: FileCopyOptions = .init(),

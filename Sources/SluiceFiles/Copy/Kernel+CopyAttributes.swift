@@ -1,15 +1,11 @@
 internal import CSluiceFiles
 
 extension Kernel {
-    /// Gives an open file or directory what another has beside its contents. The contents are written before.
+    /// Copies attributes from one open file or directory to another, after the contents have been written.
     ///
-    /// In this order, since each undoes some of those after it: owner (clears set-user-ID), extended attributes (need the
-    /// right to write; access control lists change the mode), mode, times.
-    ///
-    /// - Parameters:
-    ///   - kept: What to take over.
-    ///   - source: Open for reading, with the status from its opening: reading changes the time of access.
-    ///   - destination: Open. Its status is not looked at.
+    /// The order matters, since the first steps would undo the last ones: owner (clears set-user-ID), extended attributes (need
+    /// permission to write; access control lists change the mode), mode, times. The times are those of `source` at opening, because
+    /// reading changes the access time. The status of `destination` isn't used.
     func copyAttributes(
         _ kept: FileCopyOptions.Attributes, of source: OpenedFile, to destination: OpenedFile
     ) throws(FileError) {
@@ -37,12 +33,12 @@ extension Kernel {
         try check(result, "set the owner of", destination.path)
     }
 
-    /// Only where it differs, and where the file system has modes: FAT and SMB have one for all, and refuse to set any. Nobody
-    /// else refuses it to the owner of the file, who made it a moment ago.
+    /// Sets the mode only if it differs, because FAT and SMB have one mode for all files and refuse to set any. A refusal is
+    /// ignored: only such a file system refuses it to the process that has just created the file.
     private func copyMode(of source: OpenedFile, to destination: OpenedFile) throws(FileError) {
         let now = try status(ofDescriptor: destination.descriptor, destination.path)
         var mode = source.status.permissions
-        // With another owner, a program that runs as its owner would run as another user.
+        // With another owner, a set-user-ID program would run as the wrong user.
         if now.user != source.status.user { mode &= ~UInt32(S_ISUID) }
         if now.group != source.status.group { mode &= ~UInt32(S_ISGID) }
         if now.permissions == mode { return }
@@ -51,7 +47,7 @@ extension Kernel {
         try check(result, "set the mode of", destination.path)
     }
 
-    /// Gives a symbolic link what another has. It has no mode of its own.
+    /// Copies attributes from one symbolic link to another. A link has no mode.
     func copyAttributes(
         _ kept: FileCopyOptions.Attributes, ofLink source: String, _ status: RawStatus, to destination: String
     ) throws(FileError) {
@@ -79,7 +75,7 @@ extension Kernel {
         }
     }
 
-    /// Copies extended attributes: those of users all, others where they may be read and set.
+    /// Copies all user attributes, and those other attributes that can be read and set.
     func copyExtendedAttributes(
         of source: MetadataCalls.Target, _ sourcePath: String, to destination: MetadataCalls.Target,
         _ destinationPath: String
@@ -88,11 +84,11 @@ extension Kernel {
         do throws(FileError) {
             names = try attributeNames(of: source, sourcePath)
         } catch  where error.code == .unsupported {
-            return  // A file system without attributes.
+            return  // The file system has no extended attributes.
         }
         for name in names {
             do throws(FileError) {
-                // Nil: removed since they were listed.
+                // Nil if the attribute was removed after the listing.
                 guard let value = try attribute(name, of: source, sourcePath) else { continue }
                 try setAttribute(name, of: destination, to: value, .createOrReplace, destinationPath)
             } catch  where !Self.belongsToUser(name) && Self.isRefusal(error.systemError) {
@@ -101,7 +97,7 @@ extension Kernel {
         }
     }
 
-    /// Whether an attribute is one that users set, and not one by which the system says who may do what.
+    /// Whether users set the attribute, as opposed to the system, which stores access rights in attributes.
     private static func belongsToUser(_ name: [CChar]) -> Bool {
         #if os(Linux)
         name.starts(with: "user.".utf8.map { CChar(bitPattern: $0) })

@@ -1,31 +1,25 @@
 internal import CSluiceFiles
 
 extension Kernel {
-    /// Copies what one open regular file holds into another, which is empty. Both stand at their beginning.
+    /// Copies the contents of an open regular file to another one, which is empty. Both are at offset 0.
     ///
-    ///     let result = try kernel.copyContents(of: source, to: temporary, progress: counter, cancellation)
+    /// Tries a clone (FICLONE), then copy_file_range(2), then read(2) and write(2). If one of the first two fails, the next one
+    /// continues at the same position. So an error comes from read(2) or write(2), and tells which of the two files failed. A
+    /// result of 0 from copy_file_range(2) isn't taken as the end, because it returns 0 for every file in /proc.
     ///
-    /// By the first way that works: a clone (FICLONE), copy_file_range(2), read(2) and write(2). Whatever one of the first
-    /// two says against it, the next goes on where it stopped, and has the last word: its error tells reading from writing.
-    /// Zero from copy_file_range(2) is no end, since it says that of every file in /proc.
-    ///
-    /// Holes stay holes where the file system tells them (SEEK_DATA). `source.status` is what was found at the opening, and
-    /// its size is where the copy ends, for a log may grow faster than it is copied:
+    /// Holes are preserved if the file system reports them (SEEK_DATA). The copy ends at the size in `source.status`,
+    /// which was read at opening, because a log may grow faster than it is copied:
     ///
     /// ```text
-    /// told   then                                     copied
-    /// 100    the same, and reading ends there         100 bytes
-    /// 100    90 (it was cut off, or lied)             90
-    /// 100    it says 150: it grew                     100
-    /// 0      still 0, but there is more (/proc)       all there is
+    /// size at opening   later                                      copied
+    /// 100               100, and reading ends there                100 bytes
+    /// 100               reading ends at 90 (truncated)             90
+    /// 100               150: the file grew                         100
+    /// 0                 still 0, but reads return bytes (/proc)    all bytes
     /// ```
     ///
-    /// What remains in the destination after an error is the caller's to remove. Nothing is synced, no mode is set.
-    ///
-    /// - Parameters:
-    ///   - source: Open for reading, with the status that it had then.
-    ///   - destination: Open for writing, empty, not for appending. Its status is not looked at.
-    ///   - progress: Told of the bytes, not finished: that is the caller's.
+    /// After an error the caller removes the destination. This method doesn't sync the file, set its mode, or mark the progress as
+    /// finished. `destination` is open without O_APPEND; its `status` isn't used.
     func copyContents(
         of source: OpenedFile, to destination: OpenedFile, progress: ProgressCounter? = nil,
         _ cancellation: borrowing Cancellation
@@ -41,9 +35,9 @@ extension Kernel {
     }
 }
 
-/// A copy by pieces on its way. Both descriptors stand at `position`.
+/// A copy in pieces. Both descriptors are at `position`.
 private struct ContentsCopy: ~Copyable {
-    /// Between two of these it can be cancelled and reports progress.
+    /// Cancellation is checked and progress is reported between two pieces.
     static var largestPiece: Int { 4 << 20 }
 
     private let kernel: Kernel
@@ -51,15 +45,13 @@ private struct ContentsCopy: ~Copyable {
     private let destination: OpenedFile
     private let progress: ProgressCounter?
 
-    /// The size that the source told at its opening.
     private let told: Int
     private var position = 0
-    /// The size of the destination.
     private var size = 0
     private var triesKernel = true
     private var usedKernel = false
     private var usedBuffer = false
-    /// malloc's: nothing is filled with zeros first, and most copies never need it whole.
+    /// From malloc, so it isn't filled with zeros, and most copies touch only a part of it.
     private let buffer: UnsafeMutableRawBufferPointer
 
     init(kernel: Kernel, source: OpenedFile, destination: OpenedFile, progress: ProgressCounter?) {
@@ -74,14 +66,14 @@ private struct ContentsCopy: ~Copyable {
     deinit { buffer.deallocate() }
 
     mutating func run(_ cancellation: borrowing Cancellation) throws -> FileCopyResult {
-        // A file that takes less than its size has holes, or is compressed, or lies.
+        // A file that occupies less than its size has holes, is compressed, or reports a wrong size.
         let hasHoles = source.status.allocated < source.status.size
         let isThere = hasHoles ? try copyAroundHoles(cancellation) : try copy(upTo: told, cancellation)
         if isThere { try copyUntold(cancellation) }
         return FileCopyResult(bytes: Int64(size), method: usedKernel && !usedBuffer ? .kernelCopy : .readAndWrite)
     }
 
-    /// Copies to an offset. Returns false if the source ends before.
+    /// Copies up to an offset. Returns false if the source ends before it.
     private mutating func copy(upTo end: Int, _ cancellation: borrowing Cancellation) throws -> Bool {
         while position < end {
             try cancellation.check()
@@ -126,14 +118,14 @@ private struct ContentsCopy: ~Copyable {
         progress?.add(bytes: count)
     }
 
-    /// Reads on where the told size ends. What is there was added since, and does not belong to the copy; or the size was
-    /// not true, and then it does.
+    /// Continues reading after the size at opening. Either the bytes there were appended during the copy and aren't
+    /// copied, or the reported size was wrong and they are.
     private mutating func copyUntold(_ cancellation: borrowing Cancellation) throws {
         while true {
             try cancellation.check()
             let read = try readPiece(buffer.count)
             if read == 0 { return }
-            // Looked at after the read: bytes that were added and came are told by then.
+            // Checked after the read, so that the size includes bytes that were appended before it.
             if try kernel.status(ofDescriptor: source.descriptor, source.path).size > told { return }
             try writePiece(read)
             advance(by: read)
@@ -142,7 +134,7 @@ private struct ContentsCopy: ~Copyable {
 
     // MARK: Holes
 
-    /// Copies the data and leaves out the holes, up to the told size. Returns false if the source ends before.
+    /// Copies the data up to the size at opening and skips the holes. Returns false if the source ends before it.
     private mutating func copyAroundHoles(_ cancellation: borrowing Cancellation) throws -> Bool {
         while position < told {
             let data = kernel.retrying { kernel.calls.copying.nextData(source.descriptor, Int64(position)) }
@@ -152,7 +144,7 @@ private struct ContentsCopy: ~Copyable {
             }
             let hole = data < 0 ? data : kernel.retrying { kernel.calls.copying.nextHole(source.descriptor, data) }
             guard hole > data else {
-                // This file system does not tell them, or the file is being changed.
+                // This file system doesn't report holes, or the file is being changed.
                 try seek(to: position)
                 return try copy(upTo: told, cancellation)
             }
@@ -162,7 +154,7 @@ private struct ContentsCopy: ~Copyable {
         return true
     }
 
-    /// Moves both on over a hole. The destination grows only when something is written behind it.
+    /// Moves both descriptors over a hole. The destination grows only when data is written after it.
     private mutating func seek(to offset: Int) throws(FileError) {
         for file in [source, destination] {
             let result = kernel.retrying { kernel.calls.randomAccess.seek(file.descriptor, Int64(offset), SEEK_SET) }
@@ -172,13 +164,12 @@ private struct ContentsCopy: ~Copyable {
         position = offset
     }
 
-    /// Nothing but a hole is left: makes the destination as long as the source.
     private mutating func endWithHole() throws(FileError) {
-        // It may have been cut off a moment ago.
+        // The source may have been truncated in the meantime.
         let now = Int(clamping: try kernel.status(ofDescriptor: source.descriptor, source.path).size)
         let end = max(position, min(told, now))
         let result = kernel.retrying { kernel.calls.truncate(destination.descriptor, Int64(end)) }
-        try kernel.check(result, "lengthen", destination.path)
+        try kernel.check(result, "extend", destination.path)
         try seek(to: end)
         size = end
     }

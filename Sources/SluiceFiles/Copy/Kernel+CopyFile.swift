@@ -1,6 +1,6 @@
 internal import CSluiceFiles
 
-// The copy of one name to another. The order is that of the atomic replacement: see Kernel+Replace.
+// Copies one file to another name. The steps are those of the atomic replacement in Kernel+Replace.
 extension Kernel {
     func copyFile(
         _ source: String, to destination: String, _ options: FileCopyOptions, _ report: ProgressCounter.Report?,
@@ -12,7 +12,7 @@ extension Kernel {
             }
             return try copyUnlessSkipped(source, to: destination, options, report, cancellation)
         } catch let error as FileError where options.existing == .skip && error.code == .exists {
-            // Created meanwhile by another task or process.
+            // Another task or process has created it in the meantime.
             return skipped(report)
         }
     }
@@ -28,13 +28,13 @@ extension Kernel {
     ) throws -> FileCopyResult {
         let result: FileCopyResult
         let progress: ProgressCounter?
-        // Nothing there: opening it says why.
+        // If nothing is there, opening it throws the error.
         let found = try status(of: source, followingLinks: options.followingLinks)
         if let found, found.isSymbolicLink {
             progress = ProgressCounter(report)
             result = try copyLink(source, found, to: destination, options)
         } else {
-            // Before the opening, which rewinds a tape and waits for a FIFO's writer.
+            // Checked before opening, since opening a tape rewinds it and opening a FIFO waits for a writer.
             if let found { try checkCanBeCopied(found, source) }
             let file = try openToCopy(source, options)
             defer { closeQuietly(file.descriptor) }
@@ -50,11 +50,11 @@ extension Kernel {
 
     // MARK: Files
 
-    /// Somebody may have put another file there since it was looked at: a FIFO would keep the thread, hence O_NONBLOCK,
-    /// which means nothing for a regular file.
+    /// Another process may have replaced the file after the check. O_NONBLOCK keeps a FIFO from blocking the thread, and has no
+    /// effect on a regular file.
     private func openToCopy(_ source: String, _ options: FileCopyOptions) throws(FileError) -> OpenedFile {
         let flags = O_RDONLY | O_NONBLOCK | (options.followingLinks ? 0 : O_NOFOLLOW)
-        let descriptor = try open(source, flags, for: "open to copy")
+        let descriptor = try open(source, flags, for: "open")
         do throws(FileError) {
             let status = try status(ofDescriptor: descriptor, source)
             try checkCanBeCopied(status, source)
@@ -70,7 +70,7 @@ extension Kernel {
         guard status.isRegularFile else {
             throw FileError(
                 code: .notRegularFile, operation: "copy", path: path,
-                remedy: "Read it in chunks instead: a device, FIFO or socket has no end and is not copied.")
+                remedy: "Read it in chunks instead, because only a regular file can be copied.")
         }
     }
 
@@ -78,11 +78,12 @@ extension Kernel {
         _ source: OpenedFile, to destination: String, _ options: FileCopyOptions, _ progress: ProgressCounter?,
         _ cancellation: borrowing Cancellation
     ) throws -> FileCopyResult {
-        // Also under another name, and through a link at the destination.
+        // Compared by device and inode, with links at the destination followed, so other names of the file are found
+        // too.
         try checkIsOther(source.status, try status(of: destination), source.path, destination)
         let replaced = try statusOfReplaced(destination, options.existing, for: "copy to")
         let keepsMode = options.keeping.contains(.permissions)
-        // For no other user until the mode is set, which is not before the contents are there.
+        // No other user can open the file until the mode is set, which happens after the contents are written.
         let isNew = !keepsMode && replaced == nil
         let temporary = try createTemporary(
             in: Path.directory(of: destination), permissions: isNew ? FilePermissions.newFile.rawValue : 0o600)
@@ -98,7 +99,7 @@ extension Kernel {
             try sync(temporary.descriptor, options.durability, temporary.path)
             descriptor = nil
             try close(temporary.descriptor, temporary.path)
-            // The sync may have taken long.
+            // The sync may have taken a long time.
             try cancellation.check()
             try rename(temporary.path, to: destination, existing: options.existing)
             return result
@@ -115,7 +116,7 @@ extension Kernel {
         guard destination?.isSameFile(as: source) == true else { return }
         throw FileError(
             code: .sameFile, operation: "copy '\(sourcePath)' to", path: destinationPath,
-            remedy: "Both names lead to one file: choose another destination.")
+            remedy: "Choose another destination, because both names lead to the same file.")
     }
 
     // MARK: Links

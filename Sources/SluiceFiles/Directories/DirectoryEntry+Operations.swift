@@ -7,12 +7,10 @@ internal import Foundation
 #endif
 
 extension DirectoryEntry {
-    /// What is under the name now, or nil if nothing is.
+    /// Returns the current status of the name, or `nil` if nothing has this name.
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``. See fstatat(2).
-    ///
-    /// - Parameter followingLinks: Whether a symbolic link counts as what it points to, wherever that is.
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``. See fstatat(2).
     public func status(followingLinks: Bool = false) async throws -> FileStatus? {
         try await directory.io.run { [self] _ in
             try kernel.status(of: rawName, in: directory, followingLinks: followingLinks).map { FileStatus($0) }
@@ -21,14 +19,12 @@ extension DirectoryEntry {
 
     /// Opens the file for reading.
     ///
-    /// Regular files alone: a FIFO or device met on a walk is ``FileError/Code/notRegularFile`` and neither waited for nor
-    /// opened. To read one, open its URL.
+    /// Only a regular file can be opened. A FIFO or device throws ``FileError/Code/notRegularFile`` immediately. To read one, open
+    /// its URL.
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, a stream that was opened is returned.
-    /// - Failure: a ``FileError``; a directory is ``FileError/Code/isDirectory``, a symbolic link that is not to be followed
-    ///   ``FileError/Code/tooManyLinks``.
-    ///
-    /// - Parameter followingLinks: Whether a symbolic link is followed, wherever it leads.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once the file is open, the stream is returned.
+    /// - Failure: A ``FileError``: ``FileError/Code/isDirectory`` for a directory, and ``FileError/Code/tooManyLinks`` for a
+    ///   symbolic link that isn't followed.
     public func openForReading(followingLinks: Bool = false) async throws -> sending AsyncFileStream<ReadMode> {
         let file = try await directory.io.run { [self] _ in
             OpenFile(try kernel.openRegularFile(self, O_RDONLY, followingLinks: followingLinks), directory.io)
@@ -36,18 +32,14 @@ extension DirectoryEntry {
         return AsyncFileStream(file)
     }
 
-    /// Opens the file for writing; one that is no longer there is not created.
+    /// Opens the file for writing. A file that no longer exists isn't created.
     ///
-    ///     let log = try await entry.openForWriting(existing: .append)
+    /// A symbolic link or anything else that isn't a regular file is refused, as in ``openForReading(followingLinks:)``, before
+    /// the contents are truncated.
     ///
-    /// A symbolic link isn't followed. Like anything else that isn't a regular file, it's refused (see
-    /// ``openForReading(followingLinks:)``).
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, a stream that was opened is returned.
-    /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if the file is gone, and ``FileError/Code/exists`` if
-    ///   `existing` is `.fail` and the file is there. The contents are cut off only once the file is known to be a regular one.
-    ///
-    /// - Parameter existing: What happens to the file's contents: they're cut off by default.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once the file is open, the stream is returned.
+    /// - Failure: A ``FileError``: ``FileError/Code/notFound`` if the file no longer exists, and ``FileError/Code/exists`` if it
+    ///   exists and `existing` is `.fail`.
     public func openForWriting(existing: WriteOpening = .replace) async throws -> sending AsyncFileStream<WriteMode> {
         let file = try await directory.io.run { [self] _ in
             OpenFile(try kernel.openToWrite(self, existing), directory.io)
@@ -55,29 +47,25 @@ extension DirectoryEntry {
         return AsyncFileStream(file)
     }
 
-    /// Gives the file or directory another name in its directory, atomically.
+    /// Renames the file or directory within its directory, atomically.
     ///
-    ///     try await entry.rename(to: "song.mp3")
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``, ``FileError/Code/exists`` among them unless `existing` is `.replace`; both names are as they
-    ///   were. See renameat2(2).
-    ///
-    /// - Returns: The entry under its new name.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
+    /// - Failure: A ``FileError``, and both names are unchanged. Unless `existing` is `.replace`, an existing file throws
+    ///   ``FileError/Code/exists``. See renameat2(2).
+    /// - Returns: The entry with its new name.
     @discardableResult
     public func rename(to name: DirectoryEntry.Name, existing: ExistingFile = .fail) async throws -> DirectoryEntry {
-        existing.checkIsNotSkip(for: "DirectoryEntry.rename")
         return try await directory.io.run { [self] _ in
             try kernel.rename(self, to: name, existing: existing)
             return DirectoryEntry(RawDirectoryEntry(name: name, mode: kind?.mode ?? 0), in: directory)
         }
     }
 
-    /// Removes the file, symbolic link (not what it points to) or empty directory.
+    /// Removes the file, symbolic link or empty directory. A link isn't followed.
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if nothing is there, ``FileError/Code/notEmpty`` for a directory
-    ///   with entries. See unlinkat(2).
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
+    /// - Failure: A ``FileError``: ``FileError/Code/notFound`` if nothing has this name, and ``FileError/Code/notEmpty`` for a
+    ///   directory with entries. See unlinkat(2).
     public func remove() async throws {
         try await directory.io.run { [self] _ in try kernel.remove(self) }
     }
@@ -86,7 +74,7 @@ extension DirectoryEntry {
 }
 
 extension FileStatus.Kind {
-    /// The bits of the kind, 0 for those that a kind does not tell apart.
+    /// The file type bits of a file, directory or symbolic link, or 0 for other kinds, which become unknown.
     fileprivate var mode: UInt32 {
         switch self {
         case .file: UInt32(S_IFREG)

@@ -6,27 +6,27 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// One name in a directory, with the directory held open.
+/// A name in a directory that is kept open.
 ///
 ///     for entry in try await files.entries(of: directory) where entry.kind == .file {
 ///         print(entry.name, try await entry.status()?.size ?? 0)
 ///     }
 ///
-/// It opens, renames and removes relative to the directory's descriptor. So it works on any name, those that are not UTF-8
-/// among them, at any depth, also after the directory was renamed, and no process can lead it elsewhere by putting a symbolic link in
-/// the place of a directory above. See openat(2).
+/// Operations work relative to the directory's descriptor. They accept any name, at any depth, and also work after the directory
+/// has been renamed. Another process can't redirect them by replacing a directory with a symbolic link. See openat(2).
 ///
-/// What stands under the name may change at any time: an entry is a name, not a file.
+/// An entry identifies a name, not a file: the file under the name may change at any time.
 ///
-/// An entry keeps its directory's descriptor open, which all entries of the directory share; the last one that goes has it closed on
-/// a worker. Of a tree with many directories keep ``url`` or ``WalkedEntry/relativePath``, not the entries.
+/// All entries of a directory share its descriptor, which is closed on a worker when the last one is dropped. To remember many
+/// entries, store ``url`` or ``WalkedEntry/relativePath`` rather than the entries, which keep their directories open.
 public struct DirectoryEntry: Sendable {
     let directory: OpenDirectory
 
-    /// The name, byte for byte.
+    /// The bytes of the name.
     public let rawName: DirectoryEntry.Name
 
-    /// What the directory says it is, without asking the file; nil where its file system does not say (ask ``status(followingLinks:)``).
+    /// The kind of file that the directory stores for the name, or `nil` if the file system doesn't store it. Then see
+    /// ``status(followingLinks:)``.
     public let kind: FileStatus.Kind?
 
     init(_ entry: RawDirectoryEntry, in directory: OpenDirectory) {
@@ -35,28 +35,26 @@ public struct DirectoryEntry: Sendable {
         kind = entry.mode == 0 ? nil : FileStatus.Kind(mode: entry.mode)
     }
 
-    /// The name for display: bytes that are not UTF-8 appear as U+FFFD.
+    /// The name for display. Bytes that aren't UTF-8 appear as U+FFFD.
     public var name: String { rawName.description }
 
-    /// The path by which the directory was opened, and the name; nil if that is not UTF-8, which a URL cannot hold.
-    ///
-    /// It leads elsewhere once a directory above was renamed or replaced.
+    /// The path by which the directory was opened, followed by the name; `nil` if it isn't UTF-8, which a URL can't represent.
+    /// The URL no longer leads to the entry if a directory above is renamed or replaced.
     public var url: URL? {
         guard let path = String(validating: directory.place.path(of: rawName), as: UTF8.self) else { return nil }
         return URL(filePath: path, directoryHint: kind == .directory ? .isDirectory : .notDirectory)
     }
 
-    /// The path for an error.
     var shownPath: String { directory.place.shownPath(of: rawName) }
 }
 
 extension DirectoryEntry: Hashable {
-    /// Whether both are the same name in the same directory, by its device and inode.
+    /// Whether both have the same name in the same directory. Directories are compared by device and inode.
     public static func == (a: Self, b: Self) -> Bool {
         a.rawName == b.rawName && a.directory.status.isSameFile(as: b.directory.status)
     }
 
-    /// Hashes the name and the directory's device and inode.
+    /// Hashes the name, and the directory's device and inode.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(rawName)
         hasher.combine(directory.status.device)
@@ -70,7 +68,6 @@ extension DirectoryEntry: CustomStringConvertible {
 }
 
 extension FileStatus.Kind {
-    /// From the bits of the kind in a mode.
     init(mode: UInt32) {
         var status = RawStatus()
         status.mode = mode

@@ -1,8 +1,8 @@
 internal import DequeModule
 
-/// The entries of a directory, some hundred read at a time: see ``FileIO/listing(of:)``.
+/// The entries of a directory, read a few hundred at a time. See ``FileIO/listing(of:)``.
 public struct DirectoryListing: AsyncSequence, Sendable {
-    /// Entries come one after the other.
+    /// The type of the entries.
     public typealias Element = DirectoryEntry
 
     private let open: @Sendable (FileIO) throws(FileError) -> OpenDirectory
@@ -13,10 +13,10 @@ public struct DirectoryListing: AsyncSequence, Sendable {
         self.io = io()
     }
 
-    /// Starts at the first entry, with the directory opened again.
+    /// Starts at the first entry. The directory is opened again.
     public func makeAsyncIterator() -> Iterator { Iterator(state: .notOpened(self)) }
 
-    /// Gives one entry after the other.
+    /// An iterator over the entries.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate enum State {
             case notOpened(DirectoryListing)
@@ -29,7 +29,7 @@ public struct DirectoryListing: AsyncSequence, Sendable {
 
         fileprivate init(state: State) { self.state = state }
 
-        /// The next entry, nil after the last.
+        /// Returns the next entry, or `nil` after the last one.
         public mutating func next() async throws -> DirectoryEntry? {
             if let entry = batch.popFirst() { return entry }
             let before = state
@@ -54,7 +54,7 @@ public struct DirectoryListing: AsyncSequence, Sendable {
             state = .open(directory)
         }
 
-        /// The entries that one job reads at least: some file systems give only a few per system call.
+        /// The least number of entries to read in one job, since some file systems return only a few per system call.
         private static var minimumPerBatch: Int { 256 }
 
         private static func read(_ directory: OpenDirectory) throws(FileError) -> [RawDirectoryEntry] {

@@ -1,21 +1,18 @@
-/// Where a directory lies below the one that the caller named: a list of names upwards, put together only when it is shown.
-///
-/// Paths kept as text would take the square of the depth.
+/// The position of a directory below the one that the caller named, as a linked list of names. If each directory stored its path,
+/// memory would grow with the square of the depth.
 final class DirectoryPlace: @unchecked Sendable {
-    // `above` is changed by `deinit` alone, for which the last reference is gone; all else is immutable.
+    // Only `deinit` changes `above`, when the last reference is gone. The rest is immutable.
     private var above: DirectoryPlace?
     private let name: DirectoryEntry.Name
 
-    /// The number of directories between this one and the named one; 0 for that itself.
+    /// The number of directories from the named one down to this one; 0 for the named directory.
     let depth: Int
 
-    /// The directory that was named, by its path.
     init(path: String) {
         name = DirectoryEntry.Name(path)
         depth = 0
     }
 
-    /// A directory in another.
     init(_ name: DirectoryEntry.Name, in above: DirectoryPlace) {
         self.above = above
         self.name = name
@@ -23,12 +20,12 @@ final class DirectoryPlace: @unchecked Sendable {
     }
 
     deinit {
-        // Not by recursion: a chain of 20,000 would overflow the stack.
+        // A loop, because recursion over a chain of 20,000 directories would overflow the stack.
         var next = above.take()
         while isKnownUniquelyReferenced(&next) { next = next?.above.take() }
     }
 
-    /// The last names of the path of a name in this directory, with slashes between.
+    /// The last `count` names of the path of a name in this directory, joined by slashes.
     func relativePath(of name: DirectoryEntry.Name, names count: Int) -> [UInt8] {
         var names = [name]
         var place: DirectoryPlace? = self
@@ -39,7 +36,7 @@ final class DirectoryPlace: @unchecked Sendable {
         return Array(names.reversed().map(\.bytes).joined(separator: [0x2F]))
     }
 
-    /// The names from the named directory, which is left out, down to this one.
+    /// The names from the named directory (excluded) down to this one.
     var names: [DirectoryEntry.Name] {
         var names: [DirectoryEntry.Name] = []
         var place = self
@@ -50,7 +47,6 @@ final class DirectoryPlace: @unchecked Sendable {
         return names.reversed()
     }
 
-    /// The path of the directory, or of a name in it, as raw bytes.
     func path(of name: DirectoryEntry.Name? = nil) -> [UInt8] {
         var names = name.map { [$0] } ?? []
         var place: DirectoryPlace? = self
@@ -63,6 +59,6 @@ final class DirectoryPlace: @unchecked Sendable {
         return isRoot && names.count > 1 ? Array(bytes.dropFirst()) : Array(bytes)
     }
 
-    /// The path for an error: bytes that are not UTF-8 appear as U+FFFD.
+    /// The path for an error message. Bytes that aren't UTF-8 appear as U+FFFD.
     func shownPath(of name: DirectoryEntry.Name? = nil) -> String { String(decoding: path(of: name), as: UTF8.self) }
 }

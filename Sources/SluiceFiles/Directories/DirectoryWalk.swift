@@ -8,28 +8,26 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// All that is below a directory, as a sequence, each directory before what is in it.
-    ///
-    ///     for try await item in files.walk(project) where item.kind == .file {
-    ///         print(item.relativePath)
-    ///     }
+    /// Returns all entries below a directory as a sequence. A directory comes before its contents.
     ///
     ///     var options = WalkOptions()
     ///     options.entering = { $0.name != ".git" }
-    ///     for try await item in files.walk(project, options: options) { … }
+    ///     for try await item in files.walk(project, options: options) where item.kind == .file {
+    ///         print(item.relativePath)
+    ///     }
     ///
-    /// It works relative to the descriptors of directories, so any depth and any name will do, and a directory that another process swaps for
-    /// a symbolic link while it is walked is not followed. The directory itself does not come; if it is a symbolic link, that is
-    /// followed.
+    /// The walk works relative to the descriptors of directories, so it accepts any depth and any name. If another process
+    /// replaces a directory with a symbolic link during the walk, the link isn't followed. The top directory isn't part of the
+    /// sequence. If it is a symbolic link, it is followed.
     ///
-    /// What is added, removed or renamed meanwhile may come or not. A directory that is gone when its turn comes is passed over. One
-    /// that was moved elsewhere while the walk was deep in it ends the walk with ``FileError/Code/busy``.
+    /// Entries that are added, removed or renamed during the walk may or may not be delivered. If a directory is moved while the
+    /// walk is deep inside it, the walk ends with ``FileError/Code/busy``.
     ///
-    /// - Cost: one job for some hundred entries or 16 directories, whichever comes first. At most 16 directories on the way down are open
-    ///   at the same time, 16 of the entries delivered last (longer while an entry is kept), and one for each link on the way; what is not
-    ///   yet delivered of directories further up is kept in memory.
-    /// - Cancellation: the next entry throws `CancellationError`. Leaving the loop early closes all directories on a worker.
-    /// - Failure: a ``FileError``, which ends the sequence; see ``WalkOptions/unreadableDirectories``.
+    /// - Resources: One job reads a few hundred entries or 16 directories, whichever comes first. The walk keeps open at most 16
+    ///   directories on the way down, the directories of up to 16 recent entries (longer if the caller keeps an entry), and one for
+    ///   each link on the way. Entries of directories further up that haven't been returned are kept in memory.
+    /// - Cancellation: The next entry throws `CancellationError`. Leaving the loop early closes all directories on a worker.
+    /// - Failure: A ``FileError``, which ends the sequence. See ``WalkOptions/unreadableDirectories``.
     public func walk(_ directory: URL, options: WalkOptions = .init()) -> DirectoryWalk {
         DirectoryWalk(io: self, options: options) { io throws(FileError) in
             try OpenDirectory.open(try Path.of(directory, for: "walk"), io, for: "walk")
@@ -38,25 +36,25 @@ extension FileIO {
 }
 
 extension DirectoryEntry {
-    /// All that is below this directory: see ``FileIO/walk(_:options:)``. If it became a symbolic link, that is not followed.
+    /// Returns all entries below this directory. See ``FileIO/walk(_:options:)``. A symbolic link isn't followed.
     public func walk(options: WalkOptions = .init()) -> DirectoryWalk {
         DirectoryWalk(io: directory.io, options: options) { _ throws(FileError) in try openDirectory() }
     }
 }
 
-/// What is below a directory: see ``FileIO/walk(_:options:)``.
+/// The entries below a directory. See ``FileIO/walk(_:options:)``.
 public struct DirectoryWalk: AsyncSequence, Sendable {
-    /// Entries come one after the other.
+    /// The type of the entries.
     public typealias Element = WalkedEntry
 
     let io: FileIO
     let options: WalkOptions
     let open: @Sendable (FileIO) throws(FileError) -> OpenDirectory
 
-    /// Starts at the top, with all directories opened again.
+    /// Starts at the top. All directories are opened again.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Gives one entry after the other.
+    /// An iterator over the entries.
     public struct Iterator: AsyncIteratorProtocol {
         private let walk: DirectoryWalk
         private let state = WalkStorage()
@@ -65,7 +63,7 @@ public struct DirectoryWalk: AsyncSequence, Sendable {
 
         fileprivate init(_ walk: DirectoryWalk) { self.walk = walk }
 
-        /// The next entry, nil after the last.
+        /// Returns the next entry, or `nil` after the last one.
         public mutating func next() async throws -> WalkedEntry? {
             if let item = batch.popFirst() { return item }
             if isEnded { return nil }
@@ -80,13 +78,11 @@ public struct DirectoryWalk: AsyncSequence, Sendable {
     }
 }
 
-/// Where a walk is between two jobs.
 private final class WalkStorage: Sendable {
     private let state = Lock<TreeWalk?>(nil)
 
-    /// The next entries; none at the end.
     func nextBatch(of walk: DirectoryWalk, _ cancellation: borrowing Cancellation) throws -> [WalkedEntry] {
-        // Out of the lock and in again: one task at a time iterates, and the caller's closure runs in between.
+        // Taken out of the lock for the job, because the caller's closure runs meanwhile. Only one task iterates.
         let kept = state.withLock { state -> sending TreeWalk? in
             let kept = state
             state = nil

@@ -8,33 +8,22 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Copies a directory with all that is in it to a new directory.
+    /// Copies a directory and its contents to a new directory.
     ///
-    ///     try await files.copyTree(music, to: backup) { progress in
-    ///         print(progress.completedEntries, progress.completedBytes)
-    ///     }
+    /// Nothing may exist at the destination, but its directory must exist, outside the source. If the source is a symbolic link to a
+    /// directory, that link is followed. The copy is one job, which uses a thread until it is done.
     ///
-    /// Names are copied byte for byte and at any depth, relative to the descriptors of directories on both sides: a directory that
-    /// another process swaps for a symbolic link meanwhile is neither read nor written through. Files go over as in
-    /// ``copy(_:to:options:progress:)``. Symbolic links are recreated with the same target, FIFOs are recreated, several names
-    /// of one file in the tree become several names of one copy where the file system allows it. Directories get their mode and
-    /// times when all that is in them is there.
+    /// Names are copied byte for byte, at any depth. If another process replaces a directory with a symbolic link during the
+    /// copy, on either side, the link isn't followed. Files are copied as in ``copy(_:to:options:progress:)``. Symbolic links and
+    /// FIFOs are recreated. Hard links within the tree stay hard links if the destination's file system supports them. A
+    /// directory gets its mode and times after its contents have been copied.
     ///
-    /// Nothing may be at the destination, and it may not lie in the source: then it would be copied into itself. What is
-    /// changed in the source meanwhile is copied as it was or as it is.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running copy throws it between two pieces of at
+    ///   most 4 MiB.
+    /// - Failure: A ``FileError`` for the first entry that can't be copied.
     ///
-    /// One job, which holds a thread until it is done.
-    ///
-    /// - Cancellation: leaves the queue immediately, or stops between two pieces of at most 4 MiB, with `CancellationError`.
-    /// - Failure: a ``FileError`` for the first entry that cannot be copied. After both, what was copied is removed, or stays
-    ///   if the options say so: whole files, the one that failed left out, and directories that may lack their mode and times.
-    ///
-    /// - Parameters:
-    ///   - source: A file URL of a directory. A symbolic link to one is followed; those in it are not.
-    ///   - destination: A file URL; its directory exists.
-    ///   - options: What is kept of the originals, durability, what happens to sockets and devices.
-    ///   - progress: Told how many entries and bytes are done: see ``FileProgress``.
-    /// - Returns: What was made.
+    /// After a failure or a cancellation, the partial copy is removed, unless ``TreeCopyOptions/removingOnFailure`` is false.
+    /// Without removal, it contains only complete files, and its directories may lack their mode and times.
     @discardableResult
     public func copyTree(
         _ source: URL, to destination: URL, options: TreeCopyOptions = .init(),
@@ -57,7 +46,7 @@ extension FileIO {
         } catch {
             if options.removingOnFailure, let status = made.status.withLock({ $0 }) {
                 try? await run(mustRun: true) { [kernel] cancellation in
-                    // Only what this copy made: another process may have put another directory there.
+                    // Only the directory that this copy created: another process may have put a different one there.
                     if try kernel.status(of: to, followingLinks: false)?.isSameFile(as: status) == true {
                         try kernel.removeTree(to, cancellation)
                     }
@@ -67,7 +56,6 @@ extension FileIO {
         }
     }
 
-    /// What a copy of a tree has made for its top.
     private final class Made: Sendable {
         let status = Lock<RawStatus?>(nil)
     }

@@ -5,39 +5,30 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// The entries of a directory, "." and ".." left out, in the directory's own order, which is none.
+    /// Returns the entries of a directory except "." and "..", in no particular order.
     ///
-    ///     let songs = try await files.entries(of: music).filter { $0.name.hasSuffix(".mp3") }
+    /// The call is one job. A symbolic link to a directory is followed. An entry that is added or removed during the call may or may not
+    /// be returned; every other entry is returned once. For a directory with millions of entries, use ``listing(of:)``. See getdents64(2).
     ///
-    /// One job. An entry that is added or removed meanwhile may be among them or not; all others are, once each. A directory of
-    /// millions is better taken entry by entry: ``listing(of:)``. See getdents64(2).
-    ///
-    /// - Cancellation: leaves the queue immediately, or stops between two system calls, with `CancellationError`.
-    /// - Failure: a ``FileError``; ``FileError/Code/notDirectory`` for a file, ``FileError/Code/limitExceeded`` when there are
-    ///   more than `limit`.
-    ///
-    /// - Parameters:
-    ///   - directory: A file URL. A symbolic link to a directory is followed.
-    ///   - limit: The most entries to accept.
-    public func entries(of directory: URL, limit: Int = 1_000_000) async throws -> [DirectoryEntry] {
-        precondition(limit >= 0, "A limit is not negative.")
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two system calls.
+    /// - Failure: A ``FileError``: ``FileError/Code/notDirectory`` for a file, and ``FileError/Code/limitExceeded`` for more than
+    ///   `maximumCount` entries.
+    public func entries(of directory: URL, maximumCount: Int = 1_000_000) async throws -> [DirectoryEntry] {
+        precondition(maximumCount >= 0, "The maximum count must not be negative; it is \(maximumCount).")
         let path = try Path.of(directory, for: "list")
         return try await run { [self] cancellation in
-            try entries(of: OpenDirectory.open(path, self, for: "list"), limit: limit, cancellation)
+            try entries(of: OpenDirectory.open(path, self, for: "list"), limit: maximumCount, cancellation)
         }
     }
 
-    /// The entries of a directory as a sequence that reads some hundred at a time, so that memory does not grow with the directory.
+    /// Returns the entries of a directory as a sequence that reads a few hundred at a time, so memory is bounded.
     ///
-    ///     for try await entry in files.listing(of: spool) {
-    ///         try await process(entry)
-    ///     }
+    /// Each iteration opens the directory for its first entry and closes it after the last one. Leaving the loop early closes it
+    /// on a worker. Entries that are added or removed during the iteration may or may not be returned. The loop may remove the
+    /// entries that it receives.
     ///
-    /// The directory is opened by the first entry and closed after the last; leaving the loop early closes it on a worker. Each
-    /// iteration opens it again. Entries that are added or removed meanwhile may come or not; removing those that came is fine.
-    ///
-    /// - Cancellation: the next entry throws `CancellationError`.
-    /// - Failure: a ``FileError``, which ends the sequence.
+    /// - Cancellation: The next entry throws `CancellationError`.
+    /// - Failure: A ``FileError``, which ends the sequence.
     public func listing(of directory: URL) -> DirectoryListing {
         DirectoryListing { io throws(FileError) in
             try OpenDirectory.open(try Path.of(directory, for: "list"), io, for: "list")
@@ -48,15 +39,15 @@ extension FileIO {
 }
 
 extension DirectoryEntry {
-    /// The entries of this directory: see ``FileIO/entries(of:limit:)``. Links are not followed.
-    public func entries(limit: Int = 1_000_000) async throws -> [DirectoryEntry] {
-        precondition(limit >= 0, "A limit is not negative.")
+    /// Returns the entries of this directory. See ``FileIO/entries(of:maximumCount:)``. A symbolic link isn't followed.
+    public func entries(maximumCount: Int = 1_000_000) async throws -> [DirectoryEntry] {
+        precondition(maximumCount >= 0, "The maximum count must not be negative; it is \(maximumCount).")
         return try await directory.io.run { [self] cancellation in
-            try directory.io.entries(of: openDirectory(), limit: limit, cancellation)
+            try directory.io.entries(of: openDirectory(), limit: maximumCount, cancellation)
         }
     }
 
-    /// The entries of this directory as a sequence: see ``FileIO/listing(of:)``. Links are not followed.
+    /// Returns the entries of this directory as a sequence. See ``FileIO/listing(of:)``. A symbolic link isn't followed.
     public func listing() -> DirectoryListing {
         DirectoryListing { _ throws(FileError) in
             try openDirectory()
@@ -65,7 +56,6 @@ extension DirectoryEntry {
         }
     }
 
-    /// Opens the directory under this name itself.
     func openDirectory(followingLinks: Bool = false) throws(FileError) -> OpenDirectory {
         let descriptor = try kernel.openDirectory(rawName, in: directory, followingLinks: followingLinks)
         return try OpenDirectory(descriptor, DirectoryPlace(rawName, in: directory.place), directory.io)
@@ -73,7 +63,6 @@ extension DirectoryEntry {
 }
 
 extension FileIO {
-    /// The job of listing.
     fileprivate func entries(
         of directory: OpenDirectory, limit: Int, _ cancellation: borrowing Cancellation
     ) throws -> [DirectoryEntry] {
@@ -82,7 +71,7 @@ extension FileIO {
             if raw.count > limit {
                 throw FileError(
                     code: .limitExceeded, operation: "list", path: directory.place.shownPath(),
-                    remedy: "It holds more than the \(limit) entries allowed: raise `limit`, or take a listing.")
+                    remedy: "Raise maximumCount, which is \(limit), or use a listing, which has no limit.")
             }
             try cancellation.check()
         }

@@ -1,20 +1,19 @@
 internal import CSluiceFiles
 internal import Synchronization
 
-// Operations relative to an open directory. Errors show the path by which the directory was opened, and the name.
+// Operations relative to an open directory. Errors show the path by which the directory was opened, followed by the name.
 extension Kernel {
     // MARK: Listing
 
-    /// Appends the next entries; returns false at the end. See getdents(2).
+    /// Appends the next entries. Returns false at the end. See getdents(2).
     func readEntries(of directory: OpenDirectory, into entries: inout [RawDirectoryEntry]) throws(FileError) -> Bool {
         let result = retrying { calls.directories.readEntries(directory.descriptor, &entries) }
-        // Linux says ENOENT for a directory that was removed while open: it has no entries any more.
+        // Linux reports ENOENT for a directory that was removed while open. It has no entries.
         if result == -ENOENT { return false }
         try check(result, "list", directory.place.shownPath())
         return result > 0
     }
 
-    /// Opens a directory below another. With links not followed, it is itself what the name leads to, at the time of the call.
     func openDirectory(_ name: DirectoryEntry.Name, in directory: OpenDirectory, followingLinks: Bool) throws(FileError)
         -> CInt
     {
@@ -27,7 +26,6 @@ extension Kernel {
 
     // MARK: Names
 
-    /// The status of a name, or nil if nothing is there. See fstatat(2).
     func status(
         of name: DirectoryEntry.Name, in directory: OpenDirectory, followingLinks: Bool
     ) throws(FileError) -> RawStatus? {
@@ -36,17 +34,17 @@ extension Kernel {
             retrying { calls.directories.statusAt(directory.descriptor, name, followingLinks, &status) }
         }
         if result == -ENOENT || result == -ENOTDIR { return nil }
-        try check(result, "look at", directory.place.shownPath(of: name))
+        try check(result, "read the status of", directory.place.shownPath(of: name))
         return status
     }
 
-    /// Renames within a directory; with `.fail`, never over an existing file.
+    /// Renames within a directory. Unless `existing` is `.replace`, an existing file is never replaced.
     func rename(_ entry: DirectoryEntry, to name: DirectoryEntry.Name, existing: ExistingFile) throws(FileError) {
         let directory = entry.directory.descriptor
         guard name.isSingle else {
             throw FileError(
-                code: .invalidPath, operation: "rename to '\(name)'", path: entry.shownPath,
-                remedy: "A name is not empty, \".\" or \"..\", and has no slash and no zero byte.")
+                code: .invalidPath, operation: "give the name '\(name)' to", path: entry.shownPath,
+                remedy: "Choose a name that isn't empty, '.' or '..', and has no slash and no zero byte.")
         }
         let result = entry.rawName.withCString { from in
             name.withCString { to in
@@ -56,7 +54,7 @@ extension Kernel {
                 }
             }
         }
-        try check(result, "rename to '\(name)'", entry.shownPath)
+        try check(result, "give the name '\(name)' to", entry.shownPath)
     }
 
     private func renameWithoutReplacing(_ from: SystemCalls.Path, _ to: SystemCalls.Path, in directory: CInt) -> CInt {
@@ -77,15 +75,14 @@ extension Kernel {
         ).run(on: self)
     }
 
-    /// Removes a file or an empty directory.
     func remove(_ entry: DirectoryEntry) throws(FileError) {
         let directory = entry.directory.descriptor
         let result = entry.rawName.withCString { name in
             let unlinked = retrying { calls.unlinkAt(directory, name, 0) }
-            // Linux says EISDIR for a directory, POSIX says EPERM.
+            // Linux reports EISDIR for a directory, POSIX specifies EPERM.
             guard unlinked == -EISDIR || unlinked == -EPERM else { return unlinked }
             let removed = retrying { calls.unlinkAt(directory, name, AT_REMOVEDIR) }
-            // It was a file after all, and the first answer is the true one.
+            // It isn't a directory, so the first error is the cause.
             return removed == -ENOTDIR ? unlinked : removed
         }
         try check(result, "remove", entry.shownPath)
@@ -93,7 +90,7 @@ extension Kernel {
 
     // MARK: Files
 
-    /// Opens a regular file, and nothing else: a FIFO would keep the thread, a device may act on being opened.
+    /// Opens a file only if it is regular: opening a FIFO could block the thread, and opening a device may have side effects.
     func openRegularFile(
         _ entry: DirectoryEntry, _ flags: CInt, followingLinks: Bool
     ) throws(FileError) -> OpenedFile {
@@ -102,7 +99,7 @@ extension Kernel {
         case nil, .file, .symbolicLink, .directory: break
         default: throw Self.notRegular(path)
         }
-        // O_NONBLOCK for a FIFO that took the name since then; it means nothing for a regular file.
+        // O_NONBLOCK in case a FIFO has taken the name since. It has no effect on a regular file.
         let all = flags | O_NONBLOCK | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
         let descriptor = entry.rawName.withCString { name in
             retrying { calls.openAt(entry.directory.descriptor, name, all) }
@@ -123,7 +120,7 @@ extension Kernel {
 
     func openToWrite(_ entry: DirectoryEntry, _ existing: WriteOpening) throws(FileError) -> OpenedFile {
         if existing == .fail {
-            // An entry is never created, so that this fails in any case.
+            // An entry is never created, so `.fail` always throws.
             let found = try status(of: entry.rawName, in: entry.directory, followingLinks: false)
             throw FileError(operation: "open", path: entry.shownPath, systemError: found == nil ? ENOENT : EEXIST)
         }
@@ -143,6 +140,6 @@ extension Kernel {
     private static func notRegular(_ path: String, _ number: CInt = 0) -> FileError {
         FileError(
             code: .notRegularFile, operation: "open", path: path, systemError: number,
-            remedy: "Only regular files are opened as entries: open a FIFO or device by its URL.")
+            remedy: "Open it by its URL, because an entry can open only a regular file.")
     }
 }

@@ -1,24 +1,22 @@
 internal import CSluiceFiles
 internal import Synchronization
 
-/// A descriptor of a directory that its entries share, and that is closed exactly once.
-///
-/// Whoever lets go last has it closed on a lane.
+/// The descriptor of a directory, shared by its entries and closed once: on a lane, when the last reference is dropped.
 final class OpenDirectory: Sendable {
     let io: FileIO
     let descriptor: CInt
     let place: DirectoryPlace
-    /// What was found when it was opened: its identity above all.
     let status: RawStatus
     private let isClosed = Atomic(false)
 
-    /// Owns the descriptor from here on, also when this throws.
+    /// Takes ownership of the descriptor, even if it throws.
     init(_ descriptor: CInt, _ place: DirectoryPlace, _ io: FileIO) throws(FileError) {
         let kernel = io.kernel
         var status = RawStatus()
         do {
-            // The path only for an error: it is long in a deep tree.
-            try kernel.check(kernel.calls.statusOfDescriptor(descriptor, &status), "look at", place.shownPath())
+            // The path is computed only for an error, because it is long in a deep tree.
+            try kernel.check(
+                kernel.calls.statusOfDescriptor(descriptor, &status), "read the status of", place.shownPath())
         } catch {
             kernel.closeQuietly(descriptor)
             throw error
@@ -31,11 +29,12 @@ final class OpenDirectory: Sendable {
 
     deinit {
         if isClosed.load(ordering: .relaxed) { return }
-        // close(2) may block, and this thread may be one of the cooperative pool.
+        // close(2) may block, and this may be a thread of the cooperative pool.
         io.runDetached { [kernel = io.kernel, descriptor] in kernel.closeQuietly(descriptor) }
     }
 
-    /// Lets go, and closes immediately if no other object holds it: in jobs, where that saves one for the close.
+    /// Drops a reference. If it was the last one, closes the descriptor on this thread. A job calls this to avoid another job for
+    /// closing.
     static func release(_ directory: inout OpenDirectory?) {
         if isKnownUniquelyReferenced(&directory), let last = directory,
             !last.isClosed.exchange(true, ordering: .acquiringAndReleasing)
@@ -45,7 +44,6 @@ final class OpenDirectory: Sendable {
         directory = nil
     }
 
-    /// Opens a directory by its path.
     static func open(_ path: String, _ io: FileIO, for operation: String) throws(FileError) -> OpenDirectory {
         let descriptor = try io.kernel.open(path, O_RDONLY | O_DIRECTORY, for: operation)
         return try OpenDirectory(descriptor, DirectoryPlace(path: path), io)

@@ -2,7 +2,7 @@ internal import CSluiceFiles
 internal import Synchronization
 
 extension TreeCopy {
-    /// Copies a file, or gives its first copy another name. Returns false if it is gone.
+    /// Copies a file, or hard-links it to its first copy. Returns false if the file no longer exists.
     func copyFile(
         _ entry: DirectoryEntry, in directory: OpenDirectory, _ cancellation: borrowing Cancellation
     ) throws -> Bool {
@@ -23,7 +23,6 @@ extension TreeCopy {
             try kernel.close(copy.descriptor, path)
             result.bytes += copied.bytes
         } catch {
-            // No half file stays.
             _ = entry.rawName.withCString { name in
                 kernel.retrying { kernel.calls.unlinkAt(directory.descriptor, name, 0) }
             }
@@ -46,8 +45,7 @@ extension TreeCopy {
         }
     }
 
-    /// Gives the first copy of a file another name. Returns false if there is none, or if that does not work, for whatever
-    /// reason: then the file is copied again.
+    /// Creates a hard link to the first copy of a file. Returns false if that isn't possible, and the caller must copy the file.
     private func linkToFirstCopy(
         of status: RawStatus, as name: DirectoryEntry.Name, in directory: OpenDirectory
     ) throws(FileError) -> Bool {
@@ -61,7 +59,7 @@ extension TreeCopy {
             }
         }
         guard linked == 0 else { return false }
-        // Somebody may have put another file under the first name.
+        // Another process may have put a different file under the first name.
         if let found = try kernel.status(of: name, in: directory, followingLinks: false),
             FileIdentity(found) == first.identity
         {
@@ -74,11 +72,11 @@ extension TreeCopy {
         return false
     }
 
-    /// A directory of the copy, by its names from the top and no links between.
+    /// Opens a directory of the copy by its names from the top, without following links.
     private func openAgain(_ place: DirectoryPlace) throws(FileError) -> OpenDirectory {
         let names = place.names
         guard let top = levels[0].directory else {
-            // Closed to save descriptors: the directory at the destination's path, if it still is that.
+            // The top was closed to save descriptors. Opens it by its path, and checks that it is the same directory.
             let path = levels[0].place.shownPath()
             let directory = try OpenDirectory(
                 try kernel.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "copy to"), levels[0].place, io)
@@ -105,11 +103,11 @@ extension TreeCopy {
         let made = name.withCString { name in
             kernel.retrying { kernel.calls.directories.makeFIFOAt(directory.descriptor, name, status.permissions) }
         }
-        try kernel.check(made, "make FIFO", directory.place.shownPath(of: name))
+        try kernel.check(made, "create FIFO", directory.place.shownPath(of: name))
         try copyAttributes(status, to: name, in: directory)
     }
 
-    /// Makes a link with the same target. Returns false if the link is gone.
+    /// Creates a link with the same target. Returns false if the original link no longer exists.
     func copyLink(_ entry: DirectoryEntry, _ status: RawStatus, in directory: OpenDirectory) throws(FileError) -> Bool {
         let directories = kernel.calls.directories
         let (read, made) = entry.rawName.withCString { name in
@@ -117,7 +115,7 @@ extension TreeCopy {
                 let room = UnsafeMutableRawBufferPointer(rebasing: buffer.dropLast())
                 let count = kernel.retrying { directories.readLinkAt(entry.directory.descriptor, name, room) }
                 if count < 0 { return (count, 0) }
-                // What has no room is cut off without a word: only a result that leaves room is whole.
+                // readlinkat(2) truncates without an error, so a result is complete only if it leaves room in the buffer.
                 if count == room.count { return (-Int(ENAMETOOLONG), 0) }
                 buffer[count] = 0
                 let target = UnsafePointer(buffer.baseAddress!.assumingMemoryBound(to: CChar.self))
@@ -125,13 +123,13 @@ extension TreeCopy {
             }
         }
         if read == -Int(ENOENT) { return false }
-        try kernel.check(read, "read the link", entry.shownPath)
-        try kernel.check(made, "make symbolic link", directory.place.shownPath(of: entry.rawName))
+        try kernel.check(read, "read the symbolic link", entry.shownPath)
+        try kernel.check(made, "create symbolic link", directory.place.shownPath(of: entry.rawName))
         try copyAttributes(status, to: entry.rawName, in: directory)
         return true
     }
 
-    /// What can be set of a name without opening it, and without following it if another process puts a link in its place.
+    /// Copies the attributes that can be set without opening the file and without following a link that has taken its place.
     private func copyAttributes(_ status: RawStatus, to name: DirectoryEntry.Name, in directory: OpenDirectory)
         throws(FileError)
     {
@@ -151,12 +149,11 @@ extension TreeCopy {
         }
     }
 
-    /// PATH_MAX: no system makes a link to more.
+    /// PATH_MAX, the longest target of a link.
     private static var longestTarget: Int { 4096 }
 }
 
 extension Kernel {
-    /// Makes a file in a directory; one that is there is an error.
     fileprivate func create(
         _ name: DirectoryEntry.Name, in directory: OpenDirectory, mode: UInt32, _ path: String
     ) throws(FileError) -> OpenedFile {

@@ -1,19 +1,16 @@
 internal import CSluiceFiles
 
-/// One copy of a tree: a walk through the source, and beside it the way down to the directory that is being filled.
-///
-/// As in the walk, only the lowest directories of the destination are open; those above are opened again through "..".
+/// A copy of a tree: a walk through the source, and the path down to the directory of the destination that is being filled.
+/// As in the walk, only the lowest directories of the destination are open. Those above are opened again through "..".
 final class TreeCopy {
     struct Level {
-        /// nil while it is closed to save descriptors.
         var directory: OpenDirectory?
         let place: DirectoryPlace
         let identity: FileIdentity
-        /// Of the original, before anything in it was read.
+        /// The status of the original, before any of its entries was read.
         let source: RawStatus
     }
 
-    /// A file with several names: where the first copy is.
     struct FirstCopy {
         let place: DirectoryPlace
         let name: DirectoryEntry.Name
@@ -30,7 +27,6 @@ final class TreeCopy {
     var firstCopies: [FileIdentity: FirstCopy] = [:]
     var result = TreeCopyResult()
 
-    /// Makes the directory at the destination.
     init(
         _ root: OpenDirectory, to destination: String, _ options: TreeCopyOptions, _ counter: ProgressCounter?,
         made: (RawStatus) -> Void
@@ -49,13 +45,13 @@ final class TreeCopy {
         let directoryMade = destination.withCString { path in
             kernel.retrying { kernel.calls.makeDirectory(path, mode) }
         }
-        try kernel.check(directoryMade, "make directory", destination)
+        try kernel.check(directoryMade, "create directory", destination)
         let directory = try openMade(destination)
         made(directory.status)
         push(directory, source: root.status)
     }
 
-    /// Opens the directory that was made at the destination, or removes it again.
+    /// Opens the directory that was created at the destination. After an error, removes it.
     private func openMade(_ destination: String) throws(FileError) -> OpenDirectory {
         do throws(FileError) {
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
@@ -67,7 +63,6 @@ final class TreeCopy {
         }
     }
 
-    /// Copies all that the walk comes by.
     func run(_ cancellation: borrowing Cancellation) throws -> TreeCopyResult {
         defer {
             walk.close()
@@ -78,8 +73,8 @@ final class TreeCopy {
             if batch.isEmpty { break }
             for item in batch {
                 try cancellation.check()
-                // A directory that was gone before the walk could enter it is not left either, and one that the walk entered but
-                // that was gone when it was to be copied has no level: nor has what is in it.
+                // The walk doesn't leave a directory that was removed before it could enter it. A directory that the walk
+                // entered, but that was removed before it was copied, has no level here; neither have its entries.
                 let wanted = item.visit == .leaving ? item.depth + 1 : item.depth
                 while levels.count > wanted { try leave(from: nil) }
                 guard levels.count == wanted else { continue }
@@ -96,7 +91,7 @@ final class TreeCopy {
             return
         }
         guard let directory = levels[levels.count - 1].directory else {
-            preconditionFailure("The lowest directory is open.")
+            preconditionFailure("The lowest directory must be open.")
         }
         switch FileStatus.Kind(status) {
         case .directory: return try enter(entry, status, in: directory)
@@ -113,7 +108,7 @@ final class TreeCopy {
             guard options.specialFiles == .skip else {
                 throw FileError(
                     code: .notRegularFile, operation: "copy", path: entry.shownPath,
-                    remedy: "Sockets and devices are not copied: leave them out with `specialFiles: .skip`.")
+                    remedy: "Pass 'specialFiles: .skip' to leave out sockets and devices, which can't be copied.")
             }
             result.skipped += 1
         }
@@ -132,7 +127,7 @@ final class TreeCopy {
         let made = name.withCString { name in
             kernel.retrying { kernel.calls.directories.makeDirectoryAt(directory.descriptor, name, directoryMode) }
         }
-        try kernel.check(made, "make directory", directory.place.shownPath(of: name))
+        try kernel.check(made, "create directory", directory.place.shownPath(of: name))
         let descriptor = try kernel.openDirectory(name, in: directory, followingLinks: false)
         push(try OpenDirectory(descriptor, DirectoryPlace(name, in: directory.place), io), source: status)
     }
@@ -145,7 +140,6 @@ final class TreeCopy {
         if far >= 0 { OpenDirectory.release(&levels[far].directory) }
     }
 
-    /// Completes the lowest directory and goes up.
     private func leave(from entry: DirectoryEntry?) throws(FileError) {
         if let entry {
             let source = try kernel.openDirectory(entry.rawName, in: entry.directory, followingLinks: false)
@@ -160,7 +154,7 @@ final class TreeCopy {
             guard FileIdentity(directory.status) == levels[above].identity else {
                 throw FileError(
                     code: .busy, operation: "copy to", path: levels[above].place.shownPath(),
-                    remedy: "Another process moved a directory of the copy meanwhile: try again.")
+                    remedy: "Try again, because another process moved a directory of the copy.")
             }
             levels[above].directory = directory
         }
@@ -169,9 +163,9 @@ final class TreeCopy {
         result.directories += 1
     }
 
-    /// Gives a directory what its original has, now that nothing is added to it any more.
+    /// Copies the attributes of a directory after all its entries have been created.
     private func finish(_ level: Level, from source: CInt, _ sourcePath: String) throws(FileError) {
-        guard let directory = level.directory else { preconditionFailure("The lowest directory is open.") }
+        guard let directory = level.directory else { preconditionFailure("The lowest directory must be open.") }
         let path = directory.place.shownPath()
         try kernel.copyAttributes(
             options.keeping, of: OpenedFile(descriptor: source, path: sourcePath, status: level.source),
@@ -186,7 +180,6 @@ final class TreeCopy {
         }
     }
 
-    /// Throws if a directory above the destination is the source, or the source itself is.
     private func checkIsOutside(_ destination: String) throws(FileError) {
         var directory: OpenDirectory? = try OpenDirectory.open(Path.directory(of: destination), io, for: "copy to")
         while let current = directory {
@@ -199,7 +192,7 @@ final class TreeCopy {
 
     private static func intoItself(_ path: String) -> FileError {
         FileError(
-            code: .invalidArgument, operation: "copy a directory into itself, to", path: path,
-            remedy: "Choose a destination that does not lie in the source.")
+            code: .invalidArgument, operation: "copy a directory into itself at", path: path,
+            remedy: "Choose a destination outside the source.")
     }
 }

@@ -1,27 +1,27 @@
-/// How a tree is copied: see ``FileIO/copyTree(_:to:options:progress:)``.
+/// Options for copying a tree. See ``FileIO/copyTree(_:to:options:progress:)``.
 public struct TreeCopyOptions: Sendable, Hashable {
-    /// What the copies of files and directories take over beside the contents. Symbolic links and FIFOs take over their times and
-    /// owner alone; a FIFO is made with the mode of the original, less the process's umask.
+    /// The attributes to take over from the originals. Symbolic links and FIFOs get only the times and the owner, and a FIFO is created
+    /// with the mode of the original, less the process's umask.
     public var keeping: FileCopyOptions.Attributes
 
-    /// What is promised of each file after a power cut, and with ``Durability/fullAndDirectory`` of each directory.
+    /// What is guaranteed for each file after a power failure. Directories are synced only with ``Durability/fullAndDirectory``.
     public var durability: Durability
 
     /// What happens at a socket or device.
     public var specialFiles: SpecialFiles
 
-    /// Whether what was copied is removed again if the copy fails or is cancelled. If not, each file that is there is whole.
+    /// Whether a partial copy is removed after a failure or a cancellation. If false, it stays, and every file in it is complete.
     public var removingOnFailure: Bool
 
-    /// What happens at a socket or device, of which no copy can be made.
+    /// What happens at a socket or device, which can't be copied.
     public enum SpecialFiles: Sendable, Hashable {
         /// The copy fails with ``FileError/Code/notRegularFile``.
         case fail
-        /// It is left out.
+        /// The socket or device is left out.
         case skip
     }
 
-    /// Makes options. By default modes and times are kept, nothing is synced, and the copy comes whole or not at all.
+    /// Creates options. By default modes and times are kept, nothing is synced, and a partial copy is removed.
     public init(
         keeping: FileCopyOptions.Attributes = [.permissions, .times], durability: Durability = .none,
         specialFiles: SpecialFiles = .fail, removingOnFailure: Bool = true

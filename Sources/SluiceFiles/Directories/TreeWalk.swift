@@ -1,15 +1,15 @@
 internal import CSluiceFiles
 internal import DequeModule
 
-/// A walk through a tree: the way from its root down to the directory being read, as a list and not as a recursion.
+/// A walk through a tree: the directories from the root down to the one being read, as a list instead of a recursion.
 ///
-/// Used by one job after the other, on whichever thread. Only the lowest directories stay open; one further up is read to its end,
-/// closed, and opened again through ".." on the way back, if that still is the same directory.
+/// Consecutive jobs use it on different threads. Only the lowest directories stay open. A directory further up is read to its end,
+/// closed, and on the way back opened again through "..", which must lead to the same directory.
 final class TreeWalk: @unchecked Sendable {
-    // No lock: its owner (WalkStorage, TreeCopy) gives it to one job at a time, and a lane's lock lies between two jobs.
+    // No lock: the owner (WalkStorage, TreeCopy) gives it to one job at a time, and a lane's lock is taken between two jobs.
     private var levels: [Level] = []
-    /// Directories left, or far above, that entries of this batch may still hold: closed at the beginning of the next, where
-    /// that takes no job of its own.
+    /// Directories that the walk has left or that are far above. Entries of this batch may hold them, so they are closed at the start
+    /// of the next batch. That saves a job for each.
     private var retired: [OpenDirectory?] = []
     private var opened = 0
     private var identities: Set<FileIdentity> = []
@@ -21,26 +21,24 @@ final class TreeWalk: @unchecked Sendable {
     private let io: FileIO
 
     private struct Level {
-        /// nil while it is closed to save descriptors.
+        /// `nil` while it is closed to save descriptors.
         var directory: OpenDirectory?
         let place: DirectoryPlace
         let identity: FileIdentity
-        /// Its own entry in the directory above; nil for the root.
+        /// The entry of this directory in the one above, or `nil` for the root.
         let entry: RawDirectoryEntry?
-        /// Whether ".." does not lead back: entered by a symbolic link.
+        /// Whether the directory was entered by a symbolic link, so that ".." doesn't lead back.
         let isByLink: Bool
         var pending = Deque<RawDirectoryEntry>()
         var isRead = false
-        /// Why it was not read to its end; delivered after what could be read.
+        /// The error that ended the reading. It is delivered after the entries that were read.
         var failure: FileError?
     }
 
-    /// The directories on the way down that are open at the same time.
     static var maximumOpenDirectories: Int { 16 }
-    /// The entries, and the directories that they hold open, of one batch.
     static var maximumPerBatch: Int { 512 }
     static var maximumDirectoriesPerBatch: Int { 16 }
-    /// The links entered on one way down: MAXSYMLINKS of the kernel.
+    /// The largest number of links entered on one way down, as MAXSYMLINKS of the kernel.
     static var maximumLinks: Int { 40 }
 
     init(root: OpenDirectory, options: WalkOptions) {
@@ -50,7 +48,7 @@ final class TreeWalk: @unchecked Sendable {
         push(root, entry: nil, isByLink: false)
     }
 
-    /// The next entries; none at the end. What came before a failure is delivered first.
+    /// Returns the next entries, or an empty array at the end. Entries that were found before a failure are returned first.
     func nextBatch(_ cancellation: borrowing Cancellation) throws -> [WalkedEntry] {
         releaseRetired()
         opened = 0
@@ -60,7 +58,7 @@ final class TreeWalk: @unchecked Sendable {
             opened < Self.maximumDirectoriesPerBatch || batch.isEmpty
         {
             try cancellation.check()
-            // On the way up from the depth nothing is delivered, and each directory is opened again.
+            // The way up from a deep directory delivers nothing, and opens each directory again.
             if batch.isEmpty { releaseRetired() }
             do throws(FileError) {
                 try step(&batch)
@@ -73,7 +71,6 @@ final class TreeWalk: @unchecked Sendable {
         return batch
     }
 
-    /// Closes immediately what no other object holds.
     func close() {
         releaseRetired()
         for index in levels.indices { OpenDirectory.release(&levels[index].directory) }
@@ -87,7 +84,6 @@ final class TreeWalk: @unchecked Sendable {
 
     // MARK: Steps
 
-    /// Delivers one entry, reads on, or leaves a directory.
     private func step(_ batch: inout [WalkedEntry]) throws(FileError) {
         let last = levels.count - 1
         guard let raw = levels[last].pending.popFirst() else {
@@ -96,7 +92,7 @@ final class TreeWalk: @unchecked Sendable {
             }
             return levels[last].isRead ? try leave(&batch) : read(last)
         }
-        guard let directory = levels[last].directory else { preconditionFailure("The lowest directory is open.") }
+        guard let directory = levels[last].directory else { preconditionFailure("The lowest directory must be open.") }
         let item = WalkedEntry(DirectoryEntry(raw, in: directory), .found, depthOfRoot: depthOfRoot)
         batch.append(item)
         guard mayBeDirectory(item.kind), item.depth < options.maximumDepth, options.entering?(item) != false else {
@@ -113,10 +109,10 @@ final class TreeWalk: @unchecked Sendable {
         kind == .directory || kind == nil || (kind == .symbolicLink && options.followingLinks)
     }
 
-    /// Reads the next entries. A failure comes after all entries that were read.
+    /// Reads the next entries. An error is delivered later, after the entries that were read before it.
     private func read(_ index: Int) {
         guard let directory = levels[index].directory else {
-            preconditionFailure("A closed directory was read to its end.")
+            preconditionFailure("A directory must be read to its end before it is closed.")
         }
         var entries: [RawDirectoryEntry] = []
         do throws(FileError) {
@@ -144,14 +140,14 @@ final class TreeWalk: @unchecked Sendable {
         closeFarDirectory()
     }
 
-    /// Opens a directory itself, or what a link leads to where links are followed; nil for anything else.
+    /// Opens a directory, or if links are followed, the directory that a link points to. Returns `nil` for anything else.
     private func open(_ entry: DirectoryEntry) throws(FileError) -> (OpenDirectory, isByLink: Bool)? {
         for isByLink in options.followingLinks ? [false, true] : [false] {
             do throws(FileError) {
                 return (try entry.openDirectory(followingLinks: isByLink), isByLink)
             } catch {
                 switch error.systemError {
-                // Gone, or no directory (any more); a link, a dangling one or a loop of them.
+                // The entry is gone, isn't a directory (any more), or is a link, possibly dangling or part of a loop.
                 case ENOENT, ENOTDIR, ELOOP: continue
                 default: throw error
                 }
@@ -167,7 +163,7 @@ final class TreeWalk: @unchecked Sendable {
         if options.followingLinks { identities.insert(identity) }
     }
 
-    /// Closes the directory that is too far above, unless the way back to it is by a link.
+    /// Closes the directory that is `maximumOpenDirectories` above, unless the walk left it by a link.
     private func closeFarDirectory() {
         let far = levels.count - 1 - Self.maximumOpenDirectories
         guard far >= 0, levels[far].directory != nil, !levels[far + 1].isByLink else { return }
@@ -177,7 +173,6 @@ final class TreeWalk: @unchecked Sendable {
 
     // MARK: The way back
 
-    /// Goes up, and delivers the directory that was walked.
     private func leave(_ batch: inout [WalkedEntry]) throws(FileError) {
         let child = levels.removeLast()
         retired.append(child.directory)
@@ -198,14 +193,13 @@ final class TreeWalk: @unchecked Sendable {
             retired.append(directory)
             throw FileError(
                 code: .busy, operation: "walk", path: child.place.shownPath(),
-                remedy: "Another process moved a directory of the tree meanwhile: try again.")
+                remedy: "Try again, because another process moved a directory of the tree.")
         }
         return directory
     }
 
     // MARK: Failure
 
-    /// Delivers the error of a directory, or throws it.
     private func deliver(
         _ error: FileError, of raw: RawDirectoryEntry?, in level: Int, _ batch: inout [WalkedEntry]
     ) throws(FileError) {
@@ -217,7 +211,7 @@ final class TreeWalk: @unchecked Sendable {
         if levels[level].directory == nil, let child = levels[level + 1].directory {
             levels[level].directory = try reopen(levels[level], from: child)
         }
-        guard let directory = levels[level].directory else { preconditionFailure("The lowest directory is open.") }
+        guard let directory = levels[level].directory else { preconditionFailure("The lowest directory must be open.") }
         batch.append(
             WalkedEntry(DirectoryEntry(raw, in: directory), .unreadable(error), depthOfRoot: depthOfRoot))
     }

@@ -1,40 +1,40 @@
-/// How a tree is walked. See ``FileIO/walk(_:options:)``.
+/// Options for a walk through a tree. See ``FileIO/walk(_:options:)``.
 public struct WalkOptions: Sendable {
-    /// Whether symbolic links to directories are entered, wherever they lead. Off by default: a walk never leaves its tree.
+    /// Whether symbolic links to directories are entered. The default is false, so a walk stays in its tree.
     ///
-    /// With it a directory that is reached by two ways is walked twice. A link that leads to a directory which the walk is in
-    /// already is delivered and not entered, so loops end; and on one way down at most 40 links are entered, as in a path that
-    /// the kernel resolves (the 41st is an unreadable directory with ``FileError/Code/tooManyLinks``).
+    /// If true, a directory that is reachable in two ways is walked twice. A link to a directory that the walk is inside of is
+    /// delivered but not entered, so loops end. At most 40 links are entered on one way down, as in the kernel. A directory behind one
+    /// more link is delivered as unreadable, with ``FileError/Code/tooManyLinks``.
     public var followingLinks = false
 
-    /// Whether directories on other file systems (mount points) are entered. They are delivered in any case.
+    /// Whether directories on other file systems (mount points) are entered. They are delivered in both cases.
     public var crossingFileSystems = true
 
-    /// Whether a directory that was entered comes again, as ``WalkedEntry/Visit/leaving``, after all that is in it.
+    /// Whether a directory is delivered a second time, as ``WalkedEntry/Visit/leaving``, after its contents.
     public var leavingDirectories = false
 
-    /// What happens at a directory that cannot be opened or read.
+    /// What happens at a directory that can't be opened or read.
     public var unreadableDirectories = UnreadableDirectories.fail
 
-    /// How deep it goes: 1 for the entries of the directory alone.
+    /// The depth of the deepest entries to deliver. With 1, only the entries of the directory itself are delivered.
     public var maximumDepth = Int.max
 
-    /// Asked whether to enter a directory, or an entry that may be one (a kind that is not known, a link that is followed); nil
-    /// enters all. The entry comes in any case.
+    /// A predicate that decides whether to enter a directory; `nil` enters all. The directory itself is delivered in both cases.
     ///
-    /// Called on a worker's thread, somewhat ahead of the loop. It must not block.
+    /// The predicate is also called for entries of unknown kind and for symbolic links that are followed. It runs on a thread of the
+    /// engine, before the loop receives the entry, and must not block.
     public var entering: (@Sendable (WalkedEntry) -> Bool)?
 
-    /// What happens at a directory that cannot be opened or read: EACCES, a file server's error.
+    /// What happens at a directory that can't be opened or read, for example because of EACCES or an error of a file server.
     public enum UnreadableDirectories: Sendable, Hashable {
         /// The walk ends with the ``FileError``.
         case fail
-        /// The directory comes (again) as ``WalkedEntry/Visit/unreadable(_:)`` and the walk goes on with the next.
+        /// The directory is delivered, possibly a second time, as ``WalkedEntry/Visit/unreadable(_:)``, and the walk continues.
         ///
-        /// The directory that the walk begins with, and a process that is out of descriptors or memory, end it in any case.
+        /// The walk still ends if its topmost directory can't be read, or if the process runs out of descriptors or memory.
         case deliver
     }
 
-    /// The default: all that is below the directory, links not followed, an unreadable directory is an error.
+    /// Creates options. By default all entries are delivered, links aren't followed, and an unreadable directory is an error.
     public init() {}
 }

@@ -1,36 +1,35 @@
 internal import CSluiceFiles
 internal import Synchronization
 
-/// The descriptors that come back by themselves, for the time when there are no others.
+/// Descriptors that are certain to be closed soon, so that an open can wait for them when no descriptor is left.
 ///
-/// A process has a limited number of descriptors (EMFILE), and so has the system (ENFILE). When they are used up, waiting for
-/// one is right only where it certainly comes back:
+/// A process has a limited number of descriptors (EMFILE), and so has the system (ENFILE). When they are used up, an open may wait for
+/// one only if it's certain to be closed:
 ///
 /// ```text
 /// a whole file that is read or written, a      *brief*: its job closes it without help, and opens nothing
 /// directory that is synced                     else meanwhile, so that no two jobs wait for each other
-/// a small file read by the inline lane         *passing*: closed by the thread that opened it, which waits for nothing
-/// a stream, a mapping, a FIFO                  closed when its owner likes, which may be waiting for this very file
+/// a small file read by the inline lane         *passing*: closed by the thread that opened it, which never waits
+/// a stream, a mapping, a FIFO                  closed by its owner at any time, which may be waiting for this very open
 /// ```
 ///
-/// An open that fails is tried again after each brief or passing descriptor that was closed. When there is none, it is an
-/// error: whoever holds the others has to close some. An open in progress counts as the descriptor that it will be: no open
-/// waits for another process's end of a FIFO (see `Kernel.openWithoutWaiting`).
+/// An open that fails is repeated each time a brief or passing descriptor is closed. If there is none, the open fails. An open in
+/// progress counts like the descriptor that it will return, because no open waits for the other end of a FIFO (see
+/// `Kernel.openWithoutWaiting`).
 final class BriefDescriptors: Sendable {
     private struct State {
         var descriptors: Set<CInt> = []
-        /// Opens in progress whose descriptors will be brief.
         var opening = 0
     }
 
     private let storage = ConditionLock(State())
-    /// Those that are open, and those whose close has not returned. Changed under the lock; read without it, to spare it
-    /// those who close other descriptors.
+    /// The brief descriptors that are open or are being closed. Changed under the lock, but read without it, so that closing other
+    /// descriptors doesn't need the lock.
     private let count = Atomic(0)
 
-    // Without the lock, on threads that must not wait. Who gives a descriptor back counts it here and then looks for who waits;
-    // who waits says so before it looks here. One of them sees the other.
-    /// The lower half counts the passing ones that are open, the upper half all that have come back or turned out not to be brief.
+    // Used without the lock, on threads that must not wait. A thread that closes a descriptor changes `tally` and then reads
+    // `waiting`; a thread that waits changes `waiting` and then reads `tally`. So at least one of them sees the other.
+    /// The lower half counts the open passing descriptors, the upper half all that were closed or turned out not to be brief.
     private let tally = Atomic<UInt64>(0)
     private let waiting = Atomic(0)
 
@@ -41,7 +40,7 @@ final class BriefDescriptors: Sendable {
 
     // MARK: Opening and closing
 
-    /// Opens, again after each descriptor that comes back, while there are none left.
+    /// Calls `open`. While no descriptor is left, calls it again each time one is closed.
     func opening(isBrief: Bool, _ open: () -> CInt) -> CInt {
         while true {
             let before = ended(tally.load(ordering: .sequentiallyConsistent))
@@ -59,12 +58,12 @@ final class BriefDescriptors: Sendable {
             state.descriptors.insert(result)
             count.add(1, ordering: .relaxed)
         }
-        // Somebody may have counted on it.
+        // Another open may have waited for this one.
         if result < 0 { wake() }
         return result
     }
 
-    /// Runs what opens and closes a descriptor without waiting for anything. It may find none, and then does without.
+    /// Runs `body`, which opens and closes a descriptor without waiting. If `body` can't open one, it must not wait for one.
     func passing<R>(_ body: () -> R) -> R {
         tally.wrappingAdd(1, ordering: .sequentiallyConsistent)
         defer {
@@ -74,16 +73,15 @@ final class BriefDescriptors: Sendable {
         return body()
     }
 
-    /// Closes, and tells those who wait if it was a brief one.
     func closing(_ descriptor: CInt, _ close: () -> CInt) -> CInt {
-        // Before the close: after it, the number may be another file's.
+        // Before the close: afterwards the number may be another file's.
         let wasBrief = forget(descriptor)
         let result = close()
         if wasBrief { end() }
         return result
     }
 
-    /// Says that a descriptor is not brief after all: a FIFO or device, which comes back when its other side likes.
+    /// Notes that a descriptor isn't brief: it's a FIFO or a device, which depends on another process.
     func keep(_ descriptor: CInt) {
         if forget(descriptor) { end() }
     }
@@ -102,12 +100,12 @@ final class BriefDescriptors: Sendable {
 
     private func wake() {
         guard waiting.load(ordering: .sequentiallyConsistent) > 0 else { return }
-        // Who has looked and does not sleep yet holds the lock.
+        // A thread that has checked the state but doesn't sleep yet holds the lock.
         storage.withLock { _ in }
         storage.wakeAll()
     }
 
-    /// Blocks until a descriptor has come back since `before`; false if none will.
+    /// Blocks until a descriptor has been closed since `before`. Returns false if none will be.
     private func waitForEnd(after before: UInt64) -> Bool {
         waiting.add(1, ordering: .sequentiallyConsistent)
         defer { waiting.subtract(1, ordering: .sequentiallyConsistent) }

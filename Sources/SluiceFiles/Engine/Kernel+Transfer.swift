@@ -1,16 +1,15 @@
 internal import CSluiceFiles
 
-// Reading and writing until it is done: short results, interruptions and descriptors that are not ready.
+// Complete reads and writes, in spite of short results, interruptions and descriptors that aren't ready.
 extension Kernel {
-    /// The most that one read or write transfers. Linux stops there whatever is asked for; macOS refuses more than INT_MAX.
+    /// The largest number of bytes of one read or write. Linux transfers no more; macOS refuses more than INT_MAX.
     static var largestTransfer: Int { 2_147_479_552 }
 
-    /// The most pieces that one writev takes (IOV_MAX).
+    /// IOV_MAX, the largest number of pieces of one writev(2).
     static var maximumPieces: Int { 1024 }
 
     // MARK: Reading
 
-    /// One read: the bytes that came, 0 only at the end. See read(2).
     func read(
         _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, _ path: String
     ) throws(FileError) -> Int {
@@ -26,12 +25,11 @@ extension Kernel {
         }
     }
 
-    /// There is no memory for what is read.
     static func outOfMemory(_ path: String) -> FileError {
         FileError(operation: "read", path: path, systemError: ENOMEM)
     }
 
-    /// Reads up to `count` bytes, fewer only at the end. Where progress is reported, in pieces.
+    /// Reads up to `count` bytes. Returns fewer only at the end. With `progress`, reads in pieces.
     func read(
         _ descriptor: CInt, upToCount count: Int, expected: Int, _ path: String,
         _ cancellation: borrowing Cancellation, _ progress: ProgressCounter? = nil
@@ -51,12 +49,11 @@ extension Kernel {
         return buffer
     }
 
-    /// Reads to the end, and throws when there is more than `limit`.
     func readToEnd(
         _ descriptor: CInt, limit: Int, expected: Int, _ path: String, _ cancellation: borrowing Cancellation,
         _ progress: ProgressCounter? = nil
     ) throws -> ReadBuffer {
-        // One byte more than the limit tells the end from an excess, one more than expected finds the end in one call.
+        // One byte more than the limit shows an excess; one more than expected finds the end in one call.
         let most = limit == .max ? limit : limit + 1
         let buffer = try read(
             descriptor, upToCount: most, expected: expected == .max ? expected : expected + 1, path, cancellation,
@@ -68,12 +65,12 @@ extension Kernel {
     static func excess(over limit: Int, _ path: String) -> FileError {
         FileError(
             code: .limitExceeded, operation: "read", path: path,
-            remedy: "It holds more than the \(limit) bytes allowed: raise `limit`, or read it in chunks.")
+            remedy: "Raise maximumSize, which is \(limit) bytes, or read it in chunks.")
     }
 
     // MARK: Writing
 
-    /// Writes all bytes. The error says how many were put out, `written` before this call included. See write(2).
+    /// Writes all bytes. The error counts those that were written, including the `written` bytes before this call. See write(2).
     func write(
         _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, after written: Int = 0, _ path: String
     ) throws(FileError) {
@@ -84,7 +81,6 @@ extension Kernel {
         }
     }
 
-    /// Writes all pieces, many per system call. See writev(2).
     func write(_ descriptor: CInt, pieces: [UnsafeRawBufferPointer], _ path: String) throws(FileError) {
         var pieces = pieces[...]
         var written = 0
@@ -104,7 +100,7 @@ extension Kernel {
         }
     }
 
-    /// As many pieces as one call takes. The sum stays within one transfer: more would be EINVAL (past SSIZE_MAX).
+    /// Returns as many pieces as one call accepts. Their sum stays within one transfer, because a sum over SSIZE_MAX fails with EINVAL.
     private static func batch(of pieces: ArraySlice<UnsafeRawBufferPointer>) -> ArraySlice<UnsafeRawBufferPointer> {
         var total = 0
         var batch = pieces.prefix(maximumPieces)
@@ -119,7 +115,6 @@ extension Kernel {
         return batch
     }
 
-    /// The bytes that one call put out, at least one.
     private func transferred(
         _ descriptor: CInt, _ written: Int, _ path: String, _ call: () -> Int
     ) throws(FileError) -> Int {
@@ -130,13 +125,13 @@ extension Kernel {
                 try wait(for: descriptor, .writing, path)
                 continue
             }
-            // Zero for a write of some bytes is not in POSIX; without this line it would be an endless loop.
+            // POSIX has no result of 0 for a write of at least 1 byte. Without this line it would cause an endless loop.
             throw FileError(
                 operation: "write", path: path, systemError: result == 0 ? EIO : CInt(-result), bytesWritten: written)
         }
     }
 
-    /// Blocks until a descriptor that somebody made non-blocking is ready. See poll(2).
+    /// Blocks until a descriptor that other code made non-blocking is ready. See poll(2).
     private func wait(for descriptor: CInt, _ direction: SystemCalls.Direction, _ path: String) throws(FileError) {
         try check(retrying { calls.waitUntilReady(descriptor, direction) }, "wait for", path)
     }

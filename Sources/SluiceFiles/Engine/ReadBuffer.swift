@@ -6,14 +6,14 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// Memory that grows with what arrives, and becomes a `Data` without a copy.
+/// Memory that grows with the bytes that arrive and becomes a `Data` without a copy. It isn't filled with zeros first.
 ///
-/// Nothing is filled with zeros first, and a size is believed only as far as that costs nothing:
+/// A file's reported size is trusted only if that costs nothing:
 ///
 /// ```text
-/// up to 4 MiB     malloc's, which hands out again what was freed, with its pages
-/// from there on   address space aligned for huge pages, of which the kernel backs what is written to: one page fault
-///                 for 2 MiB instead of 512. A file that says 128 TiB, as /proc/kcore does, gets no more than it fills.
+/// up to 4 MiB    malloc(3), which reuses freed memory together with its pages
+/// above          address space aligned for huge pages. The kernel backs the parts that are written to, with one page fault for
+///                2 MiB instead of 512. A file that reports 128 TiB, such as /proc/kcore, gets no more memory than it fills.
 /// ```
 ///
 /// To grow, small memory is copied, and large memory is moved by its page tables. See mmap(2), madvise(2), mremap(2).
@@ -24,20 +24,20 @@ package struct ReadBuffer: ~Copyable {
     private var isMapped = false
     private let reserve: Reserve
 
-    /// Gives so many bytes of aligned address space, or nil.
+    /// Returns `count` bytes of aligned address space, or `nil`.
     package typealias Reserve = @Sendable (_ count: Int) -> UnsafeMutableRawPointer?
 
-    /// From here on a page fault for every 4 KiB costs more than giving memory back to the kernel each time.
+    /// The size from which a page fault for every 4 KiB costs more than returning memory to the kernel each time.
     package static var minimumMapped: Int { 4 << 20 }
-    /// The most address space that is asked for at first: more comes with the bytes.
+    /// The largest address space that is reserved at first. More is reserved when the bytes arrive.
     package static var maximumReserved: Int { 64 << 30 }
-    /// What an unknown amount gets when it turns out large, and what is tried where the system has rules against more.
+    /// The reservation for a large file of unknown size, and the second attempt where the system refuses a larger one.
     private static var reservedUnknown: Int { 64 << 20 }
-    /// The most that one call fills, so that a job that was cancelled stops soon.
-    package static var maximumAtOnce: Int { 32 << 20 }
+    /// The largest number of bytes that one call fills, so that a cancelled job stops soon.
+    package static var maximumGrowth: Int { 32 << 20 }
     private static var least: Int { 4096 }
 
-    /// Makes a buffer for about as many bytes; allocates nothing.
+    /// Creates a buffer for about `expected` bytes. Allocates nothing.
     package init(expected: Int, reserving reserve: @escaping Reserve = Self.addressSpace) {
         capacity = max(Self.least, min(expected, Self.maximumReserved))
         self.reserve = reserve
@@ -47,28 +47,26 @@ package struct ReadBuffer: ~Copyable {
         if let memory { Self.free(memory, capacity, isMapped) }
     }
 
-    /// Lets `fill` write at the end and say how many bytes it wrote.
-    ///
-    /// - Returns: That number, or nil if the system has no memory for any more: then `fill` wasn't called, and the bytes that are
-    ///   there stay.
+    /// Calls `fill` to write at the end of the buffer and return the number of bytes it wrote, and returns that number. If the system
+    /// has no more memory, returns `nil` without calling `fill`, and the bytes stay.
     @discardableResult
     package mutating func append<Failure: Error>(
         atMost most: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int? {
         guard makeRoom(atMost: most), let memory else { return nil }
-        let room = min(most, capacity - count, Self.maximumAtOnce)
+        let room = min(most, capacity - count, Self.maximumGrowth)
         let filled = try fill(UnsafeMutableRawBufferPointer(start: memory + count, count: room))
         count += filled
         return filled
     }
 
-    /// The bytes, without a copy unless they are few for what holds them.
+    /// Returns the bytes. They are copied only if they fill a small part of their memory.
     package consuming func data() -> Data {
         guard let memory else { return Data() }
         if count < (isMapped ? Self.minimumMapped / 4 : 256) { return Data(bytes: memory, count: count) }
-        self.memory = nil  // the Data frees it now
+        self.memory = nil  // The Data frees it now.
         if isMapped {
-            // The kernel takes a length for the pages that it touches.
+            // The kernel rounds lengths up to whole pages.
             let kept = Self.wholePages(count)
             if kept < capacity { csluice_memory_release(memory + kept, capacity - kept) }
             return Data(
@@ -81,15 +79,14 @@ package struct ReadBuffer: ~Copyable {
 
     // MARK: Memory
 
-    /// How many bytes the next ``append(atMost:_:)`` has room for without more memory.
     var room: Int { memory == nil ? 0 : capacity - count }
 
-    /// Makes room for at least one byte more, if it is to have any. False if the system has no memory for it.
+    /// Makes room for at least one more byte. Returns false if the system has no memory for it.
     private mutating func makeRoom(atMost most: Int) -> Bool {
         guard let memory else { return allocate(capacity) }
         guard count == capacity else { return true }
         if isMapped { return move(memory, to: capacity + min(capacity, most)) }
-        // By half, so that what was read is at most copied a constant number of times. Never past what is wanted.
+        // By half, so that each byte is copied a bounded number of times on average, and never beyond `most`.
         let grown = capacity + min(max(capacity / 2, 64 << 10), most)
         if grown > Self.minimumMapped,
             copy(memory, toMapped: min(capacity + min(most, Self.reservedUnknown), Self.reservedUnknown))
@@ -145,6 +142,5 @@ package struct ReadBuffer: ~Copyable {
 
     private static func wholePages(_ count: Int) -> Int { (count + pageSize - 1) / pageSize * pageSize }
 
-    /// The system's own.
     package static let addressSpace: Reserve = { csluice_memory_reserve($0) }
 }

@@ -1,15 +1,15 @@
 internal import CSluiceFiles
 
-/// A renaming that never replaces, from calls that have no such option: for old kernels, and for file systems without
-/// RENAME_NOREPLACE (NFS, some FUSE).
+/// A rename that never replaces, made of calls without that option: for old kernels, and for file systems without RENAME_NOREPLACE
+/// (NFS, some FUSE).
 ///
 /// ```text
-/// a file       link(2), which never replaces, then unlink(2). A crash between the two leaves both names of one file.
+/// a file       link(2), which never replaces, then unlink(2). A crash between them leaves both names of one file.
 /// a directory  mkdir(2), which never replaces either, then rename(2), which replaces only an empty directory. A crash
-///              between the two leaves an empty directory at the destination.
+///              between them leaves an empty directory at the destination.
 /// ```
 ///
-/// Every call returns a negated errno when it fails.
+/// Every call returns minus the error number when it fails.
 struct RenameInSteps {
     enum Name {
         case old, new
@@ -23,14 +23,14 @@ struct RenameInSteps {
     let rename: () -> CInt
     let removeDirectory: () -> CInt
 
-    /// Whether the one call cannot be had. EPERM is what sandboxes say that deny it; where it is true, these calls say it too.
+    /// Returns whether the single call isn't available. Sandboxes deny it with EPERM. If EPERM has another reason, the steps fail too.
     static func isWanted(after result: CInt) -> Bool {
         result == -EINVAL || result == -ENOSYS || result == -EPERM
     }
 
     func run(on kernel: Kernel) -> CInt {
         let linked = kernel.retrying(link)
-        // What Linux and POSIX say of a directory.
+        // Linux and POSIX return EPERM for a directory.
         if linked == -EPERM { return renameDirectory(on: kernel) }
         guard linked == 0 else { return linked }
         let unlinked = kernel.retrying { unlink(.old) }

@@ -1,8 +1,4 @@
-/// Runs `body`, and then `end` whatever came of it. What `body` throws goes before what `end` throws.
-///
-///     try await scoped { try await body(file) } finally: { try await file.close() }
-///
-/// Runs on the caller's isolation, as a `defer` would, which cannot await.
+/// Runs `body` and then `end`, even if `body` throws, like a `defer` that can await. An error of `body` takes precedence over one of `end`.
 func scoped<R>(_ body: () async throws -> R, finally end: () async throws -> Void) async throws -> R {
     let result: R
     do {

@@ -1,18 +1,17 @@
 internal import SluiceLock
 internal import Synchronization
 
-/// Wakes tasks when the counters of an engine become what they wait for.
-///
-/// A lane changes its counters under its own lock, unlocks, and then calls ``changed()``:
+/// Wakes tasks that wait until an engine's counters meet a condition. A lane changes its counters under its own lock, unlocks, and then
+/// calls ``changed()``:
 ///
 /// ```text
 /// a lane                                  a waiting task
 /// changes a counter, unlocks              registers
-/// changed(): is a task registered?        looks at the counters, which takes the lane's lock
+/// changed(): is a task registered?        checks the counters, which takes the lane's lock
 /// ```
 ///
-/// Whichever takes the lane's lock last sees what the other did before it, so that no change is missed. While no task waits,
-/// ``changed()`` is one load.
+/// The side that takes the lane's lock last sees what the other did before, so no change is missed. While no task waits, ``changed()``
+/// is one load.
 final class StatisticsChanges: Sendable {
     private struct Waiter: Sendable {
         let isMet: @Sendable () -> Bool
@@ -22,22 +21,22 @@ final class StatisticsChanges: Sendable {
     private struct State {
         var waiters: [UInt64: Waiter] = [:]
         var lastID: UInt64 = 0
-        /// Cancelled before they registered.
+        /// Waiters that were cancelled before they registered.
         var cancelled: Set<UInt64> = []
     }
 
     private let state = Lock(State())
     private let count = Atomic(0)
 
-    /// Looks at the conditions of the waiting tasks. No lock of a lane is held.
+    /// Checks the conditions of the waiting tasks. The caller holds no lock of a lane.
     func changed() {
         guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
         let waiters = state.withLock { $0.waiters }
-        // Outside of the lock: the conditions take the locks of the lanes.
+        // Without the lock: the conditions take the locks of the lanes.
         for (id, waiter) in waiters where waiter.isMet() { end(id, isMet: true) }
     }
 
-    /// Waits until `isMet` returns true. It is called on any thread, and calls nothing but the lanes' counters.
+    /// Waits until `isMet` returns true. `isMet` is called on any thread and may only read the lanes' counters.
     func wait(until isMet: @escaping @Sendable () -> Bool) async throws {
         let id = state.withLock { state in
             state.lastID += 1
@@ -61,7 +60,6 @@ final class StatisticsChanges: Sendable {
         if !wasMet { throw CancellationError() }
     }
 
-    /// Resumes a task, once.
     private func end(_ id: UInt64, isMet: Bool) {
         let waiter = state.withLock { state in
             let waiter = state.waiters.removeValue(forKey: id)

@@ -1,13 +1,12 @@
 internal import CSluiceFiles
 
-/// What is known about the error numbers of the system: their names, codes and remedies.
+/// The names, codes and remedies of the system's error numbers.
 ///
-/// From open(2), openat2(2), read(2), pread(2), preadv2(2), write(2), fsync(2), rename(2), link(2), symlink(2), readlink(2),
+/// Sources: open(2), openat2(2), read(2), pread(2), preadv2(2), write(2), fsync(2), rename(2), link(2), symlink(2), readlink(2),
 /// unlink(2), mkdir(2), rmdir(2), stat(2), chmod(2), utimensat(2), truncate(2), fallocate(2), copy_file_range(2), getxattr(2),
 /// setxattr(2), inotify(7), flock(2), mmap(2), poll(2), epoll_ctl(2), close(2), quotactl(2), nfs(5), fuse(4) and errno(3).
 ///
-/// Numbers that files never give (those of sockets, of messages, of terminals) are left to ``FileError/Code/other``: no code
-/// is better than one that misleads.
+/// Numbers that file operations never return (those of sockets, messages and terminals) become ``FileError/Code/other``.
 enum ErrorNumber {
     struct Entry {
         var name: String
@@ -25,110 +24,142 @@ enum ErrorNumber {
         names + permission + exhaustion + devices + calls + ofPlatform, uniquingKeysWith: { first, _ in first })
 
     private static let names: [(CInt, Entry)] = [
-        (ENOENT, Entry("ENOENT", .notFound, "Check the path; create its directory first if that is missing.")),
-        (EEXIST, Entry("EEXIST", .exists, "Choose another name, or remove what is there.")),
+        (ENOENT, Entry("ENOENT", .notFound, "Check that the file and its directory exist.")),
+        (EEXIST, Entry("EEXIST", .exists, "Choose another name, or remove the existing one.")),
         (EISDIR, Entry("EISDIR", .isDirectory, "Give the path of a file, not of a directory.")),
-        (ENOTDIR, Entry("ENOTDIR", .notDirectory, "A part of the path is a file: choose another directory.")),
+        (ENOTDIR, Entry("ENOTDIR", .notDirectory, "Choose another directory, because a part of the path is a file.")),
         (ENOTEMPTY, Entry("ENOTEMPTY", .notEmpty, "Empty the directory first, or remove the whole tree.")),
         (
             ENAMETOOLONG,
             Entry("ENAMETOOLONG", .nameTooLong, "Choose a shorter name (most file systems allow 255 bytes).")
         ),
-        (EILSEQ, Entry("EILSEQ", .invalidPath, "This file system does not take these bytes as a name: use UTF-8.")),
+        (
+            EILSEQ,
+            Entry("EILSEQ", .invalidPath, "Use a name in UTF-8, because the file system doesn't accept other names.")
+        ),
         (ELOOP, Entry("ELOOP", .tooManyLinks, "Check the symbolic links along the path.")),
-        (EXDEV, Entry("EXDEV", .differentFileSystems, "Keep both on one file system, or copy and then remove.")),
-        (ENXIO, Entry("ENXIO", .notRegularFile, "Nothing is at the other end of this FIFO, socket or device.")),
-        (ENODEV, Entry("ENODEV", .notRegularFile, "The device behind this path does not exist, or cannot do this.")),
-        (ESPIPE, Entry("ESPIPE", .notRegularFile, "A pipe, FIFO, socket or terminal has no positions: use a stream.")),
+        (EXDEV, Entry("EXDEV", .differentFileSystems, "Keep both on one file system, or copy the file instead.")),
+        (ENXIO, Entry("ENXIO", .notRegularFile, "Open the other end of this FIFO, socket or device first.")),
+        (ENODEV, Entry("ENODEV", .notRegularFile, "Check that the device exists and supports this operation.")),
+        (
+            ESPIPE,
+            Entry("ESPIPE", .notRegularFile, "Use a stream, because pipes, sockets and terminals have no offsets.")
+        ),
         (ENOTBLK, Entry("ENOTBLK", .notRegularFile, "Give the path of a block device.")),
         (ENODATA, Entry("ENODATA", .noAttribute, "List the attributes of the file to see which it has.")),
     ]
 
     private static let permission: [(CInt, Entry)] = [
         (EACCES, Entry("EACCES", .permissionDenied, "Check the owner and mode of the file and of its directories.")),
-        (EPERM, Entry("EPERM", .permissionDenied, "Check the owner, attributes (immutable?) and sticky bit.")),
+        (EPERM, Entry("EPERM", .permissionDenied, "Check the owner, the sticky bit and the immutable attribute.")),
         (EROFS, Entry("EROFS", .readOnly, "Choose a directory on a writable file system, or remount this one.")),
-        (EWOULDBLOCK, Entry("EWOULDBLOCK", .locked, "Another process is using this file: wait for it or stop it.")),
-        (EDEADLK, Entry("EDEADLK", .locked, "Two processes wait for each other's locks: let one of them go.")),
-        (ETXTBSY, Entry("ETXTBSY", .busy, "The file is a running program: stop it first.")),
-        (EBUSY, Entry("EBUSY", .busy, "It is in use by the system, for example as a mount point.")),
+        (
+            EWOULDBLOCK,
+            Entry("EWOULDBLOCK", .locked, "Wait until the process that uses this file has finished, or stop it.")
+        ),
+        (EDEADLK, Entry("EDEADLK", .locked, "Release one of the locks, because two processes wait for each other.")),
+        (ETXTBSY, Entry("ETXTBSY", .busy, "Stop the program that runs from this file first.")),
+        (EBUSY, Entry("EBUSY", .busy, "Release it first, because the system uses it, for example as a mount point.")),
     ]
 
     private static let exhaustion: [(CInt, Entry)] = [
         (ENOSPC, Entry("ENOSPC", .noSpace, "Free some space on that file system, then try again.")),
         (EDQUOT, Entry("EDQUOT", .quotaExceeded, "Free some of your space, or ask for a larger quota.")),
         (EMFILE, Entry("EMFILE", .tooManyOpenFiles, "Open fewer files concurrently, or raise the limit (ulimit -n).")),
-        (ENFILE, Entry("ENFILE", .tooManyOpenFiles, "The whole system is out of open files (fs.file-max).")),
-        (EMLINK, Entry("EMLINK", .exhausted, "The file or directory has as many links as the file system allows.")),
+        (ENFILE, Entry("ENFILE", .tooManyOpenFiles, "Close other files, or raise the system's limit (fs.file-max).")),
+        (EMLINK, Entry("EMLINK", .exhausted, "Remove some of its links, because the file system allows no more.")),
         (ENOMEM, Entry("ENOMEM", .exhausted, "Free some memory, then try again.")),
         (ENOBUFS, Entry("ENOBUFS", .exhausted, "Free some memory, then try again.")),
-        (ENOLCK, Entry("ENOLCK", .exhausted, "The system or the file server gives no more locks.")),
-        (EFBIG, Entry("EFBIG", .fileTooLarge, "Check ulimit -f and the largest file of that file system.")),
-        (EOVERFLOW, Entry("EOVERFLOW", .fileTooLarge, "The file is too large for this system's interfaces.")),
-        (E2BIG, Entry("E2BIG", .fileTooLarge, "The value is larger than the file system allows: shorten it.")),
+        (
+            ENOLCK,
+            Entry("ENOLCK", .exhausted, "Release some locks, because the system or the file server allows no more.")
+        ),
+        (EFBIG, Entry("EFBIG", .fileTooLarge, "Check ulimit -f and the file system's maximum file size.")),
+        (
+            EOVERFLOW,
+            Entry("EOVERFLOW", .fileTooLarge, "Use a smaller file, because this system can't handle its size.")
+        ),
+        (E2BIG, Entry("E2BIG", .fileTooLarge, "Shorten the value, because the file system doesn't allow its size.")),
     ]
 
     private static let devices: [(CInt, Entry)] = [
-        (EIO, Entry("EIO", .inputOutput, "Check the device or the network behind it; see the system log.")),
-        (ESTALE, Entry("ESTALE", .inputOutput, "The file server lost this file: open it again.")),
-        (ETIMEDOUT, Entry("ETIMEDOUT", .inputOutput, "The file server did not answer: try again later.")),
+        (EIO, Entry("EIO", .inputOutput, "Check the device or the network behind it, and read the system log.")),
+        (ESTALE, Entry("ESTALE", .inputOutput, "Open the file again, because the file server lost it.")),
+        (ETIMEDOUT, Entry("ETIMEDOUT", .inputOutput, "Try again later, because the file server didn't answer.")),
         (
             ENOTCONN,
-            Entry("ENOTCONN", .inputOutput, "The program or server behind this directory has gone: mount it again.")
+            Entry(
+                "ENOTCONN", .inputOutput,
+                "Mount this directory again, because the program or server behind it has ended.")
         ),
-        (ECONNABORTED, Entry("ECONNABORTED", .inputOutput, "The program or server behind this directory broke off.")),
+        (
+            ECONNABORTED,
+            Entry("ECONNABORTED", .inputOutput, "Mount this directory again, because the program behind it has ended.")
+        ),
         (
             ECONNREFUSED,
-            Entry("ECONNREFUSED", .inputOutput, "The file server is not running: start it, then try again.")
+            Entry("ECONNREFUSED", .inputOutput, "Start the file server, then try again.")
         ),
-        (ECONNRESET, Entry("ECONNRESET", .inputOutput, "The file server broke off: try again later.")),
-        (EHOSTDOWN, Entry("EHOSTDOWN", .inputOutput, "The file server is down: try again later.")),
+        (
+            ECONNRESET,
+            Entry("ECONNRESET", .inputOutput, "Try again later, because the file server closed the connection.")
+        ),
+        (EHOSTDOWN, Entry("EHOSTDOWN", .inputOutput, "Try again later, because the file server is down.")),
         (EHOSTUNREACH, Entry("EHOSTUNREACH", .inputOutput, "Check the network between here and the file server.")),
         (ENETUNREACH, Entry("ENETUNREACH", .inputOutput, "Check the network between here and the file server.")),
         (ENETDOWN, Entry("ENETDOWN", .inputOutput, "Check the network between here and the file server.")),
-        (ENOLINK, Entry("ENOLINK", .inputOutput, "The link to the file server is cut: try again later.")),
+        (ENOLINK, Entry("ENOLINK", .inputOutput, "Try again later, because the link to the file server is cut.")),
         (EPIPE, Entry("EPIPE", .brokenPipe, nil)),
     ]
 
     private static let calls: [(CInt, Entry)] = [
         (EOPNOTSUPP, Entry("EOPNOTSUPP", .unsupported, "Choose a directory on another file system.")),
         (ENOTSUP, Entry("ENOTSUP", .unsupported, "Choose a directory on another file system.")),
-        (ENOSYS, Entry("ENOSYS", .unsupported, "This kernel has no such operation.")),
-        (ENOTTY, Entry("ENOTTY", .unsupported, "What is at this path has no such operation.")),
+        (ENOSYS, Entry("ENOSYS", .unsupported, "Update the kernel, or allow the system call in its filter.")),
+        (
+            ENOTTY,
+            Entry("ENOTTY", .unsupported, "Choose another path, because this file doesn't support the operation.")
+        ),
         (EINVAL, Entry("EINVAL", .invalidArgument, nil)),
         (ERANGE, Entry("ERANGE", .invalidArgument, nil)),
         (EDOM, Entry("EDOM", .invalidArgument, nil)),
         (EDESTADDRREQ, Entry("EDESTADDRREQ", .invalidArgument, "Connect the socket first.")),
-        (EBADF, Entry("EBADF", .invalidArgument, "The descriptor is not open, or not for this direction.")),
+        (EBADF, Entry("EBADF", .invalidArgument, "Pass a descriptor that is open for this direction.")),
         (EFAULT, Entry("EFAULT", .invalidArgument, nil)),
-        (EINTR, Entry("EINTR", .other, "A signal interrupted it: try again.")),
+        (EINTR, Entry("EINTR", .other, "Try again, because a signal interrupted the operation.")),
     ]
 
     #if os(Linux)
     private static let ofPlatform: [(CInt, Entry)] = [
-        // What ext4, XFS and Btrfs say of damage that they find.
-        (EUCLEAN, Entry("EUCLEAN", .inputOutput, "The file system is damaged: unmount it and run fsck.")),
-        (EBADMSG, Entry("EBADMSG", .inputOutput, "The file system is damaged: unmount it and run fsck.")),
-        (EREMOTEIO, Entry("EREMOTEIO", .inputOutput, "Check the device behind it; see the system log.")),
+        // ext4, XFS and Btrfs report damage with these two.
+        (EUCLEAN, Entry("EUCLEAN", .inputOutput, "Unmount the damaged file system and run fsck.")),
+        (EBADMSG, Entry("EBADMSG", .inputOutput, "Unmount the damaged file system and run fsck.")),
+        (EREMOTEIO, Entry("EREMOTEIO", .inputOutput, "Check the device behind it, and read the system log.")),
         (
             EHWPOISON,
-            Entry("EHWPOISON", .inputOutput, "The machine's memory failed under this file; see the system log.")
+            Entry(
+                "EHWPOISON", .inputOutput, "Read the system log, because the machine's memory failed under this file.")
         ),
         (ENOMEDIUM, Entry("ENOMEDIUM", .inputOutput, "Put the medium into its drive.")),
         (EMEDIUMTYPE, Entry("EMEDIUMTYPE", .inputOutput, "Put a medium of the right kind into the drive.")),
-        // fscrypt: the directory is encrypted and its key not there.
+        // fscrypt: the directory is encrypted, and its key is missing.
         (ENOKEY, Entry("ENOKEY", .permissionDenied, "Unlock the encrypted directory first.")),
-        (EKEYEXPIRED, Entry("EKEYEXPIRED", .permissionDenied, "The key for this directory has expired: renew it.")),
+        (EKEYEXPIRED, Entry("EKEYEXPIRED", .permissionDenied, "Renew the key for this directory, which has expired.")),
         (
             EKEYREVOKED,
-            Entry("EKEYREVOKED", .permissionDenied, "The key for this directory was revoked: ask for another.")
+            Entry(
+                "EKEYREVOKED", .permissionDenied, "Ask for another key for this directory, because its key was revoked."
+            )
         ),
-        (EKEYREJECTED, Entry("EKEYREJECTED", .permissionDenied, "The key for this directory was refused: check it.")),
+        (
+            EKEYREJECTED,
+            Entry("EKEYREJECTED", .permissionDenied, "Check the key for this directory, which was refused.")
+        ),
     ]
     #elseif canImport(Darwin)
     private static let ofPlatform: [(CInt, Entry)] = [
         (ENOATTR, Entry("ENOATTR", .noAttribute, "List the attributes of the file to see which it has.")),
-        (EBADMSG, Entry("EBADMSG", .inputOutput, "The file system is damaged: repair it with Disk Utility.")),
+        (EBADMSG, Entry("EBADMSG", .inputOutput, "Repair the damaged file system with Disk Utility.")),
         (EAUTH, Entry("EAUTH", .permissionDenied, "Log in to the file server again.")),
         (ENEEDAUTH, Entry("ENEEDAUTH", .permissionDenied, "Log in to the file server first.")),
     ]
@@ -136,7 +167,6 @@ enum ErrorNumber {
     private static let ofPlatform: [(CInt, Entry)] = []
     #endif
 
-    /// The system's text and the number's name: `No space left on device (ENOSPC)`.
     static func text(of number: CInt) -> String {
         let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             csluice_error_text(number, buffer.baseAddress, buffer.count)

@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A file operation that failed: what was tried, on which path, what the system said, and what to do.
+/// The error of a failed file operation: the operation, the path, the system's error, and a remedy.
 ///
 ///     do {
 ///         try await data.asyncWrite(to: url)
@@ -13,45 +13,36 @@ public import Foundation
 ///     }
 ///
 /// A cancelled operation throws `CancellationError`, with one exception: a cancelled write to a pipe, terminal or socket that
-/// wrote a part of its bytes throws a `FileError` with ``Code/cancelled``, whose ``bytesWritten`` says how many.
+/// wrote a part of its bytes throws a `FileError` with code ``Code/cancelled``. Its ``bytesWritten`` is the number of these bytes.
 ///
-/// Two errors are equal if they say the same. What caused them isn't compared.
+/// Comparing and hashing ignore ``cause``.
 public struct FileError: Error, Sendable {
-    /// What went wrong, for programs.
+    /// The kind of failure.
     public var code: Code
 
-    /// What it is about: the path, or the name given for a descriptor.
+    /// The path, or the name that the caller gave for a descriptor.
     public var subject: String
 
-    /// What happened: one sentence, which names the subject.
+    /// What happened: one sentence that includes the subject.
     public var message: String
 
-    /// What to do: one sentence, where that is known.
+    /// What to do: one sentence, or `nil` if there is no advice.
     public var remedy: String?
 
-    /// The error of another layer that led to this one.
+    /// The underlying error of another layer.
     public var cause: (any Error)?
 
-    /// What was tried, as a verb: `open`, `write`, `sync`, `rename to '/music/song.mp3'`. Empty for an error with a message of
-    /// its own.
+    /// The operation as a verb phrase: `open`, `write`, `sync`, `copy '/music/song.mp3' to`. Empty if the error was created with
+    /// its own message.
     public let operation: String
 
-    /// The system's error number (errno), or 0 if the failure is this library's own (a limit, a bad URL).
+    /// The system's error number (errno), or 0 if the error comes from this library (a limit, an invalid URL).
     public let systemError: CInt
 
-    /// The number of bytes that a failed write had written before it failed.
+    /// The number of bytes that a write had written when it failed.
     public let bytesWritten: Int
 
-    /// Creates an error with texts of its own.
-    ///
-    ///     throw FileError(.locked, subject: url.path, message: "Another player has the list open.", remedy: "Close it.")
-    ///
-    /// - Parameters:
-    ///   - code: What went wrong.
-    ///   - subject: What it is about, such as a path.
-    ///   - message: What happened: one sentence.
-    ///   - remedy: What to do: one sentence.
-    ///   - cause: The error of another layer.
+    /// Creates an error with the given texts.
     public init(
         _ code: Code, subject: String, message: String, remedy: String? = nil, cause: (any Error)? = nil
     ) {
@@ -65,7 +56,7 @@ public struct FileError: Error, Sendable {
         bytesWritten = 0
     }
 
-    /// Creates the error of an operation. Code and remedy come from the error number unless they are given.
+    /// Creates the error of an operation. The code and the remedy are derived from the error number unless they are given.
     package init(
         code: Code? = nil, operation: String, path: String, systemError: CInt = 0, remedy: String? = nil,
         bytesWritten: Int = 0
@@ -83,7 +74,6 @@ public struct FileError: Error, Sendable {
         message = "Could not \(operation) '\(path)': \(reason)\(progress)."
     }
 
-    /// The same failure of another operation, or about another path.
     package func with(operation: String, path: String) -> FileError {
         var error = FileError(
             code: code, operation: operation, path: path, systemError: systemError, remedy: remedy,
@@ -94,7 +84,7 @@ public struct FileError: Error, Sendable {
 }
 
 extension FileError: CustomStringConvertible {
-    /// One line: what happened, and what to do.
+    /// The message and the remedy, in one line.
     public var description: String { "\(message)\(remedy.map { " \($0)" } ?? "")" }
 }
 
@@ -102,22 +92,22 @@ extension FileError: LocalizedError {
     /// The same line as ``description``.
     public var errorDescription: String? { description }
 
-    /// What happened.
+    /// The message.
     public var failureReason: String? { message }
 
-    /// What to do.
+    /// The remedy.
     public var recoverySuggestion: String? { remedy }
 }
 
 extension FileError: Hashable {
-    /// Whether both say the same. What caused them isn't compared.
+    /// Returns whether two errors are equal apart from their causes.
     public static func == (one: FileError, other: FileError) -> Bool {
         one.code == other.code && one.subject == other.subject && one.message == other.message
             && one.remedy == other.remedy && one.operation == other.operation && one.systemError == other.systemError
             && one.bytesWritten == other.bytesWritten
     }
 
-    /// Hashes what is compared.
+    /// Hashes some of the properties that `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(code)
         hasher.combine(message)

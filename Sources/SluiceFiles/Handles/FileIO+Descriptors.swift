@@ -4,29 +4,22 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-// Descriptors that the caller has open: standard streams, pipes, sockets, terminals.
+// Descriptors that the caller has opened: standard streams, pipes, sockets, terminals.
 //
-// Pipes and their like are waited for on the readiness lane and are read and written without a thread of the pool. O_NONBLOCK
-// is not set on them: see docs/Decisions/0015. A regular file behind a descriptor is read and written on the pool.
+// The readiness lane waits for pipes, sockets and terminals, which are read and written without a thread of the pool. O_NONBLOCK
+// isn't set on them: see docs/Decisions/0015. A regular file behind a descriptor is read and written on the pool.
 extension FileIO {
-    /// Writes all bytes to a descriptor of the caller's, such as standard output.
+    /// Writes all bytes to a descriptor of the caller, such as standard output.
     ///
-    ///     try await files.write(page, descriptor: 1, name: "standard output")
+    /// The caller owns the descriptor and must keep it open; `name` is its name in errors. Waiting for room in a pipe, socket or terminal
+    /// uses no thread. A pipe without a reader throws ``FileError/Code/brokenPipe``; no SIGPIPE is raised. See write(2), pipe(7).
     ///
-    /// The caller owns the descriptor and keeps it open. A pipe, socket or terminal that has no room is waited for, and holds
-    /// no thread. A pipe without a reader is ``FileError/Code/brokenPipe``; no SIGPIPE is raised. See write(2), pipe(7).
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`, and no byte was written. A pipe or its like is left
-    ///   immediately also later, with a ``FileError`` of ``FileError/Code/cancelled`` if a part of the bytes was written. The
-    ///   write to a regular file, once begun, goes on to the last byte or the first failure.
-    /// - Failure: a ``FileError`` whose `bytesWritten` says how many bytes were put out.
-    ///
-    /// - Parameters:
-    ///   - data: The bytes.
-    ///   - descriptor: An open descriptor.
-    ///   - name: What errors call it.
+    /// - Cancellation: A queued call throws `CancellationError` immediately, and nothing is written. A call that waits for a pipe,
+    ///   socket or terminal also stops immediately, even inside ``uninterrupted(_:)``: it throws `CancellationError` if no byte was
+    ///   written, and otherwise a ``FileError`` with ``FileError/Code/cancelled``. A write to a regular file that has started completes.
+    /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call has written.
     public func write(_ data: Data, descriptor: CInt, name: String) async throws {
-        try Task.checkCancellation()
+        try FileIO.checkCancellation()
         if let transfer = try ReadinessTransfer(of: descriptor, for: .writing, self, name) {
             return try await transfer.counting { try await transfer.write([.data(data)]) }
         }
@@ -35,24 +28,19 @@ extension FileIO {
         }
     }
 
-    /// Reads what there is on a descriptor of the caller's, and waits for it if there is nothing.
+    /// Reads the available bytes of a descriptor of the caller, or waits until there are some.
     ///
     ///     let answer = try await files.read(upToCount: 4096, descriptor: 0, name: "standard input")    // one line of a terminal
     ///
-    /// Unlike a read of a file, this does not go on until `count` bytes are there: what the other side has written so far is
-    /// what it waits to be answered for. No byte comes only at the end. The caller owns the descriptor and keeps it open.
-    /// See read(2).
+    /// Unlike a read of a file, this doesn't wait until `count` bytes have arrived, because the other side may be waiting for an
+    /// answer. Returns an empty `Data` only at the end. The caller owns the descriptor and must keep it open; `name` is its name in
+    /// errors. See read(2).
     ///
-    /// - Cancellation: ends the wait immediately with `CancellationError`, and no byte is lost.
-    /// - Failure: a ``FileError``.
-    ///
-    /// - Parameters:
-    ///   - count: The most bytes to read.
-    ///   - descriptor: An open descriptor.
-    ///   - name: What errors call it.
+    /// - Cancellation: A queued or waiting call throws `CancellationError` immediately, and no byte is lost.
+    /// - Failure: A ``FileError``.
     public func read(upToCount count: Int, descriptor: CInt, name: String) async throws -> Data {
-        precondition(count >= 0, "A count is not negative.")
-        try Task.checkCancellation()
+        precondition(count >= 0, "The count must not be negative; it is \(count).")
+        try FileIO.checkCancellation()
         if let transfer = try ReadinessTransfer(of: descriptor, for: .reading, self, name) {
             return try await transfer.counting { try await transfer.readSome(upToCount: count) }
         }
@@ -68,55 +56,44 @@ extension FileIO {
         }
     }
 
-    /// Reads a descriptor of the caller's, such as standard input, to its end.
+    /// Reads a descriptor of the caller, such as standard input, to its end.
     ///
-    ///     let markdown = try await files.readToEnd(descriptor: 0, name: "standard input", limit: 64 << 20)
+    /// The caller owns the descriptor and must keep it open; `name` is its name in errors. Waiting for a pipe, socket or terminal uses no
+    /// thread. See read(2).
     ///
-    /// The caller owns the descriptor and keeps it open. While the other side of a pipe or terminal is silent, no thread
-    /// waits. See read(2).
-    ///
-    /// - Cancellation: leaves the queue or the wait immediately, or stops between two reads, with `CancellationError`. What was
-    ///   read until then is lost; `chunks(descriptor:)` and `read(upToCount:descriptor:)` lose nothing.
-    /// - Failure: a ``FileError``, among them ``FileError/Code/limitExceeded`` when there is more than `limit`.
-    ///
-    /// - Parameters:
-    ///   - descriptor: An open descriptor.
-    ///   - name: What errors call it.
-    ///   - limit: The most bytes to accept.
+    /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running one throws it between two reads. The
+    ///   bytes read until then are lost. ``chunks(descriptor:name:upTo:)`` and ``read(upToCount:descriptor:name:)`` lose none.
+    /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if there are more bytes than `maximumSize`.
     public func readToEnd(
-        descriptor: CInt, name: String, limit: Int = FileIO.defaultReadLimit
+        descriptor: CInt, name: String, maximumSize: Int = FileIO.defaultMaximumSize
     ) async throws -> Data {
-        precondition(limit >= 0, "A limit is not negative.")
-        try Task.checkCancellation()
+        precondition(maximumSize >= 0, "The maximum size must not be negative; it is \(maximumSize).")
+        try FileIO.checkCancellation()
         if let transfer = try ReadinessTransfer(of: descriptor, for: .reading, self, name) {
             var data = Data()
-            try await transfer.counting { try await transfer.readToEnd(limit: limit, after: &data) }
+            try await transfer.counting { try await transfer.readToEnd(limit: maximumSize, after: &data) }
             return data
         }
         return try await run { [kernel] cancellation in
-            let bytes = try kernel.readToEnd(descriptor, limit: limit, expected: 64 << 10, name, cancellation)
+            let bytes = try kernel.readToEnd(descriptor, limit: maximumSize, expected: 64 << 10, name, cancellation)
             return bytes.data()
         }
     }
 
-    /// The bytes of a descriptor of the caller's in chunks, as they arrive.
+    /// Returns the bytes of a descriptor of the caller in chunks, as they arrive.
     ///
     ///     for try await line in files.chunks(descriptor: 0, name: "standard input").lines() { … }
     ///
-    /// A chunk is what is there when it is asked for, up to `size` bytes: the next one is not waited for to fill it. Nothing
-    /// is read ahead. The caller owns the descriptor and keeps it open; two iterations share its bytes.
+    /// A chunk holds the bytes that are available, up to `size`; the iteration doesn't wait for more to fill it. Nothing is read
+    /// ahead. The caller owns the descriptor and must keep it open; `name` is its name in errors. If two tasks iterate, each byte goes to
+    /// one of them.
     ///
-    /// - Cancellation: the next chunk throws `CancellationError`, immediately; no byte is lost.
-    /// - Failure: a ``FileError``, after the chunks before it.
-    ///
-    /// - Parameters:
-    ///   - descriptor: An open descriptor.
-    ///   - name: What errors call it.
-    ///   - size: The most bytes of a chunk.
+    /// - Cancellation: The next chunk throws `CancellationError` immediately, and no byte is lost.
+    /// - Failure: A ``FileError``. It is thrown after the chunks before it, and ends the iteration.
     public func chunks(
         descriptor: CInt, name: String, upTo size: Int = 64 << 10
     ) -> FileChunks {
-        precondition(size > 0, "A chunk has at least one byte.")
+        precondition(size > 0, "A chunk's size must be at least 1; it is \(size).")
         return FileChunks(.descriptor(descriptor, name: name, owner: nil), size: size, self)
     }
 }

@@ -1,24 +1,22 @@
-/// The seam between an operation and the thread that runs its system calls.
+/// The interface between an operation and the thread that runs its system calls.
 ///
-/// The worker pool is the first lane. A lane takes a job and runs it exactly once, on a thread that may block, or gives it
-/// back unrun when it is withdrawn in time. It delivers a result with none of its locks held.
+/// A lane runs a job once, on a thread that may block, or refuses it if it is withdrawn before it begins. The lane holds none of its
+/// locks while it delivers a result.
 protocol FileLane: Sendable {
-    /// Takes a job. It begins in order of submission, as threads become free. Does not block.
+    /// Submits a job. Jobs begin in order of submission, as threads become free. Doesn't block.
     func submit(_ job: Job)
 
-    /// Takes back a job that has not begun, immediately; does nothing for one that has, and for one that it never got.
+    /// Refuses a job that hasn't begun, immediately. Does nothing for a job that has begun or that was never submitted.
     func withdraw(_ job: Job)
 
-    /// Takes no more jobs but those that must run, ends what it has, then its threads. Does not wait.
+    /// Accepts only jobs that must run from now on, finishes the submitted ones, and then ends the threads. Returns immediately.
     func close()
 
-    /// Returns when a closed lane has no thread left.
     func waitUntilClosed() async
 
     var statistics: LaneStatistics { get }
 }
 
-/// A lane's counters, all of one instant.
 struct LaneStatistics: Sendable {
     var waiting = 0
     var running = 0

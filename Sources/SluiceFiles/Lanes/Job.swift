@@ -1,37 +1,33 @@
 internal import Synchronization
 
-/// One logical operation, system calls and all, on its way through a lane.
-///
-/// A lane calls either `perform` and then `deliver`, or `refuse`, once.
+/// One operation with all its system calls, on its way through a lane. A lane calls either `perform` and then `deliver`, or only
+/// `refuse`, once.
 class Job: @unchecked Sendable {
-    // No lock: nothing here changes after init but the atomic flag. Subclasses say what protects theirs.
+    // No lock: only the atomic flag changes after init. Each subclass says what protects its fields.
 
-    /// Names the job in queues; never reused, as an address would be.
+    /// Identifies the job in queues. Never reused, unlike an address.
     let id = Job.lastID.wrappingAdd(1, ordering: .relaxed).newValue
 
-    /// A job that runs whatever happens: a close or a removal that must not be left out.
+    /// Whether the job runs even if its task is cancelled or the engine is shut down, such as a close or a removal.
     let mustRun: Bool
 
-    /// Set when the task that waits for this job was cancelled.
     let isCancelled = Atomic(false)
 
     private static let lastID = Atomic<UInt64>(0)
 
     init(mustRun: Bool) { self.mustRun = mustRun }
 
-    /// Makes the system calls and keeps the result, on a lane's thread.
     func perform() {}
 
-    /// Hands the result to whoever waits. No lock is held.
+    /// Resumes the waiting task. The caller holds no lock.
     func deliver() {}
 
-    /// Says that the job never began. No lock is held.
+    /// Reports that the job won't run. The caller holds no lock.
     func refuse(_ error: any Error) {}
 }
 
-/// A job that nobody waits for, such as the close of a stream that was dropped.
 final class DetachedJob: Job, @unchecked Sendable {
-    // Immutable.
+    // No lock: immutable.
     private let body: @Sendable () -> Void
 
     init(_ body: @escaping @Sendable () -> Void) {
@@ -42,10 +38,9 @@ final class DetachedJob: Job, @unchecked Sendable {
     override func perform() { body() }
 }
 
-/// A job that a task waits for.
 final class AwaitedJob<Value: Sendable>: Job, @unchecked Sendable {
-    // Protected by the order of events: `continuation` is set before `submit`, `result` before `deliver`, and the lane's
-    // lock lies between these.
+    // No lock, but an order of events: `continuation` is set before `submit` and `result` before `deliver`, and the lane takes its
+    // lock in between.
     private var body: (@Sendable (borrowing Cancellation) throws -> Value)?
     private var continuation: CheckedContinuation<Value, any Error>?
     private var result: Result<Value, any Error>?
@@ -58,12 +53,14 @@ final class AwaitedJob<Value: Sendable>: Job, @unchecked Sendable {
     func begin(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = continuation }
 
     override func perform() {
-        guard let body = body.take() else { preconditionFailure("A lane ran a job twice.") }
+        guard let body = body.take() else { preconditionFailure("A lane may run a job only once.") }
         result = Result { try body(Cancellation(job: self)) }
     }
 
     override func deliver() {
-        guard let result = result.take() else { preconditionFailure("A lane delivered a job that it did not run.") }
+        guard let result = result.take() else {
+            preconditionFailure("A lane must run a job before it delivers the job.")
+        }
         continuation.take()?.resume(with: consume result)
     }
 
@@ -73,9 +70,8 @@ final class AwaitedJob<Value: Sendable>: Job, @unchecked Sendable {
     }
 }
 
-/// What a running job knows about the task that waits for it.
-///
-/// A system call is never interrupted, since the kernel owns its buffer. Long jobs look between two calls.
+/// Tells a running job whether its task is cancelled. A system call can't be interrupted, because the kernel uses its buffer. Long
+/// jobs check between two calls.
 struct Cancellation: ~Copyable {
     let job: Job
 

@@ -1,11 +1,9 @@
 internal import DequeModule
 
-/// The order of waiting jobs: first in, first out, and any of them may leave. A pure value.
+/// A first-in, first-out queue of waiting jobs, from which any job can be removed. A pure value.
 ///
-/// A job that leaves does so immediately, with all that it holds; of its place only the number stays, until that comes to the
-/// front or half of the numbers are such.
-///
-/// All operations are amortised O(1).
+/// A removed job is released immediately. Its number stays until it reaches the front, or until more than half of the numbers belong to
+/// removed jobs. All operations are amortized O(1).
 package struct JobQueue<Element> {
     private var order = Deque<UInt64>()
     private var elements: [UInt64: Element] = [:]
@@ -15,13 +13,13 @@ package struct JobQueue<Element> {
 
     package init() {}
 
-    /// The numbers kept, those of jobs that left among them: for a test of the bound.
+    /// The number of stored numbers, including those of removed jobs. For tests.
     package var places: Int { order.count }
 
     package mutating func append(_ element: Element, id: UInt64) {
         order.append(id)
         let old = elements.updateValue(element, forKey: id)
-        precondition(old == nil, "A job was submitted twice.")
+        precondition(old == nil, "A job may be submitted only once.")
     }
 
     package mutating func removeFirst() -> Element? {

@@ -1,9 +1,9 @@
 internal import SluiceLock
 
-/// The directories in which files are opened without asking another machine or process, with the device that each is on.
+/// The directories on local file systems, where opening a file never waits for another machine or process, with their devices.
 ///
-/// Found by lanes that may block, with a descriptor at hand; asked before a thread that must not. A directory over which
-/// something else is mounted later is noticed by its device, after one open. Bounded: when it is full it begins again.
+/// Lanes that may block add the directory of an open file. The inline lane looks directories up. If another file system is mounted over
+/// a directory later, the device of the next opened file shows it. When the table is full, it is emptied.
 final class LocalDirectories: Sendable {
     private static var most: Int { 4096 }
 
@@ -13,13 +13,11 @@ final class LocalDirectories: Sendable {
     }
     private let state = Lock(State())
 
-    /// The device of the directory that holds this path, nil where that may be anywhere.
     func device(for path: String) -> UInt64? {
         let directory = Self.directory(of: path)
         return state.withLock { $0.devices[directory] }
     }
 
-    /// Takes note of the file system that a file in a directory was found on.
     func learn(_ path: String, device: UInt64) {
         let directory = Substring(String(Self.directory(of: path)))
         state.withLock { state in
@@ -34,7 +32,7 @@ final class LocalDirectories: Sendable {
         state.withLock { _ = $0.devices.removeValue(forKey: directory) }
     }
 
-    /// Learns nothing from now on: the kernel has no such way to open.
+    /// Removes all directories and adds none from now on, because the kernel can't open files from memory.
     func stop() {
         state.withLock { state in
             state.isStopped = true
@@ -42,7 +40,7 @@ final class LocalDirectories: Sendable {
         }
     }
 
-    /// A part of the path itself: looking up makes no string.
+    /// Returns a `Substring`, so that a lookup allocates no string.
     private static func directory(of path: String) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return path[..<slash]

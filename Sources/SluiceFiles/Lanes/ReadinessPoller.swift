@@ -2,38 +2,37 @@ internal import CSluiceFiles
 internal import SluiceLock
 internal import Synchronization
 
-/// What asks the kernel which of many descriptors are ready.
-///
-/// `set` and `remove` may be called while another thread is in `wait`, which then takes them into account.
+/// Asks the kernel which of many descriptors are ready. `set` and `remove` may be called while another thread is in `wait`, and take
+/// effect there.
 protocol ReadinessPoller: Sendable {
-    /// Arms a descriptor for one event. Returns 0 or minus the error number: ENOENT and EBADF of one that is not new say
-    /// that its file was closed.
+    /// Arms a descriptor for one event. Returns 0 or minus the error number. If `isNew` is false, ENOENT and EBADF mean that its file
+    /// was closed.
     func set(_ entry: ReadinessEntry, isNew: Bool) -> CInt
 
     func remove(_ descriptor: CInt)
 
-    /// Blocks the thread until something is ready, `wake` is called or the time is over (-1: never). Returns minus the error
-    /// number if the kernel will not wait.
+    /// Blocks the thread until a descriptor is ready, `wake` is called or the time is over (-1: never). Returns minus the error
+    /// number on failure.
     func wait(milliseconds: CInt, _ events: inout [ReadinessEntry]) -> CInt
 
-    /// Lets `wait` return, or the next one if there is none.
+    /// Makes the current `wait` return, or else the next one.
     func wake()
 
-    /// Closes its own descriptors. Nobody is in `wait`.
+    /// Closes the poller's own descriptors. No thread may be in `wait`.
     func close()
 }
 
 extension Kernel {
-    /// The best that this kernel has: epoll(7), or poll(2) where there is none or a sandbox denies it.
+    /// Returns the best poller of this kernel: epoll(7), or poll(2) if the kernel has no epoll or a sandbox denies it.
     func makePoller() throws(FileError) -> any ReadinessPoller {
         var ends: (reading: CInt, writing: CInt) = (-1, -1)
-        try check(retrying { calls.readiness.makeWakeup(&ends) }, "open a wake-up for", "descriptors to wait for")
+        try check(retrying { calls.readiness.makeWakeup(&ends) }, "create a wake-up for", "waiting descriptors")
         openCount.add(ends.reading == ends.writing ? 1 : 2, ordering: .relaxed)
         let wakeup = Wakeup(reading: ends.reading, writing: ends.writing, kernel: self)
         let queue = retrying { calls.readiness.makeQueue() }
         if [-ENOSYS, -EPERM, -EACCES].contains(queue) { return PollPoller(wakeup, self) }
         do throws(FileError) {
-            try check(queue, "open a queue for", "descriptors to wait for")
+            try check(queue, "create a queue for", "waiting descriptors")
             openCount.add(1, ordering: .relaxed)
             do throws(FileError) {
                 return try EpollPoller(queue, wakeup, self)
@@ -48,13 +47,12 @@ extension Kernel {
     }
 }
 
-/// What wakes the lane's thread.
 struct Wakeup: Sendable {
     let reading: CInt
     let writing: CInt
     let kernel: Kernel
 
-    /// Of the entry that stands for the wake-up, in both pollers. No registration has it: descriptors are not negative.
+    /// The token of the wake-up's entry in both pollers. No registration has it, because descriptors aren't negative.
     static var token: UInt64 { .max }
     var entry: ReadinessEntry {
         ReadinessEntry(descriptor: reading, readiness: [.reading, .repeatedly], token: Self.token)
@@ -62,7 +60,7 @@ struct Wakeup: Sendable {
 
     func signal() { _ = kernel.retrying { kernel.calls.readiness.signal(writing) } }
 
-    /// Whatever it was signalled for is looked at next.
+    /// Removes the wake-up from the events and clears it. The caller must then check what it was woken for.
     func take(from events: inout [ReadinessEntry]) {
         guard let index = events.firstIndex(where: { $0.token == Self.token }) else { return }
         events.remove(at: index)
@@ -77,7 +75,7 @@ struct Wakeup: Sendable {
 
 // MARK: - epoll
 
-/// epoll(7): the cost of a wait does not grow with the number of descriptors.
+/// Uses epoll(7). The cost of a wait doesn't depend on the number of descriptors.
 struct EpollPoller: ReadinessPoller {
     private let queue: CInt
     private let wakeup: Wakeup
@@ -89,12 +87,12 @@ struct EpollPoller: ReadinessPoller {
         self.wakeup = wakeup
         self.kernel = kernel
         try kernel.check(
-            kernel.retrying { kernel.calls.readiness.setInterest(queue, wakeup.entry, true) }, "wait for", "a wake-up")
+            kernel.retrying { kernel.calls.readiness.setInterest(queue, wakeup.entry, true) }, "wait for", "wake-up")
     }
 
     func set(_ entry: ReadinessEntry, isNew: Bool) -> CInt {
         let result = kernel.retrying { calls.setInterest(queue, entry, isNew) }
-        // Left behind by a descriptor that its owner closed while a copy of it lives on, and came back to: dup2(2).
+        // The descriptor was closed while a duplicate was open, so its registration remained. Now the file has this number again: dup2(2).
         if isNew, result == -EEXIST { return kernel.retrying { calls.setInterest(queue, entry, false) } }
         return result
     }
@@ -118,7 +116,7 @@ struct EpollPoller: ReadinessPoller {
 
 // MARK: - poll
 
-/// poll(2): on every system. Each wait costs time in proportion to the number of descriptors.
+/// Uses poll(2), which every system has. The cost of a wait is proportional to the number of descriptors.
 final class PollPoller: ReadinessPoller {
     private let entries = Lock<[CInt: ReadinessEntry]>([:])
     private let wakeup: Wakeup
@@ -131,7 +129,7 @@ final class PollPoller: ReadinessPoller {
     }
 
     func set(_ entry: ReadinessEntry, isNew: Bool) -> CInt {
-        // poll(2) says of a number that is not open that it is ready; this says it immediately.
+        // poll(2) reports a number that isn't open as ready, but only in the next wait. This check reports it immediately.
         let flags = kernel.retrying { calls.flags(entry.descriptor) }
         if flags < 0 { return flags }
         entries.withLock { $0[entry.descriptor] = entry }
@@ -150,7 +148,7 @@ final class PollPoller: ReadinessPoller {
         if result < 0 { return result }
         wakeup.take(from: &found)
         entries.withLock { entries in
-            // One event each, as of epoll. Its handler arms again for the tasks that still wait.
+            // One event for each registration, as with epoll. The lane arms it again for tasks that still wait.
             for event in found where entries[event.descriptor]?.token == event.token {
                 entries[event.descriptor] = nil
             }

@@ -1,22 +1,20 @@
-/// Who waits for which descriptor, as a pure value: events in, actions out. It makes no system call and resumes nobody.
+/// The tasks that wait for descriptors, as a pure value: events in, actions out. It makes no system call and resumes no task.
 ///
 /// ```text
-/// a task waits for 7 to be read          .set(7, reading, isNew: true)
-/// another, to write it                   .set(7, reading + writing, isNew: false)
-/// the kernel says that 7 can be read     the first task; .set(7, writing, isNew: false)
+/// a task waits to read 7                 .set(7, reading, isNew: true)
+/// another task waits to write it         .set(7, reading + writing, isNew: false)
+/// the kernel reports 7 as readable       the first task; .set(7, writing, isNew: false)
 /// the second task is cancelled           the second task; .remove(7)
 /// ```
 ///
-/// A registration of the kernel's gives one event and is then at rest, and it exists only while somebody waits. Its token has
-/// the descriptor and a serial number: an event that was on its way while the number became another file's finds nobody.
-///
-/// All who wait for a direction are woken by its event. Those who find nothing left wait again.
+/// A registration with the kernel gives one event and is then disarmed. It exists only while a task waits. Its token contains the
+/// descriptor and a serial number, so an event that arrives after the number became another file's wakes no task. An event wakes all
+/// tasks that wait for its direction. Those that find no bytes wait again.
 package struct ReadinessStateMachine<Waiter> {
     package typealias WaiterID = UInt64
 
-    /// What the kernel is to be told.
     package enum Change: Hashable, Sendable {
-        /// Arm, for one event. A new one is added, another modified, which fails if the descriptor is another file by now.
+        /// Arms for one event. A new registration is added. An existing one is modified; that fails if the number is another file's now.
         case set(ReadinessEntry, isNew: Bool)
         case remove(CInt)
     }
@@ -24,7 +22,7 @@ package struct ReadinessStateMachine<Waiter> {
     private struct Registration {
         var serial: UInt32
         var waiters: [(id: WaiterID, readiness: Readiness, waiter: Waiter)]
-        /// How many of them wait for a descriptor that others may close.
+        /// The number of waiters with `watching`, whose descriptor other code may close.
         var watching = 0
 
         var interest: Readiness { waiters.reduce(into: []) { $0.formUnion($1.readiness) } }
@@ -32,7 +30,6 @@ package struct ReadinessStateMachine<Waiter> {
 
     private var registrations: [CInt: Registration] = [:]
     private var descriptors: [WaiterID: CInt] = [:]
-    /// The waiters for descriptors that others may close.
     private var watchers: Set<WaiterID> = []
     private var lastSerial: UInt32 = 0
 
@@ -40,14 +37,11 @@ package struct ReadinessStateMachine<Waiter> {
 
     package var waiters: Int { descriptors.count }
     package var isEmpty: Bool { descriptors.isEmpty }
-    /// Whether anyone waits for a descriptor that others may close.
     package var isWatching: Bool { !watchers.isEmpty }
 
     // MARK: Events
 
-    /// A task waits.
-    ///
-    /// - Parameter watching: Whether others may close the descriptor meanwhile, which the kernel tells nobody.
+    /// Adds a waiter. `watching` means that other code may close the descriptor meanwhile, which the kernel doesn't report.
     package mutating func wait(
         _ id: WaiterID, for descriptor: CInt, _ readiness: Readiness, watching: Bool, _ waiter: Waiter
     ) -> Change {
@@ -59,16 +53,17 @@ package struct ReadinessStateMachine<Waiter> {
             watchers.insert(id)
         }
         let old = descriptors.updateValue(descriptor, forKey: id)
-        precondition(old == nil, "A waiter waits twice.")
+        precondition(old == nil, "A waiter may be added only once.")
         return set(descriptor, isNew: isNew)
     }
 
-    /// The kernel refused to arm a registration: all who waited for it, to be told why.
+    /// Ends a registration that the kernel refused to arm. Returns its waiters, which must receive the error.
     package mutating func refused(_ descriptor: CInt) -> [Waiter] {
         end(descriptor)
     }
 
-    /// The registration that a newcomer joined is another file's: all but the newcomer, and a registration again.
+    /// Replaces a registration after its number has become another file's. Returns its waiters except the newcomer, and a new
+    /// registration for the newcomer.
     package mutating func replaced(_ descriptor: CInt, by newcomer: WaiterID) -> (stale: [Waiter], Change?) {
         guard let index = registrations[descriptor]?.waiters.firstIndex(where: { $0.id == newcomer }) else {
             return (end(descriptor), nil)
@@ -81,13 +76,13 @@ package struct ReadinessStateMachine<Waiter> {
         return (stale, wait(newcomer, for: descriptor, entry.readiness, watching: isWatching, entry.waiter))
     }
 
-    /// The kernel says that a descriptor is ready: who waited for that, in order of arrival.
+    /// Handles an event. Returns the tasks that waited for it, in order of arrival.
     package mutating func ready(_ event: ReadinessEntry) -> (ready: [Waiter], Change?) {
         let descriptor = Self.descriptor(of: event.token)
         guard let registration = registrations[descriptor], registration.serial == Self.serial(of: event.token) else {
             return ([], nil)
         }
-        // Whoever waits for either direction of what has failed or hung up learns how from its next call.
+        // Tasks that wait for either direction of a descriptor that failed or hung up learn the reason from their next call.
         let wakesAll = !event.readiness.isDisjoint(with: [.hungUp, .failed, .notOpen])
         let woken = registration.waiters.filter { wakesAll || !event.readiness.isDisjoint(with: $0.readiness) }
         var rest = registration
@@ -99,7 +94,7 @@ package struct ReadinessStateMachine<Waiter> {
         return (woken.map(\.waiter), keep(rest, descriptor))
     }
 
-    /// A task no longer waits; nil if it does not wait any more, or not yet.
+    /// Removes a waiter. Returns `nil` if it has been woken already or isn't registered yet.
     package mutating func cancel(_ id: WaiterID) -> (Waiter, Change?)? {
         guard let descriptor = descriptors.removeValue(forKey: id), var rest = registrations[descriptor] else {
             return nil
@@ -111,12 +106,11 @@ package struct ReadinessStateMachine<Waiter> {
             registrations[descriptor] = nil
             return (waiter, .remove(descriptor))
         }
-        // Armed for more than is wanted, it gives an event that wakes no task and arms it again.
+        // The registration stays armed for too much. A superfluous event wakes no task and arms it correctly.
         registrations[descriptor] = rest
         return (waiter, nil)
     }
 
-    /// Nobody waits any more: all who did.
     package mutating func close() -> [Waiter] {
         let all = registrations.values.flatMap(\.waiters).sorted { $0.id < $1.id }.map(\.waiter)
         registrations = [:]
@@ -125,14 +119,13 @@ package struct ReadinessStateMachine<Waiter> {
         return all
     }
 
-    /// The registrations of descriptors that others may close, armed again: the kernel refuses those that were closed.
+    /// Returns the registrations of descriptors that other code may close. Arming them again fails for those that were closed.
     package func checks() -> [ReadinessEntry] {
         registrations.compactMap { descriptor, registration in
             registration.watching > 0 ? entry(descriptor, registration) : nil
         }
     }
 
-    /// Whether a registration is still the one of this entry.
     package func isCurrent(_ entry: ReadinessEntry) -> Bool {
         registrations[entry.descriptor]?.serial == Self.serial(of: entry.token)
     }

@@ -1,10 +1,8 @@
 internal import CSluiceFiles
 internal import SluiceLock
 
-/// The readiness lane's lock, its poller and the thread that waits in it.
-///
-/// Each event goes to the machine under the lock; so do the system calls that it answers with, which are short. Who is woken
-/// is resumed after the unlock.
+/// The readiness lane's lock, poller and thread. Each event goes to the state machine under the lock. The system calls that the machine
+/// requests are short and are made under the lock too. Woken tasks are resumed after the unlock.
 final class ReadinessStorage: Sendable {
     typealias Waiter = CheckedContinuation<ReadinessOutcome, Never>
 
@@ -15,16 +13,15 @@ final class ReadinessStorage: Sendable {
 
     private struct State {
         var machine = ReadinessStateMachine<Waiter>()
-        /// There from the first wait until the thread ends.
+        /// Exists from the first wait until the thread ends.
         var poller: (any ReadinessPoller)?
         var threads = 0
         var isClosed = false
-        /// Whether the thread sleeps without an end, and must be woken to look after descriptors that others may close.
+        /// Whether the thread sleeps without a time limit, and must be woken to check descriptors that other code may close.
         var sleepsForGood = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Those to resume after the unlock.
     private struct Woken {
         var waiters: [Waiter] = []
         var outcome = ReadinessOutcome.ready
@@ -80,7 +77,6 @@ final class ReadinessStorage: Sendable {
         waiter.resume(returning: .cancelled)
     }
 
-    /// Arms a registration that a newcomer began or joined.
     private func apply(
         _ change: ReadinessStateMachine<Waiter>.Change, of newcomer: UInt64, _ state: inout State
     ) -> [Woken] {
@@ -90,20 +86,20 @@ final class ReadinessStorage: Sendable {
         if isNew || !Self.isAnotherFile(result) {
             return [Woken(waiters: state.machine.refused(entry.descriptor), outcome: .refused(-result))]
         }
-        // The number was closed while others waited for it, and is another file's now, or nobody's.
+        // The number was closed while other tasks waited for it. Now it's another file's, or not open.
         let (stale, next) = state.machine.replaced(entry.descriptor, by: newcomer)
         let told = Woken(waiters: stale, outcome: .refused(EBADF))
         guard let next else { return [told] }
         return [told] + apply(next, of: newcomer, &state)
     }
 
-    /// Whether arming a registration again failed since its number is closed, or another file's: one that has no registration, or
-    /// cannot have one.
+    /// Returns whether arming a registration again failed because its number is closed or is now another file's. That file has no
+    /// registration, or can't have one.
     private static func isAnotherFile(_ result: CInt) -> Bool {
         [-ENOENT, -EBADF, -EPERM].contains(result)
     }
 
-    /// Arms for those who still wait, or lets go of what nobody waits for. Returns who is to be told that this failed.
+    /// Arms for the tasks that still wait, or removes a registration without waiters. Returns the tasks that must receive an error.
     @discardableResult
     private func apply(_ change: ReadinessStateMachine<Waiter>.Change, _ state: inout State) -> Woken {
         switch change {
@@ -123,7 +119,7 @@ final class ReadinessStorage: Sendable {
     private func startThread() {
         let result = kernel.calls.startThread(stackSize) { self.work() }
         if result == 0 { return }
-        end(telling: .failed(DetachedThread.missing(for: "descriptors to wait for", -result)))
+        end(telling: .failed(DetachedThread.missing(for: "waiting descriptors", -result)))
     }
 
     private func work() {
@@ -132,7 +128,7 @@ final class ReadinessStorage: Sendable {
             var events: [ReadinessEntry] = []
             let result = poller.wait(milliseconds: isWatching ? Self.checkInterval : -1, &events)
             if result < 0, result != -EINTR {
-                let error = FileError(operation: "wait for", path: "descriptors", systemError: -result)
+                let error = FileError(operation: "wait for", path: "waiting descriptors", systemError: -result)
                 return end(telling: .failed(error))
             }
             for event in events { wake(by: event) }
@@ -143,7 +139,7 @@ final class ReadinessStorage: Sendable {
         }
     }
 
-    /// The poller to wait in, or nil when the lane was closed: then this thread counts as ended.
+    /// Returns the poller to wait in, or `nil` if the lane was closed. The thread then counts as ended.
     private func next() -> (any ReadinessPoller, isWatching: Bool)? {
         let next = state.withLock { state -> (any ReadinessPoller, Bool)? in
             guard !state.isClosed, let poller = state.poller else { return nil }
@@ -164,13 +160,13 @@ final class ReadinessStorage: Sendable {
         refused?.resume()
     }
 
-    /// How long a descriptor may be closed by others before those who wait for it hear of that.
+    /// The interval, in milliseconds, between two checks for descriptors that other code has closed.
     private static var checkInterval: CInt { 500 }
 
-    /// Closing a descriptor wakes no task, and takes its registration away. What is still there can be armed again.
+    /// Finds closed descriptors. Closing one wakes no task, but removes its registration, so arming it again fails.
     private func check() {
         for entry in state.withLock({ $0.machine.checks() }) {
-            // One at a time: others need the lock too.
+            // One at a time, because other threads need the lock too.
             let woken = state.withLock { state -> Woken in
                 guard state.machine.isCurrent(entry) else { return Woken() }
                 return apply(.set(entry, isNew: false), &state)
@@ -192,7 +188,7 @@ final class ReadinessStorage: Sendable {
         Woken(waiters: waiters, outcome: .shutDown).resume()
     }
 
-    /// The thread ends, or did not start: with it goes the poller, which a later wait makes again.
+    /// Ends the thread, or handles one that didn't start. Closes the poller too; a later wait creates another one.
     private func end(telling outcome: ReadinessOutcome) {
         let (poller, waiters) = state.withLock { state in
             (state.poller.take(), state.machine.close())
@@ -221,13 +217,11 @@ final class ReadinessStorage: Sendable {
     }
 }
 
-/// How a wait ended.
 enum ReadinessOutcome: Sendable {
     case ready
     case cancelled
     case shutDown
-    /// This descriptor cannot be waited for, with the error number.
+    /// This descriptor can't be waited for, with the error number.
     case refused(CInt)
-    /// The lane has failed.
     case failed(FileError)
 }

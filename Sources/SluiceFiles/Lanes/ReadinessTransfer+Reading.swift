@@ -7,7 +7,7 @@ internal import Foundation
 #endif
 
 extension ReadinessTransfer {
-    /// What is there, up to `count` bytes; waits for the first of them. None only at the end.
+    /// Reads the available bytes, up to `count`, or waits until there are some. Returns an empty `Data` only at the end.
     func readSome(upToCount count: Int) async throws -> Data {
         if count == 0 { return Data() }
         var buffer = ReadBuffer(expected: min(count, Self.maximumPerCall))
@@ -15,9 +15,8 @@ extension ReadinessTransfer {
         return buffer.data()
     }
 
-    /// Reads up to `count` bytes, fewer only at the end.
-    ///
-    /// - Parameter start: What was read before. If this fails or is cancelled, it is all that was read.
+    /// Reads up to `count` bytes, of which `start` holds the first. Stops earlier only at the end. After an error or a cancellation,
+    /// `start` has all bytes that were read.
     func read(upToCount count: Int, after start: inout Data) async throws {
         if start.count >= count { return }
         var buffer = ReadBuffer(expected: min(count - start.count, Self.maximumPerCall))
@@ -34,14 +33,13 @@ extension ReadinessTransfer {
         if let failure { throw failure }
     }
 
-    /// Reads to the end, and throws when there is more than `limit`.
     func readToEnd(limit: Int, after start: inout Data) async throws {
-        // One byte more than the limit tells the end from an excess.
+        // One byte more than the limit shows an excess.
         try await read(upToCount: limit == .max ? limit : limit + 1, after: &start)
         if start.count > limit { throw Kernel.excess(over: limit, path) }
     }
 
-    /// Appends what is there, and waits for it first if need be. Returns the number of bytes, 0 only at the end.
+    /// Appends the available bytes, or waits until there are some. Returns their number, 0 only at the end.
     private func append(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
         let most = min(most, Self.maximumPerCall)
         let calls = io.kernel.calls.readiness
@@ -68,8 +66,8 @@ extension ReadinessTransfer {
         }
     }
 
-    /// Waits until something is there, and has a thread of the pool take it: no more than the buffer has room for, since nothing
-    /// that was taken may be lost.
+    /// Waits until bytes are available, and reads them on a thread of the pool. The caller limits `most` to the room in the buffer, so that
+    /// no byte is lost.
     private func appendOnceReady(atMost most: Int, to buffer: inout ReadBuffer) async throws -> Int {
         try await wait()
         let (data, result) = try await io.run { [kernel = io.kernel, descriptor] _ in
@@ -90,11 +88,11 @@ extension ReadinessTransfer {
         return result
     }
 
-    /// Whether a result that is no bytes is the end; if not, the descriptor is to be waited for.
+    /// Returns whether a result of 0 or less is the end. If it isn't, the caller must wait for the descriptor.
     ///
-    /// A FIFO gives 0 also before its first writer has come, where a blocking open would wait: then poll(2) does not say that anyone
-    /// has hung up. After 0 it may say that there is something again, of a writer that came and went in between. A terminal whose
-    /// other side has gone gives EIO on Linux. See fifo(7), poll(2).
+    /// A read of a FIFO also returns 0 before the first writer has opened it, where a blocking open would wait. poll(2) reports no hang-up
+    /// then. After a result of 0 it may report bytes of a writer that came and went in between. On Linux, a terminal fails with EIO when
+    /// its other side has gone. See fifo(7), poll(2).
     private func isEnd(_ result: Int) throws(FileError) -> Bool {
         switch result {
         case 0:

@@ -6,12 +6,11 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Bytes that stay where they are, or are kept, while they are written.
+/// The bytes of a write. They aren't moved or freed while they are written.
 enum BytesToWrite: Sendable {
     case data(Data)
     case borrowed(BorrowedBytes)
 
-    /// The pieces that they are in, one after the other.
     var pieces: [BytesToWrite] {
         switch self {
         case .data: [self]
@@ -26,7 +25,6 @@ enum BytesToWrite: Sendable {
         }
     }
 
-    /// A part of one piece.
     fileprivate func withBytes<R>(from start: Int, atMost most: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
         func part(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
             UnsafeRawBufferPointer(rebasing: bytes.dropFirst(start).prefix(most))
@@ -39,10 +37,8 @@ enum BytesToWrite: Sendable {
 }
 
 extension ReadinessTransfer {
-    /// Writes all bytes.
-    ///
-    /// What was put out before a failure is in the error. A cancelled write throws `CancellationError` if that is nothing, and else a
-    /// ``FileError`` with ``FileError/Code/cancelled``.
+    /// Writes all bytes. An error counts the bytes that were written. A cancelled write throws `CancellationError` if it wrote none,
+    /// otherwise a ``FileError`` with ``FileError/Code/cancelled``.
     func write(_ bytes: [BytesToWrite]) async throws {
         var written = 0
         do {
@@ -59,7 +55,7 @@ extension ReadinessTransfer {
             if written == 0 { throw error }
             throw FileError(
                 code: .cancelled, operation: "write", path: path,
-                remedy: "The rest was not written, as the task was cancelled.", bytesWritten: written)
+                remedy: "Write the remaining bytes if they are still needed.", bytesWritten: written)
         } catch let error as FileError {
             throw FileError(
                 code: error.code, operation: error.operation, path: error.subject, systemError: error.systemError,
@@ -67,7 +63,7 @@ extension ReadinessTransfer {
         }
     }
 
-    /// Puts out as much of a piece as there is room for, at least one byte; waits for that first if need be.
+    /// Writes as much of a piece as there is room for, at least one byte. Waits for room if there is none.
     private func put(_ piece: BytesToWrite, from start: Int) async throws -> Int {
         let calls = io.kernel.calls.readiness
         try await takeTurns()
@@ -88,7 +84,8 @@ extension ReadinessTransfer {
         }
     }
 
-    /// Waits until there is room, and has a thread of the pool fill it: of a pipe that is ready, at least so much. See pipe(7).
+    /// Waits until there is room, and writes on a thread of the pool. A pipe that is ready has room for at least PIPE_BUF bytes. See
+    /// pipe(7).
     private func putOnceReady(_ piece: BytesToWrite, from start: Int) async throws -> Int {
         try await wait()
         return try await io.run { [kernel = io.kernel, descriptor] _ in
@@ -98,7 +95,7 @@ extension ReadinessTransfer {
         }
     }
 
-    /// PIPE_BUF of Linux, and that of POSIX elsewhere.
+    /// PIPE_BUF of Linux; elsewhere, the minimum that POSIX guarantees.
     private static var maximumPerPoolWrite: Int {
         #if os(Linux)
         4096
@@ -109,7 +106,7 @@ extension ReadinessTransfer {
 }
 
 extension [Data] {
-    /// The same bytes in fewer pieces: small ones are put together, since each is a system call.
+    /// The same bytes in fewer pieces. Small ones are joined, because each piece is a system call.
     var piecesToWrite: [BytesToWrite] {
         var pieces: [BytesToWrite] = []
         var small = Data()

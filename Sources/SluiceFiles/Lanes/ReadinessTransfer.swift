@@ -1,31 +1,27 @@
 internal import CSluiceFiles
 internal import Synchronization
 
-/// One operation of the readiness lane: reads and writes what can be immediately, on whatever thread it runs, and waits in between.
+/// One operation of the readiness lane. It makes calls that don't block, on the calling thread, and waits in between.
 ///
-///     let transfer = try ReadinessTransfer(of: descriptor, for: .reading, files, path)     // nil for a regular file
-///     var bytes = Data()
-///     try await transfer?.readToEnd(limit: 1 << 20, after: &bytes)
+/// Calls on the engine's own descriptors don't block because these are non-blocking. Calls on the caller's descriptors use one of the
+/// ``Access`` cases. O_NONBLOCK is never set on those: the flag belongs to the open file, which other processes share (a terminal
+/// with its shell).
 ///
-/// No call here waits: of descriptors of ours since they are non-blocking, of others' by one of the ``Access`` below. O_NONBLOCK is
-/// never set on these: the flag belongs to the open file, which other processes share (a terminal with its shell).
-///
-/// Memory is copied on the calling thread, at most `maximumPerCall` bytes at a time; a transfer that never has to wait lets others
-/// have the thread each `maximumPerTurn` bytes.
+/// Memory is copied on the calling thread, at most `maximumPerCall` bytes at a time. A transfer that never has to wait yields the
+/// thread after each `maximumPerTurn` bytes.
 final class ReadinessTransfer {
-    /// How it is read or written without waiting.
     enum Access {
-        /// By a call that does not wait, on the descriptor itself or on its file opened once more.
+        /// With a call that doesn't block, on the descriptor itself or on its file opened a second time.
         case now(CInt, ReadinessCalls.Manner)
-        /// There is no such call: one bounded read or write on the pool each time the lane says that it is ready. If others take the
-        /// bytes in between, the pool's thread waits for the next ones.
+        /// With one bounded read or write on the pool each time the descriptor is ready, because there is no call that doesn't block.
+        /// If another process takes the bytes in between, the pool's thread waits for the next ones.
         case onceReady
     }
 
     let io: FileIO
     let descriptor: CInt
     let path: String
-    /// Whether it stays open while it is used here.
+    /// Whether the engine owns the descriptor, so that no other code closes it.
     let isOurs: Bool
     let kind: CInt
     private let direction: SystemCalls.Direction
@@ -36,7 +32,6 @@ final class ReadinessTransfer {
     static var maximumPerCall: Int { 64 << 10 }
     static var maximumPerTurn: Int { 1 << 20 }
 
-    /// A file that this engine opened as non-blocking.
     init(of file: OpenFile, for direction: SystemCalls.Direction) {
         io = file.io
         descriptor = file.descriptor
@@ -47,7 +42,7 @@ final class ReadinessTransfer {
         access = .now(file.descriptor, .plain)
     }
 
-    /// A descriptor of the caller's; nil if it is not waited for, as it is a regular file, a directory or a disk.
+    /// Creates a transfer of the caller's descriptor. Returns `nil` for a file that isn't waited for: a regular file, directory or disk.
     init?(
         of descriptor: CInt, for direction: SystemCalls.Direction, _ io: FileIO, _ path: String
     ) throws(FileError) {
@@ -60,7 +55,7 @@ final class ReadinessTransfer {
         isOurs = false
         kind = kernel.retrying { calls.kind(descriptor) }
         access = .now(descriptor, .socket)
-        try kernel.check(kind, "look at", path)
+        try kernel.check(kind, "read the status of", path)
         if kind == CInt(S_IFSOCK) { return }
         switch kind {
         case CInt(S_IFREG), CInt(S_IFDIR), CInt(S_IFBLK), CInt(S_IFLNK): return nil
@@ -68,8 +63,8 @@ final class ReadinessTransfer {
         default: if calls.canBeWaitedFor(descriptor) != 1 { return nil }
         }
         let flags = kernel.retrying { calls.flags(descriptor) }
-        try kernel.check(flags, "look at", path)
-        // What read(2) and write(2) say. Opened once more, the other end of a pipe would be had.
+        try kernel.check(flags, "read the status of", path)
+        // read(2) and write(2) return EBADF here too. Opening the file a second time would open the other end of a pipe.
         if flags & O_ACCMODE == (direction == .reading ? O_WRONLY : O_RDONLY) {
             throw FileError(operation: direction == .reading ? "read" : "write", path: path, systemError: EBADF)
         }
@@ -77,13 +72,13 @@ final class ReadinessTransfer {
     }
 
     deinit {
-        // Of a FIFO or a terminal that its owner still has open: this waits for nothing.
+        // On this thread: closing doesn't wait, because the owner still has the FIFO or terminal open.
         if let reopened { io.kernel.closeQuietly(reopened) }
     }
 
     // MARK: Without waiting
 
-    /// Makes one call that does not wait; nil if there is no such call for this descriptor.
+    /// Makes one call that doesn't block. Returns `nil` if there is no such call for this descriptor.
     func attempt(_ call: (CInt, ReadinessCalls.Manner) -> Int) -> Int? {
         while true {
             guard case .now(let number, let manner) = access else { return nil }
@@ -93,12 +88,12 @@ final class ReadinessTransfer {
         }
     }
 
-    /// Whether this kernel, this descriptor or this sandbox has no call that does not wait. Sandboxes say EPERM.
+    /// Returns whether this kernel, descriptor or sandbox lacks the call that doesn't block. Sandboxes return EPERM.
     private static func isMissing(_ result: Int) -> Bool {
         [EOPNOTSUPP, ENOSYS, EPERM].contains(CInt(truncatingIfNeeded: -result))
     }
 
-    /// For FIFOs and terminals, and for pipes of older kernels: opened once more, the flag is our own.
+    /// Opens the file a second time, as non-blocking: for FIFOs and terminals, and for pipes of older kernels.
     private func accessOnceMore() -> Access {
         let kernel = io.kernel
         let result = kernel.retrying {
@@ -110,7 +105,6 @@ final class ReadinessTransfer {
         return .now(result, .plain)
     }
 
-    /// What the descriptor itself is ready for at this moment.
     func readinessNow(for operation: String) throws(FileError) -> Readiness {
         let kernel = io.kernel
         let bits = kernel.retrying { kernel.calls.readiness.readiness(descriptor) }
@@ -127,7 +121,7 @@ final class ReadinessTransfer {
         try await io.readiness.wait(for: descriptor, direction, watching: !isOurs, path)
     }
 
-    /// Before a call: looks whether the task was cancelled, and lets others have the thread if this transfer has had it for long.
+    /// Checks for cancellation before a call, and yields the thread if this transfer has used it for long.
     func takeTurns() async throws {
         if sinceTurn >= Self.maximumPerTurn {
             sinceTurn = 0
@@ -138,7 +132,6 @@ final class ReadinessTransfer {
 
     func count(_ bytes: Int) { sinceTurn += bytes }
 
-    /// Counts the operation as one of this lane's, however it ends.
     func counting<R>(_ body: () async throws -> R) async throws -> R {
         defer { io.readiness.completed.add(1, ordering: .relaxed) }
         return try await body()

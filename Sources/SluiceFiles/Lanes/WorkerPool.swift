@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// A bounded number of threads that may block, started as they are needed.
+/// A bounded number of threads that may block, started when they are needed.
 ///
-/// A job waits while all threads are busy. What may last for as long as others like, a FIFO without a writer, is no job: see
-/// ``ReadinessLane``. Memory does not grow with the queue: a waiting job is a suspended task, which exists anyway.
+/// A job waits while all threads are busy. Operations that depend on another process, such as reading a FIFO without a writer, aren't
+/// jobs: see ``ReadinessLane``. The queue isn't bounded, because each waiting job belongs to a suspended task, which exists anyway.
 final class WorkerPool: FileLane {
     private let limit: Int
     private let stackSize: Int
@@ -15,7 +15,7 @@ final class WorkerPool: FileLane {
         var queue = JobQueue<Job>()
         var statistics = LaneStatistics()
         var idle = 0
-        /// Idle threads that a signal is on its way to.
+        /// The number of idle threads that were signaled but don't run yet.
         var woken = 0
         var isClosed = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
@@ -25,7 +25,7 @@ final class WorkerPool: FileLane {
         threads: Int, stackSize: Int, _ changes: StatisticsChanges,
         startingThreads start: @escaping @Sendable (Int, @escaping @Sendable () -> Void) -> CInt
     ) {
-        precondition(threads > 0, "A FileIO needs at least one thread.")
+        precondition(threads > 0, "A FileIO's concurrency must be at least 1; it is \(threads).")
         limit = threads
         self.stackSize = stackSize
         self.changes = changes
@@ -61,10 +61,10 @@ final class WorkerPool: FileLane {
         case .nothing: break
         case .wake: storage.wakeOne()
         case .start: startThread()
-        case .refuse: job.refuse(FileError(code: .shutDown, operation: "begin", path: "file operation"))
+        case .refuse: job.refuse(FileError(code: .shutDown, operation: "begin", path: "file operations"))
         }
         changes.changed()
-        // The task may have been cancelled before the job was there to be withdrawn.
+        // The task may have been cancelled before the job was in the queue.
         if job.isCancelled.load(ordering: .sequentiallyConsistent) { withdraw(job) }
     }
 
@@ -87,17 +87,17 @@ final class WorkerPool: FileLane {
         if result != 0 { standIn(forThreadThatFailed: -result) }
     }
 
-    /// The system has no thread to give. Where the pool has others, they come round to the queue. Where it has none, nobody
-    /// would, and this thread, which submitted a job, empties the queue in the place of the one that did not start:
+    /// Handles a thread that didn't start. If the pool has other threads, they empty the queue. Otherwise this thread, which submitted
+    /// a job, empties it:
     ///
     /// ```text
-    /// a job that must run    runs here, and may block a thread of the cooperative pool: better than a descriptor or a
-    ///                        partial file that is left for good
-    /// any other              is refused, and its task learns why
+    /// a job that must run    runs here. It may block a thread of the cooperative pool, but otherwise a descriptor or a partial
+    ///                        file would remain forever.
+    /// any other job          is refused with the error
     /// ```
     ///
-    /// Until the queue is empty this thread counts as one of the pool, so that an end that is waited for comes after it. A
-    /// start in progress counts too: should it fail as well, the last to fail empties the queue.
+    /// Until the queue is empty this thread counts as one of the pool, so that `waitUntilClosed` waits for it. Threads that are being
+    /// started count too: if they fail as well, the last one empties the queue.
     private func standIn(forThreadThatFailed error: CInt) {
         enum Next { case job(Job), end([CheckedContinuation<Void, Never>]) }
         while true {
@@ -112,7 +112,7 @@ final class WorkerPool: FileLane {
             case .job(let job) where job.mustRun:
                 Self.run(job, storage, changes)
             case .job(let job):
-                job.refuse(DetachedThread.missing(for: "file operation", error))
+                job.refuse(DetachedThread.missing(for: "file operations", error))
             case .end(let waiting):
                 changes.changed()
                 for continuation in waiting { continuation.resume() }
@@ -121,7 +121,7 @@ final class WorkerPool: FileLane {
         }
     }
 
-    /// Counts a thread as ended. Gives back those who waited for that, if it was the last of a closed pool.
+    /// Counts a thread as ended. If it was the last one of a closed pool, returns the continuations to resume.
     private static func endThread(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
         state.statistics.threads -= 1
         return state.isClosed && state.statistics.threads == 0 ? state.waitingForEnd.takeAll() : []
@@ -143,7 +143,7 @@ final class WorkerPool: FileLane {
         }
     }
 
-    /// The next job, or nil when the pool is closed and empty: then this thread counts as ended.
+    /// Returns the next job, or `nil` if the pool is closed and empty. The thread then counts as ended.
     private static func next(_ storage: ConditionLock<State>, _ changes: StatisticsChanges) -> Job? {
         enum Next { case job(Job), end([CheckedContinuation<Void, Never>]) }
         var isIdle = false

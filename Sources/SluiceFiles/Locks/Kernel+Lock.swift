@@ -1,10 +1,9 @@
 internal import CSluiceFiles
 
 extension Kernel {
-    /// How often a file may be renamed away between its opening and its locking before that counts as an error.
     static var maximumLockAttempts: Int { 100 }
 
-    /// Opens a file and locks it for this descriptor alone; what it holds is cut off only once the lock is held.
+    /// Opens a file and locks it. With `truncating`, truncates it once the lock is held.
     ///
     /// ```text
     /// this process                         another process, which holds the lock
@@ -15,15 +14,14 @@ extension Kernel {
     ///                    close, open again
     /// ```
     ///
-    /// Without the look, this process would write into the finished file "song". The same danger lies in a second name: a
-    /// crash between link and unlink (see `renameWithoutReplacing`) leaves "song" and "song.part" as one file. A file that
-    /// is to be cut off and has other names is left to them, and created again under this one. See flock(2).
+    /// Without the last step, this process would write into the finished file "song". A second name has the same danger: a crash
+    /// between link and unlink (see `renameWithoutReplacing`) leaves "song" and "song.part" as names of one file. So a file that must be
+    /// truncated and has other names isn't touched; its name is removed and a new file is created. See flock(2).
     ///
-    /// The name is often one that others can guess ("song.part"), so it is taken for a file and nothing else: a symbolic
-    /// link is not followed (O_NOFOLLOW), and a FIFO does not keep the thread until its reader comes (O_NONBLOCK, which
-    /// means nothing for a regular file). See open(2).
+    /// Other users can often guess the name ("song.part"). So a symbolic link isn't followed (O_NOFOLLOW), and opening a FIFO doesn't
+    /// wait for its reader (O_NONBLOCK, which has no effect on a regular file). See open(2).
     ///
-    /// Where the file system has no locks, the file is opened without one, or that is an error if `isRequired`.
+    /// If the file system has no locks, the file is opened without one, unless `isRequired`.
     func openLocked(
         _ path: String, _ kind: FileLock = .exclusive, isRequired: Bool = false, flags: CInt, permissions: UInt32,
         truncating: Bool, for operation: String
@@ -33,7 +31,7 @@ extension Kernel {
             do throws(FileError) {
                 let locked = retrying { calls.lock(descriptor, kind.operation | LOCK_NB) }
                 let opened = try status(ofDescriptor: descriptor, path)
-                // Before the lock's result: of a FIFO that another holds, it matters that it is a FIFO.
+                // Before the lock's result: for a FIFO that another process has locked, the error must say that it's a FIFO.
                 guard opened.isRegularFile else {
                     throw FileError(
                         code: .notRegularFile, operation: "lock", path: path, remedy: Self.onlyRegularFiles)
@@ -61,7 +59,8 @@ extension Kernel {
             closeQuietly(descriptor)
         }
         throw FileError(
-            code: .locked, operation: "lock", path: path, remedy: "Others keep replacing this file: try again later.")
+            code: .locked, operation: "lock", path: path,
+            remedy: "Try again later, because programs keep replacing this file.")
     }
 
     private func openToLock(
@@ -74,8 +73,8 @@ extension Kernel {
             switch error.systemError {
             case ELOOP:
                 error.remedy =
-                    "A file is not locked through a symbolic link: remove the link, or give the file's own path."
-            // A directory; a FIFO without a reader or a socket; a socket on Apple platforms; a device without a driver.
+                    "Give the file's own path, because a file isn't locked through a symbolic link."
+            // In order: a directory; a FIFO without a reader, or a socket; a socket on Apple platforms; a device without a driver.
             case EISDIR, ENXIO, EOPNOTSUPP, ENODEV:
                 error.code = .notRegularFile
                 error.remedy = Self.onlyRegularFiles
@@ -85,17 +84,16 @@ extension Kernel {
         }
     }
 
-    private static var onlyRegularFiles: String { "Only a regular file is locked and emptied: choose another path." }
+    private static var onlyRegularFiles: String { "Choose another path, because only a regular file can be locked." }
 
     private static func noLocks(_ path: String, _ result: CInt) -> FileError {
         FileError(
             code: .unsupported, operation: "lock", path: path, systemError: -result,
-            remedy: "This file system has no locks: put the file to be locked on a local one.")
+            remedy: "Put the lock file on a local file system, because this one has no locks.")
     }
 
-    /// Whether a result of flock(2) says that this file system has no locks: FUSE, SMB and NFS mounts answer with one or
-    /// another of these. ENOLCK, which may also mean that the server has no more, is among them since NFS without a lock
-    /// daemon says just that.
+    /// Returns whether a result of flock(2) means that the file system has no locks. FUSE, SMB and NFS mounts return one of these.
+    /// ENOLCK can also mean that the server has no more locks, but NFS without a lock daemon returns it too.
     private static func hasNoLocks(_ result: CInt) -> Bool {
         [-EOPNOTSUPP, -ENOTSUP, -ENOLCK, -EINVAL, -ENOSYS].contains(result)
     }

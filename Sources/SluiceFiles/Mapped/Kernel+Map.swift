@@ -1,19 +1,20 @@
 internal import CSluiceFiles
 
 extension Kernel {
-    /// Opens, maps for reading and closes. Waits for nobody: a FIFO is refused.
+    /// Opens a file, maps it for reading and closes it. Never waits for another process: a FIFO is refused.
     func map(_ path: String) throws(FileError) -> UnsafeMutableRawBufferPointer {
         let opened = try openSeekable(path, O_RDONLY)
         let (descriptor, status) = (opened.descriptor, opened.status)
-        defer { closeQuietly(descriptor) }  // Nothing was written to it.
+        defer { closeQuietly(descriptor) }  // Nothing was written, so close has no error to report.
         guard status.isRegularFile else {
             throw FileError(
                 code: .notRegularFile, operation: "map", path: path,
-                remedy: "Only a regular file is mapped: open it for reading instead.")
+                remedy: "Open it for reading instead, because only a regular file can be mapped.")
         }
         guard status.size > 0 else {
-            // Empty, or a file of the kernel, which says so and is not. To read a byte of that might take it from another
-            // reader, and wait. One page of a true file can be mapped, whatever its size; one of the kernel's cannot.
+            // An empty file, or a file of the kernel, which reports a size of 0 but has bytes. Reading a byte to find out could wait,
+            // or take the byte from another reader. One page of an ordinary file can be mapped even if it is empty; a page of a
+            // kernel's file can't.
             try unmap(try map(descriptor, 1, path), path)
             return UnsafeMutableRawBufferPointer(start: nil, count: 0)
         }
@@ -32,13 +33,13 @@ extension Kernel {
         if result == -ENODEV || (result == -EIO && count == 1) {
             throw FileError(
                 code: .unsupported, operation: "map", path: path, systemError: -result,
-                remedy: "The file system maps no such file: read it instead.")
+                remedy: "Read the file instead, because its file system can't map it.")
         }
         try check(result, "map", path)
         return UnsafeMutableRawBufferPointer(start: address, count: count)
     }
 
-    /// Maps a file that is open and safe to map, so that changes of the memory stay in this process; nil for any other file.
+    /// Privately maps an open file (changes to the memory stay in this process) if that is safe. Otherwise returns `nil`.
     func mapIfSafe(
         _ descriptor: CInt, _ status: RawStatus, limit: Int
     ) -> UnsafeMutableRawBufferPointer? {
@@ -66,7 +67,7 @@ extension Kernel {
         case -EFAULT:
             throw FileError(
                 code: .inputOutput, operation: "prefetch", path: path, systemError: EFAULT,
-                remedy: "The file is shorter than when it was mapped, or its device failed: map it again.")
+                remedy: "Map it again, because the file has become shorter or its device failed.")
         default: try check(result, "prefetch", path)
         }
     }

@@ -1,18 +1,14 @@
 internal import CSluiceFiles
 
 extension MappedFile {
-    /// Reads a range, or all of the file, into memory, so that touching it does not block soon afterwards.
+    /// Reads a range, or the whole file, into memory, so that accessing it soon afterwards doesn't block.
     ///
-    ///     try await file.prefetch(offset..<(offset + 4096))
+    /// The call returns when the pages are in memory. The system may take them back at any time. On Linux 5.14 and later it uses
+    /// MADV_POPULATE_READ of madvise(2). Elsewhere a thread of the engine reads a byte of each page, and if the file was truncated, that
+    /// ends the process (see ``MappedFile``) instead of throwing an error.
     ///
-    /// It returns when the pages are there. The system may take them back at any time, and does when memory is short. It is
-    /// MADV_POPULATE_READ of madvise(2), since Linux 5.14; elsewhere a worker touches each page, where a file that was cut
-    /// off is fatal (see ``MappedFile``) instead of an error.
-    ///
-    /// - Cancellation: leaves the queue immediately, or stops between two steps of 32 MiB, with `CancellationError`.
-    /// - Failure: a ``FileError``: ``FileError/Code/inputOutput`` where the file is shorter than it was, or its device fails.
-    ///
-    /// - Parameter range: Which bytes; nil for all.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two steps of 32 MiB.
+    /// - Failure: A ``FileError``: ``FileError/Code/inputOutput`` if the file was truncated or its device fails.
     public borrowing func prefetch(_ range: Range<Int>? = nil) async throws {
         let range = checked(range)
         try await mapping.io.run { [mapping] cancellation in
@@ -27,18 +23,10 @@ extension MappedFile {
         }
     }
 
-    /// Tells the system how a range, or all of the file, is going to be used. See madvise(2).
+    /// Tells the system how the program will use a range, or the whole file. The advice applies to whole pages of this mapping.
     ///
-    ///     try await file.advise(.random)                              // no read-ahead for the lookups to come
-    ///
-    /// It counts for whole pages, and for this mapping alone.
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``. That a hint is ignored is no failure.
-    ///
-    /// - Parameters:
-    ///   - advice: How it is going to be used.
-    ///   - range: Which bytes; nil for all.
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``. A hint that the system ignores isn't an error. See madvise(2).
     public borrowing func advise(_ advice: AccessAdvice, for range: Range<Int>? = nil) async throws {
         let range = checked(range)
         if range.isEmpty { return }
@@ -47,13 +35,16 @@ extension MappedFile {
             let (memory, calls) = (mapping.memory[range], kernel.calls.randomAccess)
             guard let start = UnsafeMutableRawBufferPointer(rebasing: memory).baseAddress else { return }
             try kernel.check(
-                kernel.retrying { calls.adviseMemory(start, memory.count, advice) }, "advise on", mapping.path)
+                kernel.retrying { calls.adviseMemory(start, memory.count, advice) }, "advise the system about",
+                mapping.path)
         }
     }
 
     private borrowing func checked(_ range: Range<Int>?) -> Range<Int> {
         let range = range ?? 0..<count
-        precondition(range.lowerBound >= 0 && range.upperBound <= count, "A range is within the bytes of the file.")
+        precondition(
+            range.lowerBound >= 0 && range.upperBound <= count,
+            "The range must be within the file's \(count) bytes; it is \(range).")
         return range
     }
 }

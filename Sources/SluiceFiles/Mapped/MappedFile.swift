@@ -6,50 +6,43 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A file as memory: its bytes are read from the device when they are touched, and none are copied.
+/// A read-only memory mapping of a file. Bytes are read from the device when they are accessed, and aren't copied.
 ///
 ///     let count = try await url.withMappedFile { file in                 // unmaps on every path
 ///         try await file.prefetch(0..<8)
 ///         return file.bytes.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt32.self)
 ///     }
 ///
-/// For lookups in large files that change seldom: an index, a font, a model. Memory is the page cache's, shared by all
-/// processes that map the file and given back when others need it.
+/// Use a mapping for lookups in large files that seldom change: an index, a font, a model. The memory belongs to the page cache. All
+/// processes that map the file share it, and the system takes it back when memory is short.
 ///
-/// What a mapping costs, and `read` does not:
+/// A mapping has risks that `read` doesn't have:
 ///
-/// - **A touch may block the thread**, for as long as the device takes, and on a thread of the cooperative pool that is a
-///   thread less for all tasks. ``prefetch(_:)`` reads a range on a thread that may block; afterwards its pages are in
-///   memory, until the system takes them back. Where that matters, or where the device is a network, read instead.
-/// - **A file that is cut off while it is mapped kills the process**: a touch behind the new end is SIGBUS, as is one that
-///   the device fails to answer. Map only files that no process truncates; atomic replacement is harmless, the mapping keeps the
-///   old file.
-/// - **A file that is written meanwhile changes under the reader.** What was checked may be different when it is used. Do
-///   not parse untrusted files this way.
+/// - **An access may block the thread** for as long as the device takes, and with it a thread of the cooperative pool.
+///   ``prefetch(_:)`` reads a range on a thread that may block. Its pages stay in memory until the system takes them back. If that
+///   isn't enough, or if the device is a network, read the file instead.
+/// - **A file that is truncated while it's mapped kills the process.** An access after the new end raises SIGBUS, and so does a byte
+///   that the device can't read. Map only files that no process truncates. Replacing the file atomically is harmless: the mapping
+///   keeps the old file.
+/// - **Bytes change while another process writes to the file.** A value that you checked may be different when you use it, so don't
+///   parse untrusted files this way.
 ///
-/// Only regular files are mapped. A directory, a FIFO, a device and the files of /proc and /sys are refused with an error; read
-/// those. The file is closed once it is mapped, and needs no descriptor after that. See mmap(2).
+/// Only regular files can be mapped. Directories, FIFOs, devices and the files of /proc and /sys throw an error; read them instead.
+/// The file is closed once it's mapped: a mapping needs no descriptor. See mmap(2).
 ///
-/// The bytes are a `RawSpan`, which the compiler does not let outlive the file. Swift 6.3 goes further: a function that has
-/// taken `bytes` of a `let` cannot call ``unmap()`` on it. The scoped form does; dropping the file does, too: it is then unmapped on a
-/// worker.
+/// The compiler doesn't let ``bytes``, a `RawSpan`, outlive the file. In Swift 6.3, a function that has used the `bytes` of a `let`
+/// can't call ``close()`` on it either. Use the scoped form there, or drop the file: then a thread of the engine unmaps it.
 public struct MappedFile: ~Copyable, Sendable {
     let mapping: Mapping
 
     /// Maps the whole file for reading.
     ///
-    ///     let font = try await MappedFile(contentsOf: url)
-    ///
-    /// Prefer the scoped form, `URL.withMappedFile`. Reads nothing yet, so that the size does not matter; an empty file has
+    /// Prefer the scoped form, `URL.withMappedFile`. The call reads no byte, so it takes the same time for any size. An empty file has
     /// no bytes.
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``: ``FileError/Code/isDirectory``, ``FileError/Code/notRegularFile``, and
-    ///   ``FileError/Code/unsupported`` for files that cannot be mapped.
-    ///
-    /// - Parameters:
-    ///   - url: A file URL.
-    ///   - files: The engine to run on.
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``: ``FileError/Code/isDirectory``, ``FileError/Code/notRegularFile``, and
+    ///   ``FileError/Code/unsupported`` for files that can't be mapped.
     public init(contentsOf url: URL, using files: FileIO = .shared) async throws {
         let path = try Path.of(url, for: "open")
         mapping = try await files.run { _ in Mapping(try files.kernel.map(path), path, files) }
@@ -58,10 +51,10 @@ public struct MappedFile: ~Copyable, Sendable {
     /// The path that the file was opened with.
     public var path: String { mapping.path }
 
-    /// The number of bytes: the file's size when it was mapped.
+    /// The size of the file in bytes when it was mapped.
     public var count: Int { mapping.memory.count }
 
-    /// The bytes. Touching one may block the thread: see ``prefetch(_:)``.
+    /// The bytes. Accessing one may block the thread: see ``prefetch(_:)``.
     public var bytes: RawSpan {
         @_lifetime(borrow self)
         get {
@@ -70,24 +63,22 @@ public struct MappedFile: ~Copyable, Sendable {
         }
     }
 
-    /// Unmaps the file now instead of some time after it is dropped.
+    /// Unmaps the file now instead of some time after it's dropped.
     ///
-    /// - Cancellation: unmaps also when the task is cancelled, and does not throw `CancellationError`.
-    /// - Failure: a ``FileError``. See munmap(2).
-    public consuming func unmap() async throws {
+    /// - Cancellation: Runs even if the task is cancelled, and doesn't throw `CancellationError`.
+    /// - Failure: A ``FileError``. See munmap(2).
+    public consuming func close() async throws {
         try await mapping.unmap()
     }
 }
 
 extension URL {
-    /// Maps the file for reading, hands it to `body`, and unmaps it on every path.
+    /// Maps the file for reading, calls `body` with the mapping, and unmaps the file whether `body` returns or throws.
     ///
     ///     let magic = try await url.withMappedFile { $0.bytes.unsafeLoadUnaligned(as: UInt32.self) }
     ///
-    /// See ``MappedFile`` for what a mapping costs.
-    ///
-    /// - Cancellation: as in the operations; the file is unmapped also when the task is cancelled.
-    /// - Failure: a ``FileError`` from opening, mapping or unmapping, or what `body` throws.
+    /// - Cancellation: That of opening and of the operations in `body`. The file is unmapped even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening, mapping or unmapping, or the error of `body`.
     public func withMappedFile<R>(
         using files: FileIO = .shared, _ body: (borrowing MappedFile) async throws -> R
     ) async throws -> R {
@@ -101,11 +92,10 @@ extension URL {
     }
 }
 
-/// Memory that belongs to one mapped file, and is unmapped exactly once.
-///
-/// The file and the jobs that run for it hold this. Whoever lets go last without having unmapped has it done on a lane.
+/// The memory of one mapped file, unmapped once: by `unmap()`, or on a thread of the engine when the file and its jobs have dropped
+/// the last reference.
 final class Mapping: @unchecked Sendable {
-    // Immutable, and nobody writes to the memory. `isUnmapped` says who unmaps it.
+    // No lock: all fields are immutable, nothing writes to the memory, and the atomic `isUnmapped` selects the one call that unmaps it.
     let memory: UnsafeMutableRawBufferPointer
     let path: String
     let io: FileIO
@@ -119,15 +109,14 @@ final class Mapping: @unchecked Sendable {
 
     deinit {
         guard takeMemory() else { return }
-        // munmap(2) frees the page tables, which takes a while for gigabytes.
+        // On a thread of the engine: munmap(2) frees the page tables, which takes a while for gigabytes.
         nonisolated(unsafe) let memory = memory
         io.runDetached { [kernel = io.kernel, path] in try? kernel.unmap(memory, path) }
     }
 
-    /// Whether the caller unmaps the memory now.
     private func takeMemory() -> Bool { !isUnmapped.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// The memory as data, which unmaps it some time after its last copy is gone.
+    /// The memory as data. It's unmapped some time after the last copy of the data is dropped.
     var data: Data {
         guard let start = memory.baseAddress else { return Data() }
         return Data(

@@ -5,19 +5,13 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// The names of a file's extended attributes.
+    /// Returns the names of a file's extended attributes, in no particular order.
     ///
-    ///     for name in try await files.extendedAttributes(of: url) where name.hasPrefix("user.") { … }
+    /// On Linux each name begins with its namespace: `user.`, `security.`, `system.`, or, for root, `trusted.`. Bytes that aren't
+    /// UTF-8 appear as U+FFFD. See listxattr(2), xattr(7).
     ///
-    /// In no order. On Linux each begins with its namespace: `user.`, `security.`, `system.`, and for root `trusted.`. What
-    /// is not UTF-8 in a name is shown as U+FFFD. See listxattr(2), xattr(7).
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``: ``FileError/Code/unsupported`` where the file system has none.
-    ///
-    /// - Parameters:
-    ///   - url: A file URL.
-    ///   - followingLinks: Whether a symbolic link counts as what it points to.
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` if the file system has no extended attributes.
     public func extendedAttributes(of url: URL, followingLinks: Bool = true) async throws -> [String] {
         let path = try Path.of(url, for: "list the attributes of")
         return try await run { [kernel] _ in
@@ -28,20 +22,12 @@ extension FileIO {
         }
     }
 
-    /// The value of an extended attribute, or nil if the file has none of this name.
+    /// Returns the value of an extended attribute, or `nil` if the file has no attribute with this name. On Linux, the name
+    /// includes its namespace.
     ///
-    ///     let digest = try await files.extendedAttribute("user.digest", of: url)
-    ///
-    /// Any size, also if it grows meanwhile. See getxattr(2).
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``: ``FileError/Code/unsupported`` where the file system has no attributes, or the name no
-    ///   namespace.
-    ///
-    /// - Parameters:
-    ///   - name: The name, on Linux with its namespace.
-    ///   - url: A file URL.
-    ///   - followingLinks: Whether a symbolic link counts as what it points to.
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` if the file system has no extended attributes, or if the name
+    ///   has no valid namespace. See getxattr(2).
     public func extendedAttribute(
         _ name: String, of url: URL, followingLinks: Bool = true
     ) async throws -> Data? {
@@ -56,20 +42,12 @@ extension FileIO {
 
     /// Sets an extended attribute.
     ///
-    ///     try await files.setExtendedAttribute("user.digest", of: url, to: digest)
+    /// On Linux, the name includes its namespace. Applications use `user.`, which a symbolic link itself can't have. The change is
+    /// atomic: a reader gets the old value or the new one. It isn't synced. See setxattr(2).
     ///
-    /// Atomic: a reader sees the old value or the new one. It is not synced. See setxattr(2).
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``: ``FileError/Code/unsupported`` where the file system has no attributes, or the name no
-    ///   namespace; ``FileError/Code/noSpace`` or ``FileError/Code/fileTooLarge`` for a value that is too large.
-    ///
-    /// - Parameters:
-    ///   - name: The name, on Linux with its namespace: `user.` for what is one's own.
-    ///   - url: A file URL.
-    ///   - value: The bytes, possibly none.
-    ///   - writing: Whether it may or must exist.
-    ///   - followingLinks: Whether a symbolic link counts as what it points to. Links have no `user.` attributes on Linux.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
+    /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` if the file system has no extended attributes, or if the name
+    ///   has no valid namespace; ``FileError/Code/noSpace`` or ``FileError/Code/fileTooLarge`` if the value is too large.
     public func setExtendedAttribute(
         _ name: String, of url: URL, to value: Data, _ writing: AttributeWriting = .createOrReplace,
         followingLinks: Bool = true
@@ -85,13 +63,9 @@ extension FileIO {
 
     /// Removes an extended attribute.
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``: ``FileError/Code/noAttribute`` if there is none of this name. See removexattr(2).
-    ///
-    /// - Parameters:
-    ///   - name: The name, on Linux with its namespace.
-    ///   - url: A file URL.
-    ///   - followingLinks: Whether a symbolic link counts as what it points to.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
+    /// - Failure: A ``FileError``: ``FileError/Code/noAttribute`` if the file has no attribute with this name. See
+    ///   removexattr(2).
     public func removeExtendedAttribute(_ name: String, of url: URL, followingLinks: Bool = true) async throws {
         let path = try Path.of(url, for: "remove an attribute of")
         let name = try Self.name(name, path)
@@ -105,8 +79,8 @@ extension FileIO {
     private static func name(_ name: String, _ path: String) throws(FileError) -> [CChar] {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw FileError(
-                code: .invalidArgument, operation: "name an attribute of", path: path,
-                remedy: "The name of an attribute is not empty and has no zero byte.")
+                code: .invalidArgument, operation: "use an attribute of", path: path,
+                remedy: "Pass a name that isn't empty and has no zero byte.")
         }
         return Array(name.utf8CString)
     }
@@ -121,12 +95,12 @@ extension FileIO {
     }
 }
 
-/// What writing an extended attribute does about one that is there, or is not.
+/// What to do if an extended attribute already exists, or doesn't.
 public enum AttributeWriting: Sendable, Hashable {
-    /// It is made, or gets the new value.
+    /// Creates the attribute or replaces its value.
     case createOrReplace
-    /// It is made; ``FileError/Code/exists`` if it is there, atomically.
+    /// Creates the attribute. If it exists, throws ``FileError/Code/exists``. The check is atomic.
     case create
-    /// It gets the new value; ``FileError/Code/noAttribute`` if it is not there, atomically.
+    /// Replaces the value. If the attribute doesn't exist, throws ``FileError/Code/noAttribute``. The check is atomic.
     case replace
 }

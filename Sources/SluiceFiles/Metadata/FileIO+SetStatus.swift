@@ -7,19 +7,13 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Sets the mode of a file or directory; a symbolic link is followed.
+    /// Sets the mode of a file or directory. A symbolic link is followed. The umask isn't applied.
     ///
-    ///     try await files.setPermissions(0o600, of: secrets)
-    ///
-    /// A file that must be secret from the beginning gets its mode when it is made: see `openForWriting(permissions:)` and
+    /// To protect a secret file from the start, set its mode when you create it: see `openForWriting(permissions:)` and
     /// ``FileWriteOptions/permissions``. See chmod(2).
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``: ``FileError/Code/permissionDenied`` unless the process owns it or is root.
-    ///
-    /// - Parameters:
-    ///   - permissions: The mode; the umask takes nothing away.
-    ///   - url: A file URL.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
+    /// - Failure: A ``FileError``: ``FileError/Code/permissionDenied`` unless the process owns the file or is root.
     public func setPermissions(_ permissions: FilePermissions, of url: URL) async throws {
         let path = try Path.of(url, for: "set the mode of")
         try await run { [kernel] _ in
@@ -30,22 +24,13 @@ extension FileIO {
         }
     }
 
-    /// Sets when a file was last changed, read, or both.
+    /// Sets the modification time of a file, its access time, or both. A time that is `nil` stays the same.
     ///
-    ///     try await files.setTimes(of: copy, modification: status.modificationTime)
-    ///     try await files.setTimes(of: stamp, modification: .now, access: .now)
+    /// The file system stores the times with its own precision. To compare them later, use the times from
+    /// ``status(of:followingLinks:)``, not the ones you passed. The change time becomes the current time. See utimensat(2).
     ///
-    /// The file system keeps as many digits as it has room for; compare with what ``status(of:followingLinks:)`` gives
-    /// afterwards, not with what was asked for. The change time becomes now. See utimensat(2).
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``.
-    ///
-    /// - Parameters:
-    ///   - url: A file URL.
-    ///   - modification: The new time; nil leaves it as it is.
-    ///   - access: The new time; nil leaves it as it is.
-    ///   - followingLinks: Whether a symbolic link counts as what it points to; else the link's own times are set.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
+    /// - Failure: A ``FileError``.
     public func setTimes(
         of url: URL, modification: FileTime? = nil, access: FileTime? = nil, followingLinks: Bool = true
     ) async throws {
@@ -58,26 +43,18 @@ extension FileIO {
         }
     }
 
-    /// Gives a file to another user, another group, or both.
+    /// Changes the owner of a file, its group, or both. An ID that is `nil` stays the same.
     ///
-    ///     try await files.setOwner(of: page, group: 33)
+    /// Only root can change the owner. The owner can change the group to another one that it belongs to. The set-user-ID and
+    /// set-group-ID bits of a program are cleared, so set the mode afterwards. See chown(2).
     ///
-    /// Only root gives files away; an owner may give a file to another group of theirs. The set-user-ID and set-group-ID
-    /// bits of a program are cleared: set the mode afterwards. See chown(2).
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``.
-    ///
-    /// - Parameters:
-    ///   - url: A file URL.
-    ///   - user: The user's number; nil leaves it as it is.
-    ///   - group: The group's number; nil leaves it as it is.
-    ///   - followingLinks: Whether a symbolic link counts as what it points to; else the link itself is given away.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
+    /// - Failure: A ``FileError``.
     public func setOwner(
         of url: URL, user: UInt32? = nil, group: UInt32? = nil, followingLinks: Bool = true
     ) async throws {
         let path = try Path.of(url, for: "set the owner of")
-        // chown(2) takes all ones for "as it is". Whoever asks for that number gets an error and not a silent nothing.
+        // chown(2) interprets all ones as "keep". Passing that ID throws an error instead of being ignored.
         guard user != .max, group != .max else {
             throw FileError(operation: "set the owner of", path: path, systemError: EINVAL)
         }

@@ -5,56 +5,47 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// What is at a path, or nil if nothing is.
+    /// Returns the status of a file, or `nil` if no file exists at the URL or at the end of a symbolic link that is followed.
     ///
     ///     if let status = try await FileIO.shared.status(of: url), status.kind == .file { … }
     ///
-    /// Whatever it says may have changed by the time it returns: to claim a name, use an operation that fails when it is
-    /// taken (``WriteOpening/fail``, ``ExistingFile/fail``).
+    /// The file may have changed by the time the method returns. To claim a name, use an operation that fails if the name exists
+    /// (``WriteOpening/fail``, ``ExistingFile/fail``).
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``.
-    ///
-    /// - Parameters:
-    ///   - url: A file URL.
-    ///   - followingLinks: Whether a symbolic link counts as what it points to (then a dangling one is nothing).
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``.
     public func status(of url: URL, followingLinks: Bool = true) async throws -> FileStatus? {
-        let path = try Path.of(url, for: "look at")
+        let path = try Path.of(url, for: "read the status of")
         return try await run { [kernel] _ in
             try kernel.status(of: path, followingLinks: followingLinks).map { FileStatus($0) }
         }
     }
 
-    /// Whether something is at a path.
+    /// Returns whether a file or directory exists at the URL, and at the end of a symbolic link that is followed.
     ///
-    ///     if try await files.exists(settings) { … }
+    /// Don't rely on the answer: the file may be created or removed before the next statement. Open the file and catch
+    /// ``FileError/Code/notFound`` instead, and claim a name with ``WriteOpening/fail`` or ``ExistingFile/fail``. If the process
+    /// has no permission to look, the method throws.
     ///
-    /// Don't rely on the answer: something may come or go before the next line. Open the file
-    /// and catch ``FileError/Code/notFound``; claim a name with ``WriteOpening/fail`` or ``ExistingFile/fail``. Not
-    /// being allowed to look is an error, and not "no".
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``.
-    ///
-    /// - Parameters:
-    ///   - url: A file URL.
-    ///   - followingLinks: Whether a symbolic link counts as what it points to (then a dangling one is nothing).
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``.
     public func exists(_ url: URL, followingLinks: Bool = true) async throws -> Bool {
         try await status(of: url, followingLinks: followingLinks) != nil
     }
 
-    /// What is at each of many names, asked in one job. Names that follow each other in one directory cost the least.
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
+    /// Returns the statuses of many names in one job. It is fastest if names in the same directory are consecutive.
     package func statuses(
         of names: [(directory: URL, name: String)], followingLinks: Bool = true
     ) async throws -> [Result<FileStatus?, FileError>] {
         try await run { [kernel] _ in
             var latest: (directory: URL, path: Result<String, FileError>)?
             return names.map { directory, name in
-                // A path is asked of a URL once: that takes longer than the kernel's answer.
+                // Converting a URL to a path takes longer than the system call, so it is done once for each run of equal
+                // directories.
                 if latest?.directory != directory {
-                    latest = (directory, Result { () throws(FileError) in try Path.of(directory, for: "look at") })
+                    latest = (
+                        directory, Result { () throws(FileError) in try Path.of(directory, for: "read the status of") }
+                    )
                 }
                 return Result { () throws(FileError) in
                     let path = Path.join(try latest!.path.get(), name)

@@ -1,13 +1,13 @@
-/// What makes a file that file, whatever its name: stable while it exists, and used again after its end.
+/// The device and inode that identify a file regardless of its name. Stable while the file exists; reused after that.
 ///
 ///     if try await files.status(of: a)?.identity == files.status(of: b)?.identity { … }    // two names of one file
 public struct FileIdentity: Sendable, Hashable, Codable {
-    /// The file system that it is on, as long as that is mounted.
+    /// The file system of the file. Stable while it is mounted.
     public var device: UInt64
-    /// Its number there (inode).
+    /// The number of the file in its file system (inode).
     public var inode: UInt64
 
-    /// Makes an identity from the two numbers.
+    /// Creates an identity from the two numbers.
     public init(device: UInt64, inode: UInt64) {
         self.device = device
         self.inode = inode

@@ -1,64 +1,62 @@
 internal import CSluiceFiles
 
-/// What is known about a file without opening it. See statx(2).
-///
-///     let status = try await files.status(of: url)
-///     print(status?.size ?? 0, status?.modificationTime.date ?? .distantPast)
+/// The metadata of a file. See ``FileIO/status(of:followingLinks:)`` and statx(2).
 public struct FileStatus: Sendable, Hashable {
-    /// What something in a file system can be. More may be added: switch with a `default`.
+    /// The kind of a file system entry. Cases may be added: switch with a `default`.
     public enum Kind: Sendable, Hashable {
         /// A regular file.
         case file
         /// A directory.
         case directory
-        /// A symbolic link: only where links are not followed.
+        /// A symbolic link. Returned only if links aren't followed.
         case symbolicLink
-        /// A FIFO, also called named pipe.
+        /// A FIFO, also called a named pipe.
         case fifo
-        /// A socket with a name.
+        /// A socket.
         case socket
-        /// A device of characters, such as a terminal or /dev/null.
+        /// A character device, such as a terminal or /dev/null.
         case characterDevice
-        /// A device of blocks, such as a disk.
+        /// A block device, such as a disk.
         case blockDevice
-        /// Something that this library does not know.
+        /// A kind that this library doesn't know.
         case other
     }
 
-    /// What it is.
+    /// The kind of the file.
     public var kind: Kind
 
-    /// The size in bytes. Files in /proc and /sys, FIFOs and devices tell no true one.
+    /// The size in bytes. The sizes of FIFOs, devices and files in /proc and /sys are meaningless.
     public var size: Int64
 
-    /// The bytes that it takes on the device: fewer than ``size`` if it has holes or is compressed, else a few more.
+    /// The number of bytes allocated on the device: less than ``size`` for a file with holes or compression, otherwise slightly
+    /// more.
     public var allocatedSize: Int64
 
-    /// The mode bits, without those of the kind.
+    /// The mode bits without the file type.
     public var permissions: FilePermissions
 
-    /// The number of the user that owns it.
+    /// The ID of the user that owns the file.
     public var owner: UInt32
 
-    /// The number of the group that owns it.
+    /// The ID of the group that owns the file.
     public var group: UInt32
 
-    /// The names that it has: its hard links. What a directory says of its subdirectories differs among file systems.
+    /// The number of hard links (names) of the file. For directories, its meaning depends on the file system.
     public var linkCount: Int
 
-    /// Which file it is, whatever its name.
+    /// The device and inode, which identify the file regardless of its name.
     public var identity: FileIdentity
 
-    /// When the contents were last read. Most systems note this only now and then (relatime), some never.
+    /// The time when the contents were last read. Most systems update it only occasionally (relatime), some never.
     public var accessTime: FileTime
 
-    /// When the contents last changed, unless a program set it.
+    /// The time when the contents last changed. Programs can set it.
     public var modificationTime: FileTime
 
-    /// When the contents or anything in this status last changed. No program can set it.
+    /// The time when the contents or this metadata last changed. Programs can't set it.
     public var changeTime: FileTime
 
-    /// When the file was made on this file system; nil where that, or the kernel, does not say.
+    /// The time when the file was created on this file system, or `nil` if the file system or the kernel doesn't report it.
     public var creationTime: FileTime?
 
     init(_ status: RawStatus) {

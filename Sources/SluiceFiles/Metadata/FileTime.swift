@@ -5,30 +5,31 @@ public import Foundation
 #endif
 internal import CSluiceFiles
 
-/// A point in time as file systems keep it: to the nanosecond, which a `Date` of these days rounds to about 100.
+/// A point in time with the nanosecond precision of file systems. The conversion to a `Date` rounds to about 100 nanoseconds.
 ///
 ///     let status = try await files.status(of: original)!
-///     try await files.setTimes(of: copy, modification: status.modificationTime)   // equal, not nearly
-///     print(status.modificationTime.date)
+///     try await files.setTimes(of: copy, modification: status.modificationTime)   // exactly equal
 ///
-/// File systems keep what they have room for: ext4, XFS, Btrfs and APFS nanoseconds, HFS+ seconds, FAT two seconds.
+/// The precision depends on the file system: nanoseconds on ext4, XFS, Btrfs and APFS, a second on HFS+, two seconds on FAT.
 public struct FileTime: Sendable, Hashable {
-    /// The whole seconds since the beginning of 1970 (UTC), below 0 before that.
+    /// The number of whole seconds since 1970-01-01 00:00 UTC. Negative before that.
     public let seconds: Int64
 
-    /// The nanoseconds since that second, from 0 to 999,999,999; they count upwards also before 1970.
+    /// The number of nanoseconds after ``seconds``, from 0 to 999,999,999. Also counts forward for times before 1970.
     public let nanoseconds: Int
 
-    /// Makes a time from the two parts.
+    /// Creates a time from its two parts.
     public init(seconds: Int64, nanoseconds: Int = 0) {
-        precondition((0..<1_000_000_000).contains(nanoseconds), "A second has 1,000,000,000 nanoseconds, from 0.")
+        precondition(
+            (0..<1_000_000_000).contains(nanoseconds),
+            "A FileTime's nanoseconds must be from 0 to 999,999,999; they are \(nanoseconds).")
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
 
-    /// Makes a time from a date. One past the ends of time is the end.
+    /// Creates a time from a date. A date outside the range becomes the earliest or latest time.
     public init(_ date: Date) {
-        // Of the date's own number, which counts from 2001: adding the years since 1970 first would round.
+        // Uses the date's own number, which counts from 2001: adding the years since 1970 first would round it.
         let interval = date.timeIntervalSinceReferenceDate
         let whole = interval.rounded(.down)
         if let seconds = Int64(exactly: whole),
@@ -40,27 +41,26 @@ public struct FileTime: Sendable, Hashable {
         }
     }
 
-    /// The beginning of 1970 (UTC).
+    /// 1970-01-01 00:00 UTC.
     public static let epoch = FileTime(seconds: 0)
 
-    /// The time of the system's clock.
+    /// The current time of the system's clock.
     public static var now: FileTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return FileTime(seconds: Int64(time.tv_sec), nanoseconds: Int(time.tv_nsec))
     }
 
-    /// The same time as a `Date`, rounded to what that can hold: about 100 nanoseconds.
+    /// The time as a `Date`, rounded to about 100 nanoseconds.
     public var date: Date {
         Date(timeIntervalSinceReferenceDate: (Double(seconds) - Double(Self.referenceDate)) + Double(nanoseconds) / 1e9)
     }
 
-    /// The beginning of 2001, from which a `Date` counts.
     private static var referenceDate: Int64 { 978_307_200 }
 }
 
 extension FileTime: Comparable {
-    /// Whether the first is earlier.
+    /// Whether the first time is earlier than the second.
     public static func < (first: FileTime, second: FileTime) -> Bool {
         (first.seconds, first.nanoseconds) < (second.seconds, second.nanoseconds)
     }

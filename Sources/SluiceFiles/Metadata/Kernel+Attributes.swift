@@ -6,18 +6,15 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-// Extended attributes. Their names are bytes that end in zero, as in directories. See xattr(7).
+// Extended attributes. Like file names, their names are zero-terminated bytes. See xattr(7).
 extension Kernel {
-    /// How often a list or a value may grow between asking for its size and reading it before that counts as an error.
     static var maximumAttributeAttempts: Int { 100 }
 
-    /// The names of all attributes that the process may see. See listxattr(2).
     func attributeNames(of target: MetadataCalls.Target, _ path: String) throws(FileError) -> [[CChar]] {
         let list = try growing("list the attributes of", path) { calls.metadata.listAttributes(target, $0) }
         return list.split(separator: 0).map { name in name.map { CChar(bitPattern: $0) } + [0] }
     }
 
-    /// The value of an attribute, nil if the file has none of this name. See getxattr(2).
     func attribute(
         _ name: [CChar], of target: MetadataCalls.Target, _ path: String
     ) throws(FileError) -> [UInt8]? {
@@ -30,7 +27,6 @@ extension Kernel {
         }
     }
 
-    /// See setxattr(2).
     func setAttribute(
         _ name: [CChar], of target: MetadataCalls.Target, to value: some ContiguousBytes,
         _ writing: AttributeWriting, _ path: String
@@ -43,7 +39,6 @@ extension Kernel {
         try checkAttribute(result, "set", name, path)
     }
 
-    /// See removexattr(2).
     func removeAttribute(_ name: [CChar], of target: MetadataCalls.Target, _ path: String) throws(FileError) {
         let result = retrying {
             name.withUnsafeBufferPointer { calls.metadata.removeAttribute(target, $0.baseAddress!) }
@@ -51,7 +46,7 @@ extension Kernel {
         try checkAttribute(result, "remove", name, path)
     }
 
-    /// The bytes of a call that says ERANGE while its buffer is too small, and the size when the buffer is empty.
+    /// Returns the bytes of a call that fails with ERANGE if its buffer is too small, and returns the size if its buffer is empty.
     private func growing(
         _ operation: @autoclosure () -> String, _ path: String, _ call: (UnsafeMutableRawBufferPointer) -> Int
     ) throws(FileError) -> [UInt8] {
@@ -62,7 +57,7 @@ extension Kernel {
             guard result == -Int(ERANGE) else { break }
             let needed = retrying { call(UnsafeMutableRawBufferPointer(start: nil, count: 0)) }
             try check(needed, operation(), path)
-            // It may grow once more before the next attempt.
+            // The value may grow again before the next attempt.
             bytes = [UInt8](repeating: 0, count: needed + 256)
         }
         try check(result, operation(), path)
@@ -75,15 +70,15 @@ extension Kernel {
         switch -result {
         case EOPNOTSUPP, ENOTSUP:
             error.remedy =
-                "The file system has no such attributes, or the name is in no namespace: on Linux begin it with 'user.'."
+                "Begin the name with 'user.' on Linux, or use a file system that supports extended attributes."
         case ERANGE:
             error.code = .nameTooLong
-            error.remedy = "The name of an attribute has 1 to 255 bytes (127 on Apple platforms)."
+            error.remedy = "Choose a name of 1 to 255 bytes (127 on Apple platforms)."
         case ENOSPC:
-            error.remedy = "The device is full, or the value larger than the file system allows (ext4: about 4 KB)."
+            error.remedy = "Free space on the device, or store a smaller value, of at most 4 KB on ext4."
         case EPERM, EACCES:
             error.remedy =
-                "Check owner and mode. On Linux only files and directories have attributes of users, and only root sets others."
+                "Check the owner and the mode, and on Linux use a name that begins with 'user.' and a file or directory."
         default: break
         }
         throw error

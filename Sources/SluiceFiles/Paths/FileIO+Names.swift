@@ -12,50 +12,41 @@ extension FileIO {
     ///     try await files.rename(part, to: song)                         // throws .exists if a song is there
     ///     try await files.rename(part, to: song, existing: .replace)
     ///
-    /// By default, and with `.fail`, it uses renameat2(2) with RENAME_NOREPLACE. Where kernel or file system lack that, a file is renamed by
-    /// link(2) and unlink(2) and a directory by mkdir(2) and rename(2), not atomically: for a moment there are both names of the
-    /// file, or an empty directory at the destination. All of them leave what is at the destination alone, however many try at
-    /// once. The change of names is not synced.
+    /// By default, an existing file is never replaced, even by concurrent renames: the method uses renameat2(2) with
+    /// RENAME_NOREPLACE. If the kernel or the file system doesn't support that, a file is renamed by link(2) and unlink(2), and a
+    /// directory by mkdir(2) and rename(2). This isn't atomic: for a moment, both names of the file exist, or an empty directory
+    /// exists at the destination.
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``; both paths are as they were.
+    /// Both URLs must be on the same file system. `.skip` is the same as `.fail`. The new name isn't synced: see
+    /// <doc:WhatSurvivesACrash>.
     ///
-    /// - Parameters:
-    ///   - source: A file URL.
-    ///   - destination: A file URL on the same file system.
-    ///   - existing: What happens if something is at the destination: an error by default. `.skip` stops the program.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
+    /// - Failure: A ``FileError``, and both paths are unchanged.
     public func rename(_ source: URL, to destination: URL, existing: ExistingFile = .fail) async throws {
-        existing.checkIsNotSkip(for: "FileIO.rename")
         let from = try Path.of(source, for: "rename")
         let to = try Path.of(destination, for: "rename to")
         try await run { [kernel] _ in try kernel.rename(from, to: to, existing: existing) }
     }
 
-    /// Removes a file, a symbolic link (not what it points to) or an empty directory.
+    /// Removes a file, a symbolic link or an empty directory. A link isn't followed.
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun, it counts.
-    /// - Failure: a ``FileError``: ``FileError/Code/notFound`` if nothing is there, ``FileError/Code/notEmpty`` for a directory
-    ///   with entries (see ``removeTree(_:progress:)``). See unlink(2), rmdir(2).
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once started, the operation completes.
+    /// - Failure: A ``FileError``: ``FileError/Code/notFound`` if nothing exists at the URL, and ``FileError/Code/notEmpty`` for
+    ///   a directory with entries (see ``removeTree(_:progress:)``). See unlink(2), rmdir(2).
     public func remove(_ url: URL) async throws {
         let path = try Path.of(url, for: "remove")
         try await run { [kernel] _ in try kernel.remove(path) }
     }
 
-    /// Makes a directory. One that exists is fine.
+    /// Creates a directory and, unless `withIntermediates` is false, the missing directories above it. Does nothing if it exists.
     ///
-    ///     try await files.makeDirectory(at: music, permissions: 0o750)
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError`` that names the file in the way, if there is one. Directories made until then stay. See mkdir(2).
-    ///
-    /// - Parameters:
-    ///   - url: A file URL.
-    ///   - withIntermediates: Whether missing directories on the way to it are made too.
-    ///   - permissions: The mode of each directory that is made, less the process's umask.
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``. If a file is in the way, the error names it. Directories that were created before the error
+    ///   stay. See mkdir(2).
     public func makeDirectory(
         at url: URL, withIntermediates: Bool = true, permissions: FilePermissions = .newDirectory
     ) async throws {
-        let path = try Path.of(url, for: "make directory")
+        let path = try Path.of(url, for: "create directory")
         try await run { [kernel] _ in
             if withIntermediates {
                 try kernel.makeDirectories(path, permissions.rawValue)
@@ -69,21 +60,20 @@ extension FileIO {
 extension Kernel {
     func remove(_ path: String) throws(FileError) {
         let unlinked = path.withCString { path in retrying { calls.unlink(path) } }
-        // Linux says EISDIR for a directory, POSIX says EPERM.
+        // Linux reports EISDIR for a directory, POSIX specifies EPERM.
         guard unlinked == -EISDIR || unlinked == -EPERM else { return try check(unlinked, "remove", path) }
         let removed = path.withCString { path in retrying { calls.removeDirectory(path) } }
-        // It was a file after all, and the first answer is the true one.
+        // It isn't a directory, so the first error is the cause.
         try check(removed == -ENOTDIR ? unlinked : removed, "remove", path)
     }
 
     func makeDirectory(_ path: String, _ permissions: UInt32) throws(FileError) {
         let made = path.withCString { path in retrying { calls.makeDirectory(path, permissions) } }
         if made == -EEXIST, try status(of: path)?.isDirectory == true { return }
-        try check(made, "make directory", path)
+        try check(made, "create directory", path)
     }
 
-    /// Makes a directory and those on the way to it: down from the deepest that exists, which is found from the end, since
-    /// most often only the last is missing.
+    /// Creates a directory and the missing ones above it. Starts with the last name, because usually only that is missing.
     func makeDirectories(_ path: String, _ permissions: UInt32) throws(FileError) {
         var missing = [path]
         do {
@@ -96,14 +86,13 @@ extension Kernel {
                     missing.append(Path.directory(of: current))
                 }
             }
-            // From here on ENOENT is an answer: /proc gives it for any name, though /proc is there.
+            // From here on ENOENT is an error: /proc returns it for any name, although /proc exists.
             while let next = missing.popLast() { try makeDirectory(next, permissions) }
         } catch  where error.code == .notDirectory {
             throw error.with(operation: error.operation, path: try file(inTheWayOf: path) ?? error.subject)
         }
     }
 
-    /// The file that stands where a directory of this path should.
     private func file(inTheWayOf path: String) throws(FileError) -> String? {
         var current = path
         while Path.directory(of: current) != current {

@@ -7,22 +7,15 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Removes a directory with all that is in it, or a single file.
+    /// Removes a directory and its contents, or a single file.
     ///
-    ///     try await files.removeTree(cache) { progress in print(progress.completedEntries) }
+    /// Symbolic links are removed but never followed, even if another process replaces a directory with a link during the call.
+    /// The tree may have any depth. The removal is one job, which uses a thread until it is done. Entries that were removed before an
+    /// error stay removed.
     ///
-    /// Symbolic links are removed, never followed, also when another process swaps a directory for a link meanwhile. Any depth and any
-    /// names, those that are not UTF-8 among them. One job, which holds a thread until it is done.
-    ///
-    /// - Cancellation: leaves the queue immediately, or stops between two entries, with `CancellationError`; what was removed
-    ///   is gone.
-    /// - Failure: a ``FileError`` for the first entry that cannot be removed; ``FileError/Code/notFound`` if nothing is
-    ///   there, ``FileError/Code/notEmpty`` for a directory that others keep filling. What was removed is gone. See openat(2),
-    ///   unlinkat(2).
-    ///
-    /// - Parameters:
-    ///   - url: A file URL.
-    ///   - progress: Told how many entries are gone: see ``FileProgress``.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two entries.
+    /// - Failure: A ``FileError`` for the first entry that can't be removed: ``FileError/Code/notFound`` if nothing exists at the
+    ///   URL, and ``FileError/Code/notEmpty`` for a directory that other processes keep filling. See openat(2), unlinkat(2).
     public func removeTree(_ url: URL, progress: (@Sendable (FileProgress) -> Void)? = nil) async throws {
         let path = try Path.of(url, for: "remove")
         try await run { [kernel] cancellation in
@@ -34,7 +27,7 @@ extension FileIO {
 }
 
 extension DirectoryEntry {
-    /// Removes this directory with all that is in it, or a single file: see ``FileIO/removeTree(_:progress:)``.
+    /// Removes this directory and its contents, or a single file. See ``FileIO/removeTree(_:progress:)``.
     public func removeTree(progress: (@Sendable (FileProgress) -> Void)? = nil) async throws {
         try await directory.io.run { [self] cancellation in
             let counter = ProgressCounter(progress)
@@ -45,10 +38,10 @@ extension DirectoryEntry {
 }
 
 extension Kernel {
-    /// The directories that are open at the same time, however deep the tree. Those above are opened again through "..".
+    /// The number of directories that are open concurrently. Directories further up are opened again through "..".
     static var maximumOpenDirectories: Int { 16 }
 
-    /// The entries that are read from a directory in one pass; then it is read again from its start.
+    /// The number of entries that one listing of a directory reads. When they are removed, the directory is read again from its start.
     static var entriesPerListing: Int { 1024 }
 
     func removeTree(
@@ -73,7 +66,7 @@ extension Kernel {
         counter?.add(entries: 1)
     }
 
-    /// Opens a directory itself; nil for anything else, links to directories among them.
+    /// Opens a directory, or returns `nil` for anything else, including a link to a directory.
     private func openTree(_ path: String) throws(FileError) -> CInt? {
         do throws(FileError) {
             return try open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "remove")
@@ -92,16 +85,14 @@ extension Kernel {
     }
 }
 
-/// The way from the root of the tree to the directory being emptied, as a list and not as a recursion: a deep tree would
-/// overflow a thread's stack.
+/// The directories from the root of the tree down to the one being emptied. A list, because recursion could overflow the stack.
 private struct RemovalWalk: ~Copyable {
     private struct Directory {
-        /// nil while it is closed to save descriptors.
         var descriptor: CInt?
         var name: [CChar]?
         var status: RawStatus
         var entries: [RawEntry] = []
-        /// How often in a row a listing had entries and none of them could be removed, since each was gone or was filled again.
+        /// The number of consecutive listings whose entries all couldn't be removed, because each was gone or was filled again.
         var fruitlessListings = 0
     }
 
@@ -122,7 +113,6 @@ private struct RemovalWalk: ~Copyable {
         }
     }
 
-    /// Goes down into a directory; owns its descriptor from here on.
     mutating func enter(_ descriptor: CInt, name: [CChar]?) throws(FileError) {
         directories.append(Directory(descriptor: descriptor, name: name, status: RawStatus()))
         directories[directories.count - 1].status = try kernel.status(ofDescriptor: descriptor, path)
@@ -130,7 +120,7 @@ private struct RemovalWalk: ~Copyable {
         if far >= 0, let old = directories[far].descriptor.take() { kernel.closeQuietly(old) }
     }
 
-    /// Removes one entry, enters a directory or leaves one. Returns whether there is more to do.
+    /// Removes an entry, enters a directory or leaves one. Returns whether there is more to do.
     mutating func step() throws(FileError) -> Bool {
         let last = directories.count - 1
         let descriptor = directories[last].descriptor!
@@ -140,7 +130,7 @@ private struct RemovalWalk: ~Copyable {
             }
             try check(found)
             if found == 0 { return try leave() }
-            // Some file systems list what they do not let go (a file that a server keeps until it is closed).
+            // Some file systems list entries that can't be removed, such as a file that a server keeps until it is closed.
             directories[last].fruitlessListings += 1
             if directories[last].fruitlessListings > Self.maximumFruitlessListings { try check(-ENOTEMPTY) }
             return true
@@ -149,7 +139,7 @@ private struct RemovalWalk: ~Copyable {
             let result = entry.name.withUnsafeBufferPointer { unlink($0.baseAddress!, in: descriptor, flags: 0) }
             if result == 0 { removed(in: last) }
             if result == 0 || result == -ENOENT { return true }
-            // Linux says EISDIR for a directory, POSIX says EPERM.
+            // Linux reports EISDIR for a directory, POSIX specifies EPERM.
             guard result == -EISDIR || (result == -EPERM && entry.isDirectory == nil) else {
                 try check(result, entry.name)
                 return true
@@ -159,7 +149,7 @@ private struct RemovalWalk: ~Copyable {
         switch child {
         case -ENOENT: return true
         case -ENOTDIR, -ELOOP:
-            // Somebody swapped it for a file or a link since it was listed.
+            // Another process replaced it by a file or a link after the listing.
             let result = entry.name.withUnsafeBufferPointer { unlink($0.baseAddress!, in: descriptor, flags: 0) }
             if result == 0 { removed(in: last) }
             if result != -ENOENT { try check(result, entry.name) }
@@ -170,7 +160,7 @@ private struct RemovalWalk: ~Copyable {
         return true
     }
 
-    /// Goes up, and removes the directory that was emptied. Returns false from the root, which is left to its path.
+    /// Moves up, and removes the emptied directory. Returns false at the root, which the caller removes by its path.
     private mutating func leave() throws(FileError) -> Bool {
         let child = directories.removeLast()
         defer { kernel.closeQuietly(child.descriptor!) }
@@ -184,14 +174,14 @@ private struct RemovalWalk: ~Copyable {
             guard status.isSameFile(as: directories[above].status) else {
                 throw FileError(
                     code: .busy, operation: "remove", path: path,
-                    remedy: "Another process moved a directory of the tree meanwhile: try again.")
+                    remedy: "Try again, because another process moved a directory of the tree.")
             }
         }
         let result = name.withUnsafeBufferPointer {
             unlink($0.baseAddress!, in: directories[above].descriptor!, flags: AT_REMOVEDIR)
         }
         if result == 0 { removed(in: above) }
-        // Not empty: another task or process put a file there meanwhile, and the listing of the directory above comes round to it again.
+        // If it isn't empty, another task or process has put a file there. A later listing of the directory above finds it again.
         if result != -ENOENT, result != -ENOTEMPTY { try check(result, name) }
         return true
     }
@@ -207,7 +197,7 @@ private struct RemovalWalk: ~Copyable {
         kernel.retrying { kernel.calls.unlinkAt(directory, name, flags) }
     }
 
-    /// Throws with the path of the entry, put together only now.
+    /// Throws the error of a failed call. The path is computed only here.
     private func check(_ result: CInt, _ name: [CChar]? = nil) throws(FileError) {
         guard result < 0 else { return }
         var full = path

@@ -4,34 +4,32 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Paths as the kernel takes them.
 enum Path {
-    /// The path of a file URL, without a slash at its end.
+    /// Returns the path of a file URL, without a slash at its end.
     static func of(_ url: URL, for operation: String) throws(FileError) -> String {
         guard url.isFileURL else {
             throw FileError(
                 code: .invalidPath, operation: operation, path: origin(of: url),
-                remedy: "Make the URL with `URL(filePath:)`.")
+                remedy: "Create the URL with 'URL(filePath:)'.")
         }
         var path = url.path(percentEncoded: false)
-        // Scalars, not characters: a slash after U+0600 is one character with it, and would take a part of the name along.
+        // Removes scalars, not characters: U+0600 and a slash after it form one character, which contains a part of the name.
         while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.unicodeScalars.removeLast() }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw FileError(
                 code: .invalidPath, operation: operation, path: path,
-                remedy: "A path is not empty and has no zero byte.")
+                remedy: "Pass a path that isn't empty and has no zero byte.")
         }
         return path
     }
 
-    /// What an error shows of a URL that names no file. User, password, path and query may be secrets.
+    /// Returns the part of a URL that an error may show. The user, password, path and query may be secrets.
     private static func origin(of url: URL) -> String {
         guard let scheme = url.scheme else { return "URL without a scheme" }
         guard let host = url.host(), !host.isEmpty else { return "\(scheme):…" }
         return "\(scheme)://\(host)"
     }
 
-    /// The directory that holds the last name of a path.
     static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -5,13 +5,12 @@ internal import SluiceLock
 internal import Darwin
 #endif
 
-/// What tells this run of the operating system from earlier and later ones; nil where the system does not say.
-///
-/// Bytes that were written and not synced outlive their process as long as the system runs, and not its end.
+/// An identifier of the current run of the operating system, or `nil` if the system has none. Bytes that were written but not synced
+/// survive their process, but not a restart of the system.
 enum BootIdentity {
     private static let known = Lock<String?>(nil)
 
-    /// Reads it once; a system call that does not wait.
+    /// Returns the identifier. The first call makes a system call, which doesn't block.
     static func read(_ kernel: Kernel) -> String? {
         if let known = known.withLock({ $0 }) { return known }
         guard let found = ask(kernel), !found.isEmpty else { return nil }
@@ -27,7 +26,7 @@ enum BootIdentity {
         return String(decoding: buffer.prefix(size).prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
     #else
-    /// See random(4). A container sees that of its host.
+    /// See random(4). A container sees its host's identifier.
     private static func ask(_ kernel: Kernel) -> String? {
         guard let descriptor = try? kernel.open("/proc/sys/kernel/random/boot_id", O_RDONLY) else { return nil }
         defer { kernel.closeQuietly(descriptor) }

@@ -1,18 +1,17 @@
 internal import CSluiceFiles
 
-/// A lock with a condition: what `Synchronization.Mutex` lacks, a way to sleep until a state changes.
-///
-/// `body` is short and runs no code of others. See pthread_cond_wait(3p).
+/// A lock with a condition: unlike `Synchronization.Mutex`, it lets a thread sleep until the state changes.
+/// `body` must be short and must not run user code. See pthread_cond_wait(3p).
 package final class ConditionLock<State>: @unchecked Sendable {
-    // Protected by `mutex`: `state`. The primitives do not move and are destroyed with the last reference.
+    // `mutex` protects `state`. The primitives don't move, and are destroyed with the last reference.
     private var state: State
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
     package init(_ state: State) {
         self.state = state
-        precondition(pthread_mutex_init(mutex, nil) == 0, "The system gave no mutex.")
-        precondition(pthread_cond_init(condition, nil) == 0, "The system gave no condition variable.")
+        precondition(pthread_mutex_init(mutex, nil) == 0, "The system could not create a mutex.")
+        precondition(pthread_cond_init(condition, nil) == 0, "The system could not create a condition variable.")
     }
 
     deinit {
@@ -28,7 +27,7 @@ package final class ConditionLock<State>: @unchecked Sendable {
         return body(&state)
     }
 
-    /// Blocks this thread until `body` gives a value: for threads of a lane only.
+    /// Blocks this thread until `body` returns a value. Only for threads of a lane.
     package func wait<R>(_ body: (inout State) -> R?) -> R {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

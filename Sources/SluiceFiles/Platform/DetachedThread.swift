@@ -1,15 +1,14 @@
 internal import CSluiceFiles
 
-/// A thread of our own: neither Dispatch's nor the cooperative pool's, both of which are sized for work that never blocks.
+/// Starts threads outside Dispatch and the cooperative pool. Those pools are sized for work that never blocks.
 package enum DetachedThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Starts a thread that runs `body` and ends. Returns 0 or minus the error number of pthread_create(3).
-    ///
-    /// `body` is @Sendable: a closure that inherited the main actor would trap on the new thread.
+    /// Starts a thread that runs `body` and ends. Returns 0 or minus the error number of pthread_create(3). `body` is @Sendable, because a
+    /// closure that inherited the main actor would trap on the new thread.
     package static func start(stackSize: Int, _ body: @escaping @Sendable () -> Void) -> CInt {
         let context = Unmanaged.passRetained(Body(body))
         let result = csluice_thread_start(
@@ -18,12 +17,12 @@ package enum DetachedThread {
         return result
     }
 
-    /// The system has no thread for `purpose`. pthread_create(3) gives EAGAIN for all of its reasons.
+    /// The error if the system has no thread for `purpose`. pthread_create(3) returns EAGAIN for all of its reasons.
     package static func missing(for purpose: String, _ error: CInt) -> FileError {
         FileError(
             code: .exhausted, operation: "start a thread for", path: purpose, systemError: error,
             remedy:
-                "The system gives no more threads: raise the limit of threads (ulimit -u) or of address space (ulimit -v)."
+                "Raise the limit of threads (ulimit -u) or of address space (ulimit -v), or start fewer threads."
         )
     }
 }

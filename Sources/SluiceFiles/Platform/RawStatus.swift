@@ -1,16 +1,15 @@
 internal import CSluiceFiles
 
-/// What statx(2) tells.
+/// The result of statx(2).
 package struct RawStatus: Sendable, Hashable {
     package var device: UInt64 = 0
     package var inode: UInt64 = 0
     package var mode: UInt32 = 0
-    /// The names that the file has.
     package var links: UInt32 = 1
     package var user: UInt32 = 0
     package var group: UInt32 = 0
     package var size: Int64 = 0
-    /// The bytes that its blocks take.
+    /// The number of bytes of its blocks.
     package var allocated: Int64 = 0
     package var accessed = FileTime.epoch
     package var modified = FileTime.epoch
@@ -34,7 +33,6 @@ package struct RawStatus: Sendable, Hashable {
         created = status.has_created ? FileTime(status.created) : nil
     }
 
-    /// Whether both are one file, under whatever names.
     package func isSameFile(as other: RawStatus) -> Bool {
         device == other.device && inode == other.inode
     }
@@ -45,7 +43,6 @@ package struct RawStatus: Sendable, Hashable {
     package var isSymbolicLink: Bool { kind == UInt32(S_IFLNK) }
     package var permissions: UInt32 { mode & 0o7777 }
 
-    /// One of S_IFREG, S_IFDIR …
     var kind: UInt32 { mode & UInt32(S_IFMT) }
 }
 

@@ -1,13 +1,13 @@
 internal import CSluiceFiles
 
-/// The seam to the kernel: every system call of this module, replaceable one by one.
+/// All system calls of this module, replaceable one by one in tests.
 ///
 ///     var calls = SystemCalls.system
-///     calls.sync = { _ in -EIO }                  // each fsync fails
+///     calls.sync = { _ in -EIO }                  // every fsync fails
 ///     let files = FileIO(calls: calls)
 ///
-/// A call returns what the kernel returns, zero or more, or else *minus* the error number. Paths and names end in zero.
-/// The calls run on threads of a lane, many concurrently.
+/// A call returns the kernel's result, 0 or more, or *minus* the error number. Paths and names end in a zero byte. Calls run
+/// concurrently on threads of a lane.
 package struct SystemCalls: Sendable {
     package typealias Path = UnsafePointer<CChar>
 
@@ -45,10 +45,10 @@ package struct SystemCalls: Sendable {
 
     // MARK: Threads
 
-    /// Starts a thread that runs `body` and ends. Called on the thread that submits a job.
+    /// Called on the thread that submits a job.
     package var startThread: @Sendable (_ stackSize: Int, _ body: @escaping @Sendable () -> Void) -> CInt
 
-    // MARK: Groups, each in a file of its own
+    // MARK: Groups, each in its own file
 
     package var randomAccess = RandomAccessCalls.system
     package var metadata = MetadataCalls.system
@@ -62,7 +62,6 @@ package struct SystemCalls: Sendable {
 }
 
 extension SystemCalls {
-    /// The kernel itself.
     package static let system = SystemCalls(
         open: { csluice_open($0, $1, mode_t($2)) },
         openAt: { csluice_openat($0, $1, $2, 0) },
@@ -122,10 +121,10 @@ extension SystemCalls {
     }
 }
 
-/// A name in a directory, as raw bytes that end in zero (it need not be UTF-8).
+/// A name in a directory as bytes that end in zero. It may not be valid UTF-8.
 package struct RawEntry: Sendable {
     package var name: [CChar]
-    /// What the directory says; nil where its file system does not say.
+    /// Whether the entry is a directory; `nil` if its file system doesn't report it.
     package var isDirectory: Bool?
 
     init(name: UnsafePointer<CChar>, kind: CInt) {

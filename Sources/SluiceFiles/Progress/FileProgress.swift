@@ -1,34 +1,29 @@
-/// How far a long operation has come.
+/// The progress of a long operation.
 ///
-///     try await files.copy(film, to: backup) { progress in
-///         if let fraction = progress.fractionCompleted { bar.show(fraction) }
-///     }
+/// Every long operation of this module, such as ``FileIO/copy(_:to:options:progress:)``, passes its progress to a closure:
 ///
-/// Every long operation of this module reports in this form, to a closure `@Sendable (FileProgress) -> Void`:
-///
-/// - It is called on a thread of the engine, after each 4 MiB or 128 entries, and once more with ``isFinished`` when all is
-///   done. An operation that throws makes no last report: the error is the end.
-/// - Reports come one after the other, each at least as far as the one before, and none after the operation has returned.
-/// - The work waits for the closure: hand on the value (to a `Mutex`, an `AsyncStream`) and return.
+/// - The closure is called on a thread of the engine, after each 4 MiB or 128 entries, and once more with ``isFinished`` at the end. If
+///   the operation throws, there is no last report.
+/// - Reports come one after the other, never go backwards, and end before the operation returns.
+/// - The operation waits for the closure, so pass the value on (to a `Mutex`, an `AsyncStream`) and return.
 public struct FileProgress: Sendable, Hashable {
-    /// The bytes that are done. In a copy, holes and blocks that are shared count like bytes that were written.
+    /// The number of bytes done. A copy counts holes and shared blocks too.
     public var completedBytes: Int64
 
-    /// The bytes that there are, as far as is known; nil where that is unknown (a pipe, a tree that was not counted).
-    ///
-    /// It is what the file system says at the beginning. A file in /proc says 0, and one that shrinks is done before that.
+    /// The total number of bytes when the operation began, or `nil` if that is unknown (a pipe, a tree that wasn't counted). It can be
+    /// wrong: a file in /proc has a size of 0, and a file may shrink.
     public var totalBytes: Int64?
 
-    /// The files, directories and links that are done.
+    /// The number of files, directories and links done.
     public var completedEntries: Int
 
-    /// The files, directories and links that there are; nil where that is unknown.
+    /// The total number of files, directories and links, or `nil` if that is unknown.
     public var totalEntries: Int?
 
-    /// Whether this is the last report: everything is done, durability included.
+    /// Whether this is the last report: all work is done, including syncs.
     public var isFinished: Bool
 
-    /// Makes a progress.
+    /// Creates a progress value.
     public init(
         completedBytes: Int64 = 0, totalBytes: Int64? = nil, completedEntries: Int = 0, totalEntries: Int? = nil,
         isFinished: Bool = false
@@ -40,9 +35,8 @@ public struct FileProgress: Sendable, Hashable {
         self.isFinished = isFinished
     }
 
-    /// How much is done, from 0 to 1: of the bytes where their total is known, else of the entries, else nil.
-    ///
-    /// Exactly 1 in the last report, and less in all others.
+    /// The fraction done, from 0 to 1: of the bytes if their total is known, otherwise of the entries, otherwise `nil`. It's less than
+    /// 1 until the last report.
     public var fractionCompleted: Double? {
         if isFinished { return 1 }
         if let totalBytes, totalBytes > 0 { return Self.fraction(completedBytes, of: totalBytes) }
@@ -50,7 +44,7 @@ public struct FileProgress: Sendable, Hashable {
         return nil
     }
 
-    /// Less than 1: there may be more than was told, and the sync is still to come.
+    /// Stays below 1: the file may be larger than reported, and the sync follows.
     private static func fraction<Count: BinaryInteger>(_ completed: Count, of total: Count) -> Double {
         min(Double(completed) / Double(total), 0.999)
     }

@@ -1,26 +1,24 @@
-/// Who uses a shared descriptor, and when it may be closed. A pure value.
+/// Counts the operations on a shared descriptor and decides when it may be closed. A pure value.
 ///
-/// A number that the kernel has closed belongs to the next file that anybody opens, and an operation that still ran would
-/// write into that. So an operation counts from before it is queued until it has returned; closing lets no new ones begin,
-/// and the descriptor is closed when the count is nought:
+/// After close(2) the kernel gives the descriptor's number to the next file that is opened, and an operation that was still running
+/// would write into that file. So an operation counts from before it is queued until it has returned. Closing refuses new operations,
+/// and the descriptor is closed when the count reaches 0:
 ///
 /// ```text
 /// task A                 task B                     task C
 /// begin: 1
-///                        close: no new ones,
+///                        close: no new operations,
 ///                        waits
 ///                                                   begin: refused
 /// end: 0, wakes B
 ///                        closes the descriptor
-///                        closed: wakes the tasks that
-///                        closed meanwhile too
+///                        closed: wakes the other
+///                        tasks that called close
 /// ```
-///
-/// All operations are O(1), but for ``closed()``.
 package struct DescriptorUse<Waiter> {
     private enum Phase {
         case open
-        /// `closer` waits until the operations have ended; nil once it was woken.
+        /// `closer` waits until the operations have ended. It's `nil` after it was woken.
         case closing(closer: Waiter?)
         case closed
     }
@@ -31,23 +29,23 @@ package struct DescriptorUse<Waiter> {
 
     package init() {}
 
-    /// Whether an operation may begin. If so, ``end()`` follows.
+    /// Returns whether an operation may begin. If so, the caller must call ``end()``.
     package mutating func begin() -> Bool {
         guard case .open = phase else { return false }
         operations += 1
         return true
     }
 
-    /// An operation has ended. Gives who closes the descriptor now and is to be woken for it.
+    /// Notes the end of an operation. Returns the waiter that must now close the descriptor, if any.
     package mutating func end() -> Waiter? {
-        precondition(operations > 0, "An operation ended twice.")
+        precondition(operations > 0, "An operation may end only once.")
         operations -= 1
         guard operations == 0, case .closing(let closer) = phase else { return nil }
         phase = .closing(closer: nil)
         return closer
     }
 
-    /// From here on no operation begins. Gives the waiter's turn, or nil while it waits for others.
+    /// Refuses operations from now on. Returns what the caller must do, or `nil` if it must wait.
     package mutating func close(_ waiter: Waiter) -> ClosingTurn? {
         switch phase {
         case .open:
@@ -62,7 +60,7 @@ package struct DescriptorUse<Waiter> {
         }
     }
 
-    /// The descriptor is closed. Gives those who waited for that, whose turn is ``ClosingTurn/nothing``.
+    /// Notes that the descriptor is closed. Returns the waiters to wake with ``ClosingTurn/nothing``.
     package mutating func closed() -> [Waiter] {
         phase = .closed
         defer { later = [] }
@@ -70,10 +68,9 @@ package struct DescriptorUse<Waiter> {
     }
 }
 
-/// What someone who wants to close a shared descriptor is to do.
 package enum ClosingTurn: Sendable, Hashable {
-    /// Close it now, and say so with ``DescriptorUse/closed()``.
+    /// Close the descriptor, and then call ``DescriptorUse/closed()``.
     case close
-    /// Nothing: it is closed.
+    /// Nothing: the descriptor is closed.
     case nothing
 }

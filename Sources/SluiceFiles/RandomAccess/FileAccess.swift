@@ -1,14 +1,12 @@
 /// How a file is opened for random access.
-///
-///     let database = try await url.openForRandomAccess(.createIfMissing, permissions: 0o600)
 public enum FileAccess: Sendable, Hashable {
-    /// Reading alone, of a file that exists.
+    /// Reading only. The file must exist.
     case readOnly
-    /// Reading and writing, of a file that exists.
+    /// Reading and writing. The file must exist.
     case readWrite
     /// Reading and writing. A missing file is created.
     case createIfMissing
-    /// Reading and writing of a new file. If the file exists, opening it fails with ``FileError/Code/exists``. If two tasks
-    /// or processes try, one succeeds.
+    /// Reading and writing a new file. If the file exists, opening throws ``FileError/Code/exists``. If several tasks or processes
+    /// try concurrently, one succeeds.
     case createNew
 }

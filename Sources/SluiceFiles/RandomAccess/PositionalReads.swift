@@ -6,9 +6,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-// Every positional read comes through here: the one place that chooses its lane.
+// Every positional read goes through here: the one place that chooses its lane.
 extension FileIO {
-    /// Reads up to `count` bytes at an offset, fewer only at the end.
     func read(_ file: OpenFile, at offset: Int64, upToCount count: Int) async throws -> Data {
         try FileIO.checkCancellation()
         let start = readInline(file, upToCount: count, at: offset)
@@ -21,7 +20,6 @@ extension FileIO {
         return start.isEmpty ? end : start + end
     }
 
-    /// Reads at an offset until the memory is full, less only at the end. Returns the number of bytes.
     func read(_ file: OpenFile, at offset: Int64, into memory: BorrowedMemory) async throws -> Int {
         try FileIO.checkCancellation()
         let start = readInline(file, into: memory.bytes, at: offset)
@@ -34,21 +32,20 @@ extension FileIO {
     }
 }
 
-/// Memory that a suspended caller lends for writing.
 struct BorrowedMemory: @unchecked Sendable {
-    // No lock: immutable itself; what it points to is written by one job while the owner's exclusive borrow lasts.
+    // No lock: the value is immutable, and one job writes to the memory while the owner's exclusive borrow lasts.
     let bytes: UnsafeMutableRawBufferPointer
 }
 
 extension Kernel {
-    /// Up to here a reader's count is believed without a look at the file's size.
+    /// For reads up to this size, memory is allocated without querying the file's size.
     private static var smallRead: Int { 256 << 10 }
 
     func read(
         _ descriptor: CInt, at offset: Int64, upToCount count: Int, _ path: String,
         _ cancellation: borrowing Cancellation
     ) throws -> ReadBuffer {
-        // Past the largest offset nothing can be, and a request that reaches beyond it is EINVAL.
+        // No byte is behind the largest offset, and a request that reaches beyond it fails with EINVAL.
         let count = min(count, Int(clamping: .max - offset))
         var expected = count
         if count > Self.smallRead {
@@ -84,7 +81,6 @@ extension Kernel {
         return done
     }
 
-    /// One read: the bytes that came, 0 only at the end. See pread(2).
     private func read(
         _ descriptor: CInt, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, _ path: String
     ) throws(FileError) -> Int {

@@ -1,7 +1,7 @@
 internal import CSluiceFiles
 internal import SluiceLock
 
-/// An open file that many tasks read and write concurrently, each at the offsets that it names.
+/// An open file that many tasks read and write concurrently, each at its own offsets.
 ///
 ///     let index = try await url.withRandomAccessFile(.readWrite) { file in     // closes on every path
 ///         try await file.write(block, at: 4096)
@@ -14,14 +14,13 @@ internal import SluiceLock
 ///     let both = try await (head, tail)
 ///     try await file.close()
 ///
-/// There is no position to share: every operation says where. One operation is one job of the `FileIO` that opened the
-/// file, and no thread of the cooperative pool blocks. Operations run side by side. Two that touch the same bytes, of which
-/// one writes, have no order, and a read beside a write may see a part of it. To get an order, await the first.
+/// Every operation takes an offset. If a read or write overlaps a concurrent write, their order is undefined, and a read may see a
+/// part of the write. To order two operations, await the first one.
 ///
-/// It is for regular files and devices with positions. A FIFO or socket has none and is refused when it is opened.
+/// Only regular files and devices with offsets can be opened. A FIFO or socket throws an error.
 ///
-/// ``close()`` waits for the operations that have begun and refuses later ones. A file that is dropped without it is closed
-/// on a worker, and what close reports is lost.
+/// ``close()`` waits for running and queued operations and refuses later ones. A file that is dropped without it is closed on a
+/// thread of the engine, and errors of closing are lost.
 public final class RandomAccessFile: Sendable {
     let file: OpenFile
     private let use = Lock(DescriptorUse<CheckedContinuation<ClosingTurn, Never>>())
@@ -33,14 +32,13 @@ public final class RandomAccessFile: Sendable {
 
     // MARK: Closing
 
-    /// Closes the file and reports what that reports, delayed write errors among them. See close(2).
+    /// Closes the file. Throws errors of the close, including those of delayed writes. See close(2).
     ///
-    /// Operations that have begun are finished first, those that wait for a thread among them. Those that come later throw a
-    /// ``FileError`` with code ``FileError/Code/invalidArgument``. Closing again does nothing, and returns when the file is
-    /// closed.
+    /// The call first waits for running and queued operations. Later operations throw a ``FileError`` with code
+    /// ``FileError/Code/invalidArgument``. Further calls do nothing and return when the file is closed.
     ///
-    /// - Cancellation: waits and closes also when the task is cancelled, and does not throw `CancellationError`.
-    /// - Failure: a ``FileError``, from the first call; the file is closed all the same.
+    /// - Cancellation: Runs even if the task is cancelled, and doesn't throw `CancellationError`.
+    /// - Failure: A ``FileError``, from the first call. The file is closed in any case.
     public func close() async throws {
         let turn = await withCheckedContinuation { continuation in
             let turn = use.withLock { $0.close(continuation) }
@@ -59,7 +57,6 @@ public final class RandomAccessFile: Sendable {
 
     // MARK: Operations
 
-    /// Runs an operation, during which the descriptor stays open: every use of it goes through here.
     func using<R>(for operation: String, _ body: () async throws -> R) async throws -> R {
         guard use.withLock({ $0.begin() }) else { throw wasClosed(operation) }
         defer {
@@ -69,7 +66,6 @@ public final class RandomAccessFile: Sendable {
         return try await body()
     }
 
-    /// Runs an operation that is one job.
     func run<R: Sendable>(
         _ operation: String, _ body: @escaping @Sendable (borrowing Cancellation) throws -> R
     ) async throws -> R {
@@ -79,6 +75,6 @@ public final class RandomAccessFile: Sendable {
     private func wasClosed(_ operation: String) -> FileError {
         FileError(
             operation: operation, path: file.path, systemError: EBADF,
-            remedy: "The file was closed before: open it again, or close it later.")
+            remedy: "Open the file again, because it was closed before.")
     }
 }

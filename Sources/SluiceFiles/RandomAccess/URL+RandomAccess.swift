@@ -7,19 +7,12 @@ public import Foundation
 #endif
 
 extension URL {
-    /// Opens the file for random access, hands it to `body`, and closes it on every path.
+    /// Opens the file for random access, calls `body` with it, and closes it whether `body` returns or throws.
     ///
-    ///     let pages = try await url.withRandomAccessFile { file in
-    ///         try await withThrowingTaskGroup { group in
-    ///             for page in wanted { group.addTask { try await file.read(at: page * 4096, upToCount: 4096) } }
-    ///             return try await group.reduce(into: []) { $0.append($1) }
-    ///         }
-    ///     }
+    /// Operations of tasks that outlive the scope throw, because the file is closed.
     ///
-    /// A `file` that `body` hands on is closed too: operations of tasks that outlive the scope throw.
-    ///
-    /// - Cancellation: as in the operations; the file is closed also when the task is cancelled.
-    /// - Failure: a ``FileError`` from opening or closing, or what `body` throws. What `body` wrote stays.
+    /// - Cancellation: That of opening and of the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening or closing, or the error of `body`. Bytes that `body` has written stay in the file.
     public func withRandomAccessFile<R>(
         _ access: FileAccess = .readOnly, permissions: FilePermissions = .newFile,
         using files: FileIO = .shared, _ body: (RandomAccessFile) async throws -> R
@@ -32,21 +25,13 @@ extension URL {
         }
     }
 
-    /// Opens the file for random access.
+    /// Opens the file for random access. The file isn't truncated. A new file gets the mode `permissions`, less the process's umask.
     ///
-    ///     let database = try await url.openForRandomAccess(.createIfMissing, permissions: 0o600)
+    /// A directory throws ``FileError/Code/isDirectory``. A FIFO or socket has no offsets and throws
+    /// ``FileError/Code/notRegularFile``, without waiting for its other end. See open(2).
     ///
-    /// Nothing is cut off. A directory is ``FileError/Code/isDirectory``; a FIFO or socket, which has no offsets, is
-    /// ``FileError/Code/notRegularFile`` immediately: its other end is not waited for. See open(2).
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun it is awaited, and a file that was
-    ///   opened is returned.
-    /// - Failure: a ``FileError``.
-    ///
-    /// - Parameters:
-    ///   - access: Whether the file is written too, and whether it may, or must, be created.
-    ///   - permissions: The mode of a file that is created, less the process's umask.
-    ///   - files: The engine to run on.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once the file is open, it is returned.
+    /// - Failure: A ``FileError``.
     public func openForRandomAccess(
         _ access: FileAccess = .readOnly, permissions: FilePermissions = .newFile,
         using files: FileIO = .shared
@@ -66,13 +51,13 @@ extension URL {
 }
 
 extension Kernel {
-    /// Opens what has offsets, and waits for no other process, such as the other end of a FIFO.
+    /// Opens a file that has offsets, without waiting for another process such as the other end of a FIFO.
     func openSeekable(_ path: String, _ flags: CInt, _ permissions: UInt32 = 0) throws(FileError) -> OpenedFile {
         let opened: OpenedFile
         do throws(FileError) {
             opened = try openWithoutWaiting(path, flags, permissions: permissions)
         } catch {
-            // A socket on Linux, on Apple platforms.
+            // Opening a socket fails with ENXIO on Linux and EOPNOTSUPP on Apple platforms.
             guard [ENXIO, EOPNOTSUPP].contains(error.systemError) else { throw error }
             throw Self.hasNoOffsets(path, error.systemError)
         }
@@ -90,7 +75,7 @@ extension Kernel {
     private static func hasNoOffsets(_ path: String, _ number: CInt = 0) -> FileError {
         FileError(
             code: .notRegularFile, operation: "open", path: path, systemError: number,
-            remedy: "A FIFO or socket has no offsets: open it for reading or writing instead.")
+            remedy: "Open it for reading or writing instead, because a FIFO or socket has no offsets.")
     }
 }
 

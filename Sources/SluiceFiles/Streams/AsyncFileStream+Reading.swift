@@ -5,17 +5,17 @@ public import Foundation
 #endif
 
 extension AsyncFileStream where Mode == ReadMode {
-    /// Reads the next bytes: `count` of them, fewer only at the end of the file, and none once that is reached.
+    /// Reads the next `count` bytes. Returns fewer only at the end of the file, and an empty `Data` after that.
     ///
-    /// A FIFO or terminal is waited for until the bytes are there or its writers are gone, without a thread; a FIFO without a
-    /// writer, until the first one has come. Memory is bounded by what arrives, not by `count`. See read(2).
+    /// On a FIFO or terminal, the call waits until it has `count` bytes or all writers have closed the other end. On a FIFO, it first
+    /// waits until a writer has opened it. Waiting uses no thread. Memory is bounded by the bytes read, not by `count`. See read(2).
     ///
-    /// - Cancellation: leaves the queue immediately, or stops between two system calls, with `CancellationError`; in the second
-    ///   case the bytes read until then are lost to the stream. A FIFO or terminal is left immediately, and nothing is lost: the
-    ///   next read begins with what this one had taken.
-    /// - Failure: a ``FileError``.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. A running one throws it between two system calls,
+    ///   and the bytes that it has read are lost. While a call waits for a FIFO or terminal, it throws immediately, and no byte is
+    ///   lost: the next read returns the bytes that had arrived.
+    /// - Failure: A ``FileError``.
     public borrowing func read(upToCount count: Int) async throws -> Data {
-        precondition(count >= 0, "A count is not negative.")
+        precondition(count >= 0, "The count must not be negative; it is \(count).")
         try FileIO.checkCancellation()
         if file.isWaitedFor { return try await file.readWhenReady(upToCount: count) }
         let start = file.io.readInline(file, upToCount: count)
@@ -28,24 +28,24 @@ extension AsyncFileStream where Mode == ReadMode {
         return start.isEmpty ? rest : start + rest
     }
 
-    /// Reads all that is left, empty at the end.
+    /// Reads all remaining bytes. Returns an empty `Data` at the end of the file.
     ///
-    /// - Cancellation: as in ``read(upToCount:)``.
-    /// - Failure: a ``FileError``, among them ``FileError/Code/limitExceeded`` when more than `limit` bytes are left.
-    public borrowing func readToEnd(limit: Int = FileIO.defaultReadLimit) async throws -> Data {
-        precondition(limit >= 0, "A limit is not negative.")
+    /// - Cancellation: As in ``read(upToCount:)``.
+    /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if more than `maximumSize` bytes remain.
+    public borrowing func readToEnd(maximumSize: Int = FileIO.defaultMaximumSize) async throws -> Data {
+        precondition(maximumSize >= 0, "The maximum size must not be negative; it is \(maximumSize).")
         if file.isWaitedFor {
-            return try await file.readWhenReady { try await $0.readToEnd(limit: limit, after: &$1) }
+            return try await file.readWhenReady { try await $0.readToEnd(limit: maximumSize, after: &$1) }
         }
         return try await file.io.run { [file] cancellation in
             let bytes = try file.io.kernel.readToEnd(
-                file.descriptor, limit: limit, expected: file.expectedSize, file.path, cancellation)
+                file.descriptor, limit: maximumSize, expected: file.expectedSize, file.path, cancellation)
             return bytes.data()
         }
     }
 }
 
 extension OpenFile {
-    /// A hint for the first allocation: the size at opening, and something reasonable for files without one.
+    /// A hint for the first allocation: the size at opening, or 64 KiB if that is more, because some files report no size.
     fileprivate var expectedSize: Int { max(64 << 10, Int(clamping: status.size)) }
 }

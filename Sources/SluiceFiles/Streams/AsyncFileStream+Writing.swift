@@ -8,14 +8,12 @@ public import Foundation
 #endif
 
 extension AsyncFileStream where Mode == WriteMode {
-    /// Writes all bytes.
+    /// Writes all bytes. See write(2).
     ///
-    ///     try await stream.write(data)
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`, and no byte was written. Once begun, it goes on to
-    ///   the last byte or the first failure. A FIFO or terminal, which may have no room for as long as others like, is left at
-    ///   once: with `CancellationError` if no byte was written, else with a ``FileError`` of ``FileError/Code/cancelled``.
-    /// - Failure: a ``FileError`` whose `bytesWritten` says how many bytes of this call were put out. See write(2).
+    /// - Cancellation: A queued call throws `CancellationError` immediately, and no byte is written. Once started, it continues
+    ///   to the last byte or the first failure. A call that waits for room in a FIFO or terminal stops immediately: it throws
+    ///   `CancellationError` if no byte was written, and otherwise a ``FileError`` with ``FileError/Code/cancelled``.
+    /// - Failure: A ``FileError``. Its `bytesWritten` is the number of bytes that this call has written.
     public borrowing func write(_ data: Data) async throws {
         if file.isWaitedFor { return try await file.writeWhenReady([.data(data)]) }
         try await file.io.run { [file] _ in
@@ -23,11 +21,9 @@ extension AsyncFileStream where Mode == WriteMode {
         }
     }
 
-    /// Writes all chunks in their order, as one job, with many of them per system call. See writev(2).
+    /// Writes all chunks in order, as one job with few system calls. See writev(2).
     ///
-    ///     try await stream.write(batch)        // what came from the network while the last batch was written
-    ///
-    /// Cancellation and failure as in `write(_:)` with one `Data`; `bytesWritten` counts over all chunks.
+    /// Cancellation and failure are the same as in `write(_:)` with one `Data`. `bytesWritten` counts the bytes of all chunks.
     public borrowing func write(_ chunks: [Data]) async throws {
         if file.isWaitedFor { return try await file.writeWhenReady(chunks.piecesToWrite) }
         try await file.io.run { [file] _ in
@@ -35,12 +31,12 @@ extension AsyncFileStream where Mode == WriteMode {
         }
     }
 
-    /// Writes all bytes of a span, without a copy: their owner keeps them until the call returns.
+    /// Writes all bytes of a span without copying them.
     ///
-    /// Cancellation and failure as in `write(_:)` with one `Data`.
+    /// Cancellation and failure are the same as in `write(_:)` with one `Data`.
     public borrowing func write(_ bytes: RawSpan) async throws {
-        // The span borrows its owner until this function returns, and this function returns only once the job has ended
-        // or will never begin.
+        // The span borrows its owner until this function returns, and this function returns only after the job has ended or can
+        // no longer start.
         let borrowed = bytes.withUnsafeBytes { BorrowedBytes(pieces: [$0]) }
         if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(borrowed)]) }
         try await file.io.run { [file] _ in
@@ -48,15 +44,15 @@ extension AsyncFileStream where Mode == WriteMode {
         }
     }
 
-    /// Cuts the file off, or extends it with zeros, to a size in bytes. See ftruncate(2).
+    /// Truncates the file, or extends it with zeros, to a size in bytes. See ftruncate(2).
     ///
-    /// The position does not move: after `truncate(to: 0)` the next write would leave a hole of zeros before it, unless the
-    /// stream was opened with ``WriteOpening/append``.
+    /// The position doesn't change. After `truncate(to: 0)`, seek to 0 before you write, unless the stream was opened with
+    /// ``WriteOpening/append``. Otherwise the write leaves a hole of zeros before it.
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``.
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``.
     public borrowing func truncate(to size: Int64) async throws {
-        precondition(size >= 0, "A size is not negative.")
+        precondition(size >= 0, "The size must not be negative; it is \(size).")
         try await file.io.run { [file] _ in
             let kernel = file.io.kernel
             try kernel.check(
@@ -64,12 +60,12 @@ extension AsyncFileStream where Mode == WriteMode {
         }
     }
 
-    /// Waits until what was written is on the device, as far as `durability` promises. See fsync(2).
+    /// Waits until the written bytes are on the device, to the extent that `durability` guarantees. See fsync(2).
     ///
-    /// A failed sync may have dropped the bytes that it could not write: do not try again, write the file again.
+    /// If a sync fails, the kernel may have dropped the bytes that it couldn't write. Don't sync again; write the file again.
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`.
-    /// - Failure: a ``FileError``.
+    /// - Cancellation: A queued call throws `CancellationError` immediately.
+    /// - Failure: A ``FileError``.
     public borrowing func sync(_ durability: Durability = .full) async throws {
         try await file.io.run { [file] _ in
             try file.io.kernel.sync(file.descriptor, durability, file.path)
@@ -80,14 +76,13 @@ extension AsyncFileStream where Mode == WriteMode {
 
 #if canImport(Dispatch)
 extension AsyncFileStream where Mode == WriteMode {
-    /// Writes all bytes of a `DispatchData`, region by region, without making them contiguous first.
+    /// Writes all bytes of a `DispatchData`, without making them contiguous first.
     ///
-    /// Cancellation and failure as in `write(_:)` with one `Data`.
+    /// Cancellation and failure are the same as in `write(_:)` with one `Data`.
     public borrowing func write(_ data: DispatchData) async throws {
         var pieces: [UnsafeRawBufferPointer] = []
         data.enumerateBytes { bytes, _, _ in pieces.append(UnsafeRawBufferPointer(bytes)) }
-        // The regions stay where they are for as long as the data lives, and that is until the job has ended or will
-        // never begin.
+        // The regions stay in place while the data lives, which is until the job has ended or can no longer start.
         defer { withExtendedLifetime(data) {} }
         if file.isWaitedFor { return try await file.writeWhenReady([.borrowed(BorrowedBytes(pieces: pieces))]) }
         try await file.io.run { [file, borrowed = BorrowedBytes(pieces: pieces)] _ in
@@ -97,17 +92,16 @@ extension AsyncFileStream where Mode == WriteMode {
 }
 #endif
 
-/// Bytes that a suspended caller keeps alive.
 struct BorrowedBytes: @unchecked Sendable {
-    // Immutable, and read by one job while the owner's borrow lasts.
+    // Immutable. One job reads the bytes while the owner's borrow lasts.
     let pieces: [UnsafeRawBufferPointer]
 }
 
 extension [Data] {
-    /// The bytes of all chunks for writev.
+    /// Calls `body` with the bytes of all chunks, for writev(2).
     ///
-    /// Small chunks are copied together: a Data of up to 14 bytes has them in itself, and its address is good only inside
-    /// its own `withUnsafeBytes`. Larger ones are storage on the heap, which the array keeps where it is.
+    /// Small chunks are copied together, because a `Data` of up to 14 bytes stores them inline, and their address is valid only
+    /// inside `withUnsafeBytes`. Larger ones are on the heap, where the array keeps them in place.
     func withGatheredBytes<R>(_ body: ([UnsafeRawBufferPointer]) throws -> R) rethrows -> R {
         let maximumCopied = 512
         var copied = 0
@@ -116,7 +110,7 @@ extension [Data] {
             var pieces: [UnsafeRawBufferPointer] = []
             pieces.reserveCapacity(count)
             var used = 0
-            // Neighbours in the scratch memory become one piece.
+            // Neighbors in the scratch memory form one piece.
             var open = 0
             func flush() {
                 if used > open { pieces.append(UnsafeRawBufferPointer(rebasing: scratch[open..<used])) }

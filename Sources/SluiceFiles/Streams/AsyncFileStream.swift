@@ -1,10 +1,10 @@
-/// The mode of a stream that reads.
+/// The mode of a stream for reading.
 public enum ReadMode: Sendable {}
 
-/// The mode of a stream that writes.
+/// The mode of a stream for writing.
 public enum WriteMode: Sendable {}
 
-/// An open file, read or written from its start to its end.
+/// An open file that is read or written from start to end.
 ///
 ///     let count = try await url.withFileForReading { stream in               // closes on every path
 ///         try await stream.read(upToCount: 512).count
@@ -15,18 +15,17 @@ public enum WriteMode: Sendable {}
 ///     let rest = try await stream.readToEnd()
 ///     try await stream.close()                                               // use after close does not compile
 ///
-/// Prefer the scoped forms, `URL.withFileForReading` and `URL.withFileForWriting`: a stream can't be copied, and so it can't be
-/// closed in a `defer`.
+/// Prefer the scoped forms `URL.withFileForReading` and `URL.withFileForWriting`. A stream can't be copied, so you can't close it
+/// in a `defer`. A stream that is dropped without ``close()`` is closed on a worker, and errors of the close are lost.
 ///
-/// Reading exists only where the mode is ``ReadMode``, writing only where it is ``WriteMode``. One operation is one job of
-/// the `FileIO` that opened the stream, and no thread of the cooperative pool blocks.
+/// Only a stream in ``ReadMode`` has methods for reading, and only one in ``WriteMode`` has methods for writing.
 ///
 /// ## Moving a stream to another task
 ///
-/// A stream has one position and one owner. It isn't `Sendable`: two tasks can't share it, and the compiler refuses that.
-/// It can be moved, in two ways. For many tasks in one file, open a ``RandomAccessFile``.
+/// A stream has one position and one owner. It isn't `Sendable`: the compiler refuses code in which two tasks share it. To use a
+/// file from several tasks, open a ``RandomAccessFile``. You can move a stream to another task in two ways.
 ///
-/// A `consuming sending` parameter moves it into a function, an actor or another isolation:
+/// A `consuming sending` parameter moves the stream into a function, an actor or another isolation domain:
 ///
 ///     actor Journal {
 ///         private var stream: AsyncFileStream<WriteMode>?
@@ -39,7 +38,7 @@ public enum WriteMode: Sendable {}
 ///     let journal = Journal(try await url.openForWriting(existing: .append))
 ///     try await journal.close()
 ///
-/// `Optional.take()` moves it out of a property, as above, or into a task's closure, which can't consume what it captures:
+/// `Optional.take()` moves it out of a property, as above, or into the closure of a task, which can't consume a captured value:
 ///
 ///     var source: AsyncFileStream<ReadMode>? = try await url.openForReading()
 ///     let reading = Task {
@@ -49,8 +48,6 @@ public enum WriteMode: Sendable {}
 ///         return data
 ///     }
 ///     let data = try await reading.value
-///
-/// A stream that is dropped without ``close()`` is closed on a worker, and errors of that close are lost.
 public struct AsyncFileStream<Mode>: ~Copyable {
     let file: OpenFile
 
@@ -59,10 +56,10 @@ public struct AsyncFileStream<Mode>: ~Copyable {
     /// The path that the stream was opened with.
     public var path: String { file.path }
 
-    /// Closes the file and reports what that reports, delayed write errors among them. See close(2).
+    /// Closes the file. Throws errors of the close, including those of delayed writes. See close(2).
     ///
-    /// - Cancellation: closes also when the task is cancelled, and does not throw `CancellationError`.
-    /// - Failure: a ``FileError``; the file is closed all the same.
+    /// - Cancellation: Runs even if the task is cancelled, and doesn't throw `CancellationError`.
+    /// - Failure: A ``FileError``. The file is closed in any case.
     public consuming func close() async throws {
         try await file.close()
     }

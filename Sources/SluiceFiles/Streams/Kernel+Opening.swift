@@ -1,8 +1,8 @@
 internal import CSluiceFiles
 
-// Opening without waiting for anybody at the other end.
+// Opening a file without waiting for another process.
 extension Kernel {
-    /// Opens a file for reading, or a FIFO whether it has a writer or not. See fifo(7).
+    /// Opens a file for reading, even a FIFO without a writer. See fifo(7).
     func openToRead(_ path: String) throws(FileError) -> OpenedFile {
         let opened = try openWithoutWaiting(path, O_RDONLY)
         if opened.status.isDirectory {
@@ -12,7 +12,7 @@ extension Kernel {
         return opened
     }
 
-    /// Opens a file for writing; nil for a FIFO without a reader yet.
+    /// Opens a file for writing. Returns `nil` for a FIFO that has no reader.
     func openToWrite(
         _ path: String, _ existing: WriteOpening, _ permissions: UInt32, locked: Bool
     ) throws(FileError) -> OpenedFile? {
@@ -29,20 +29,18 @@ extension Kernel {
         do throws(FileError) {
             return try openWithoutWaiting(path, flags, permissions: permissions)
         } catch {
-            // Of a socket or a device it says that nothing is behind it.
+            // For a socket or a device, ENXIO means that nothing is behind it.
             if error.systemError == ENXIO, try status(of: path)?.isFIFO == true { return nil }
             throw error
         }
     }
 
-    /// Opens without waiting for a FIFO's other side or a terminal's carrier, and finds out who is to read or write it.
+    /// Opens without waiting for a FIFO's other side or a terminal's carrier, and finds out whether the file must be waited for.
     ///
-    /// What a path leads to is known only once it is open, so O_NONBLOCK is always there first. On a FIFO, a terminal or a
-    /// socket it stays: the open file is ours, and no other process shares its flags. Elsewhere it is taken away. For a regular file it
-    /// means nothing to open(2) but in one case: where another process holds a lease on it, the open does not wait until that
-    /// is broken. Then it is opened again as it would have been without the flag.
-    ///
-    /// - Parameter isBrief: See ``BriefDescriptors``.
+    /// The kind of a file is known only once it is open, so O_NONBLOCK is always set first. On a FIFO, a terminal or a socket it
+    /// stays set: no other process shares the flags of this open file. Otherwise it is cleared. It affects the opening of a
+    /// regular file only if another process holds a lease. Then the file is opened again without the flag, to wait for the end of
+    /// the lease.
     func openWithoutWaiting(
         _ path: String, _ flags: CInt, permissions: UInt32 = 0, isBrief: Bool = false
     ) throws(FileError) -> OpenedFile {
@@ -55,7 +53,7 @@ extension Kernel {
         }
         var opened = try withStatus(descriptor, path)
         opened.isWaitedFor = isWaitedFor(opened)
-        // Nothing depends on it where it fails: reading and writing look for EAGAIN.
+        // A failure doesn't matter, because reads and writes check for EAGAIN.
         if !opened.isWaitedFor { _ = calls.readiness.setFlags(descriptor, flags) }
         return opened
     }
@@ -63,7 +61,7 @@ extension Kernel {
     private func isWaitedFor(_ file: OpenedFile) -> Bool {
         switch file.status.mode & UInt32(S_IFMT) {
         case UInt32(S_IFIFO), UInt32(S_IFSOCK): true
-        // Terminals and their like; not /dev/null and /dev/zero, and no disk.
+        // Terminals and similar devices, but not /dev/null, /dev/zero or a disk.
         case UInt32(S_IFCHR): calls.readiness.canBeWaitedFor(file.descriptor) == 1
         default: false
         }
@@ -79,11 +77,9 @@ extension Kernel {
     }
 }
 
-/// A descriptor with what was learnt when it was opened.
 struct OpenedFile: Sendable {
     var descriptor: CInt
     var path: String
     var status: RawStatus
-    /// Whether it is a FIFO, terminal or socket, opened as non-blocking, for the readiness lane.
     var isWaitedFor = false
 }

@@ -7,21 +7,19 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// A descriptor that belongs to one stream, and is closed exactly once.
-///
-/// The stream and the jobs that run for it hold this. Whoever lets go last without having closed has it closed on a lane.
+/// A descriptor that belongs to one stream and is closed exactly once. The stream and its jobs hold references. If the file isn't closed
+/// when the last one is dropped, it is closed on a lane.
 final class OpenFile: Sendable {
     let io: FileIO
     let descriptor: CInt
     let path: String
-    /// What was found when the file was opened: its identity above all.
     let status: RawStatus
-    /// Whether the readiness lane reads and writes it: a FIFO, terminal or socket.
+    /// Whether the readiness lane reads and writes the file: a FIFO, terminal or socket.
     let isWaitedFor: Bool
-    /// What a read that failed or was cancelled had taken already: the next one begins with it. Only of files waited for.
+    /// The bytes taken by a read that failed or was cancelled, from a file that is waited for. The next read starts with them.
     private let unread = Lock(Data())
     private let isClosed = Atomic(false)
-    /// Whether the file system offers reads that wait for nothing; found out by the first.
+    /// Whether the first inline read found that the file system doesn't support reads that never wait.
     private let isRefusingInline = Atomic(false)
 
     init(_ opened: OpenedFile, _ io: FileIO) {
@@ -34,11 +32,11 @@ final class OpenFile: Sendable {
 
     deinit {
         guard takeDescriptor() else { return }
-        // close(2) may block (NFS, a slow disk), and this thread may be one of the cooperative pool.
+        // close(2) may block (NFS, a slow disk), and this may be a thread of the cooperative pool.
         io.runDetached { [kernel = io.kernel, descriptor] in kernel.closeQuietly(descriptor) }
     }
 
-    /// Whether the caller is the one who closes the descriptor now.
+    /// Returns whether the caller must close the descriptor. Returns true once.
     func takeDescriptor() -> Bool {
         !isClosed.exchange(true, ordering: .acquiringAndReleasing)
     }
@@ -47,7 +45,7 @@ final class OpenFile: Sendable {
 
     func refuseInline() { isRefusingInline.store(true, ordering: .relaxed) }
 
-    /// Closes in a job that runs in any case, and reports what close(2) reports. A FIFO is closed immediately: that waits for nothing.
+    /// Closes the file in a job that runs even if the task is cancelled. A FIFO is closed on this thread: its close never waits.
     func close() async throws {
         if isWaitedFor, status.isFIFO {
             if takeDescriptor() { try io.kernel.close(descriptor, path) }
@@ -62,7 +60,7 @@ final class OpenFile: Sendable {
 // MARK: - Waited for
 
 extension OpenFile {
-    /// Reads by the readiness lane. If that fails or is cancelled, the next read begins with what this one had taken.
+    /// Reads on the readiness lane. If the read fails or is cancelled, the next read starts with the bytes that it has taken.
     func readWhenReady(_ body: (ReadinessTransfer, inout Data) async throws -> Void) async throws -> Data {
         var taken = unread.withLock { unread in
             defer { unread = Data() }
@@ -78,16 +76,14 @@ extension OpenFile {
         }
     }
 
-    /// Reads up to `count` bytes, fewer only at the end.
     func readWhenReady(upToCount count: Int) async throws -> Data {
         let taken = try await readWhenReady { try await $0.read(upToCount: count, after: &$1) }
         if taken.count <= count { return taken }
-        // An earlier read wanted more.
+        // An earlier read asked for more bytes.
         unread.withLock { $0 = Data(taken.dropFirst(count)) }
         return taken.prefix(count)
     }
 
-    /// Writes by the readiness lane.
     func writeWhenReady(_ bytes: [BytesToWrite]) async throws {
         let transfer = ReadinessTransfer(of: self, for: .writing)
         try await transfer.counting { try await transfer.write(bytes) }

@@ -7,12 +7,10 @@ public import Foundation
 // MARK: - Scopes
 
 extension URL {
-    /// Opens the file for reading, hands it to `body`, and closes it on every path.
+    /// Opens the file for reading, calls `body` with the stream, and closes it whether `body` returns or throws.
     ///
-    ///     let header = try await url.withFileForReading { try await $0.read(upToCount: 512) }
-    ///
-    /// - Cancellation: as in the operations; the file is closed also when the task is cancelled.
-    /// - Failure: a ``FileError`` from opening or closing, or what `body` throws.
+    /// - Cancellation: That of opening and of the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening or closing, or the error of `body`.
     public func withFileForReading<R>(
         using files: FileIO = .shared, _ body: (borrowing AsyncFileStream<ReadMode>) async throws -> R
     ) async throws -> R {
@@ -25,12 +23,11 @@ extension URL {
         }
     }
 
-    /// Opens the file for writing, hands it to `body`, and closes it on every path.
+    /// Opens the file for writing, calls `body` with the stream, and closes it whether `body` returns or throws.
     ///
-    ///     try await url.withFileForWriting(existing: .append) { try await $0.write(line) }
-    ///
-    /// - Cancellation: as in the operations; the file is closed also when the task is cancelled.
-    /// - Failure: a ``FileError`` from opening or closing, or what `body` throws. What `body` wrote stays.
+    /// - Cancellation: That of opening and of the operations in `body`. The file is closed even if the task is cancelled.
+    /// - Failure: A ``FileError`` from opening or closing, or the error of `body`. Bytes that `body` has written stay in the
+    ///   file.
     public func withFileForWriting<R>(
         existing: WriteOpening = .replace, permissions: FilePermissions = .newFile, locked: Bool = false,
         using files: FileIO = .shared, _ body: (borrowing AsyncFileStream<WriteMode>) async throws -> R
@@ -51,15 +48,10 @@ extension URL {
 extension URL {
     /// Opens the file for reading.
     ///
-    ///     let stream = try await url.openForReading()
-    ///     let data = try await stream.readToEnd()
-    ///     try await stream.close()
+    /// A FIFO is opened immediately; the first read waits for its first writer, without using a thread. See open(2), fifo(7).
     ///
-    /// A FIFO is opened immediately, and read once its first writer has come; neither holds a thread. See open(2), fifo(7).
-    ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`. Once begun it is awaited, and a stream that was
-    ///   opened is returned.
-    /// - Failure: a ``FileError``; a directory is ``FileError/Code/isDirectory``.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. Once the file is open, the stream is returned.
+    /// - Failure: A ``FileError``: ``FileError/Code/isDirectory`` for a directory.
     public func openForReading(using files: FileIO = .shared) async throws -> sending AsyncFileStream<ReadMode> {
         let path = try Path.of(self, for: "open")
         let file = try await files.run { _ in
@@ -72,27 +64,21 @@ extension URL {
     ///
     ///     let part = try await url.openForWriting(locked: true)
     ///
-    /// With `locked: true`, the stream holds an exclusive lock until it's closed. A second opener gets
-    /// ``FileError/Code/locked`` immediately, in this process or another, and the contents are cut off only once the lock is
-    /// held. A file that a killed process left is taken over. If the contents must be cut off and the file has further names
-    /// (hard links), these keep the old file, and a new one is created under this name. Where the file system has no locks
-    /// (see ``FileLock``), the file is opened without one.
+    /// With `locked: true`, the stream holds an exclusive lock until it is closed. A second opener, in this or another process,
+    /// gets ``FileError/Code/locked`` immediately. The contents are truncated only once the lock is held. If the contents must be
+    /// truncated and the file has further names (hard links), these keep the old file, and a new file is created with this name.
+    /// Where the file system has no locks (see ``FileLock``), the file is opened without one.
     ///
-    /// Only a regular file is locked. A FIFO, device, socket or directory at the path is ``FileError/Code/notRegularFile``,
-    /// a symbolic link isn't followed and is ``FileError/Code/tooManyLinks``. Neither is waited for or changed.
+    /// Only a regular file can be locked. A FIFO, device, socket or directory throws ``FileError/Code/notRegularFile``. A
+    /// symbolic link isn't followed and throws ``FileError/Code/tooManyLinks``. The call doesn't wait for any of these, and
+    /// doesn't change them.
     ///
-    /// Without a lock a FIFO can be opened too. It waits for its reader, without a thread: the system has no way to be told of a
-    /// reader, so the FIFO is tried again and again, up to 20 times in a second. See open(2), flock(2), fifo(7).
+    /// Without `locked`, a FIFO can be opened too. The call waits for a reader, without using a thread. The system doesn't report
+    /// when a reader arrives, so the call tries again at intervals of 1 to 50 ms. See open(2), flock(2), fifo(7).
     ///
-    /// - Cancellation: leaves the queue, or the wait for a FIFO's reader, immediately with `CancellationError`. Once begun it is
-    ///   awaited, and a stream that was opened is returned.
-    /// - Failure: a ``FileError``.
-    ///
-    /// - Parameters:
-    ///   - existing: What happens to a file that exists: its contents are cut off by default.
-    ///   - permissions: The mode of a file that is created, less the process's umask.
-    ///   - locked: Whether the stream takes an exclusive lock.
-    ///   - files: The engine to run on.
+    /// - Cancellation: A call that is queued or waits for a FIFO's reader throws `CancellationError` immediately. Once the file
+    ///   is open, the stream is returned.
+    /// - Failure: A ``FileError``.
     public func openForWriting(
         existing: WriteOpening = .replace, permissions: FilePermissions = .newFile, locked: Bool = false,
         using files: FileIO = .shared

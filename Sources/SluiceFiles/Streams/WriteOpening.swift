@@ -1,12 +1,10 @@
-/// What an open for writing does with a file that exists already. A missing file is created in any case.
-///
-///     try await url.withFileForWriting(existing: .append) { try await $0.write(line) }
+/// What happens to an existing file that is opened for writing. A missing file is always created.
 public enum WriteOpening: Sendable, Hashable {
-    /// The open fails with ``FileError/Code/exists``. If two tasks or processes try, one succeeds.
+    /// The call throws ``FileError/Code/exists``. If several tasks or processes try concurrently, one succeeds.
     case fail
-    /// The contents are cut off, and the file keeps its identity. For a replacement that is atomic, see
+    /// The contents are truncated, and the file keeps its identity. To replace a file atomically, use
     /// `Data.asyncWrite(to:)`.
     case replace
-    /// The contents stay, and every write goes to the end, wherever that is by then.
+    /// The contents are kept, and every write goes to the current end of the file.
     case append
 }

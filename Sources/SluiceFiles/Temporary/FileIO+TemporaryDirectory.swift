@@ -7,26 +7,23 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Makes a directory for `body` and removes it with all that is in it, on every path.
+    /// Creates a temporary directory, passes its URL to `body`, and removes it with its contents afterwards.
     ///
     ///     try await files.withTemporaryDirectory { directory in
     ///         try await data.asyncWrite(to: directory.appending(path: "page.html"))
     ///     }
     ///
-    /// The directory has a name of its own and is for this user only (mode 0700).
+    /// The directory has a unique name that begins with `prefix`, and only the current user can access it (mode 0700). By default it
+    /// is in the system's temporary directory (`TMPDIR`, or /tmp). It is removed whether `body`, which runs in the caller's isolation,
+    /// returns or throws.
     ///
-    /// - Cancellation: throws `CancellationError` before `body` begins; the directory is removed also when the task is
-    ///   cancelled.
-    /// - Failure: what `body` throws, else a ``FileError`` from making or removing the directory.
-    ///
-    /// - Parameters:
-    ///   - prefix: What the name begins with.
-    ///   - parent: Where to make it; nil for the system's directory for temporary files (`TMPDIR`, else /tmp).
-    ///   - body: What to do with it.
+    /// - Cancellation: A queued call throws `CancellationError` immediately, without calling `body`. The directory is removed even
+    ///   if the task is cancelled.
+    /// - Failure: The error of `body`; otherwise a ``FileError`` if the directory can't be created or removed.
     public func withTemporaryDirectory<R>(
         prefix: String = "sluice", in parent: URL? = nil, _ body: (URL) async throws -> R
     ) async throws -> R {
-        let parentPath = try Path.of(parent ?? .temporaryDirectory, for: "make temporary directory in")
+        let parentPath = try Path.of(parent ?? .temporaryDirectory, for: "create a temporary directory in")
         let path = try await run { [kernel] _ in try kernel.makeTemporaryDirectory(prefix: prefix, in: parentPath) }
         return try await scoped {
             try await body(URL(filePath: path, directoryHint: .isDirectory))
@@ -35,13 +32,12 @@ extension FileIO {
         }
     }
 
-    /// Removes what is under the name of a temporary file or directory.
     func removeTemporary(_ path: String) async throws {
         try await run(mustRun: true) { [kernel] cancellation in
             do {
                 try kernel.removeTree(path, cancellation)
             } catch let error as FileError where error.code == .notFound {
-                // `body` removed or renamed it itself.
+                // `body` has removed or renamed it.
             }
         }
     }
@@ -57,7 +53,7 @@ extension Kernel {
                 attempt += 1
                 continue
             }
-            try check(made, "make temporary directory", path)
+            try check(made, "create temporary directory", path)
             return path
         }
     }

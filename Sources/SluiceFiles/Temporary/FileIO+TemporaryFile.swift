@@ -7,31 +7,25 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// Makes an empty file for `body` and removes it, on every path.
+    /// Creates an empty temporary file, passes its URL to `body`, and removes it afterwards.
     ///
     ///     let digest = try await files.withTemporaryFile(suffix: ".mp3") { file in
     ///         try await data.asyncWrite(to: file)
     ///         return try await convert(file)
     ///     }
     ///
-    /// The file has a name of its own, and only this user may read or write it (mode 0600). What stands under the name
-    /// at the end is removed, whatever put it there: a tool that replaces the file leaves nothing behind either. To keep the
-    /// file, rename it in `body`.
+    /// The file has a unique name between `prefix` and `suffix`, and only the current user can read or write it (mode 0600). By default
+    /// it is in the system's temporary directory (`TMPDIR`, or /tmp). It is removed whether `body`, which runs in the caller's
+    /// isolation, returns or throws, and so is a file that has replaced it under its name, for example one written by a tool. To keep
+    /// the file, rename it in `body`. If the process is killed, the file stays.
     ///
-    /// A process that is killed leaves the file.
-    ///
-    /// - Cancellation: throws `CancellationError` before `body` begins; the file is removed also when the task is cancelled.
-    /// - Failure: what `body` throws, else a ``FileError`` from making or removing the file. See open(2), O_EXCL.
-    ///
-    /// - Parameters:
-    ///   - prefix: What the name begins with.
-    ///   - suffix: What it ends with, for programs that go by that.
-    ///   - parent: The directory to make it in; nil for the system's directory for temporary files (`TMPDIR`, else /tmp).
-    ///   - body: What to do with it.
+    /// - Cancellation: A queued call throws `CancellationError` immediately, without calling `body`. The file is removed even if the
+    ///   task is cancelled.
+    /// - Failure: The error of `body`; otherwise a ``FileError`` if the file can't be created or removed. See open(2), O_EXCL.
     public func withTemporaryFile<R>(
         prefix: String = "sluice", suffix: String = "", in parent: URL? = nil, _ body: (URL) async throws -> R
     ) async throws -> R {
-        let parentPath = try Path.of(parent ?? .temporaryDirectory, for: "make temporary file in")
+        let parentPath = try Path.of(parent ?? .temporaryDirectory, for: "create a temporary file in")
         let path = try await run { [kernel] _ in
             try kernel.makeTemporaryFile(prefix: prefix, suffix: suffix, in: parentPath)
         }
@@ -52,17 +46,17 @@ extension Kernel {
             let name = uniqueName(prefix: prefix + "-") + suffix
             guard DirectoryEntry.Name(name).isSingle else {
                 throw FileError(
-                    code: .invalidPath, operation: "make temporary file", path: name,
-                    remedy: "Prefix and suffix are parts of a name, without slashes and zero bytes.")
+                    code: .invalidPath, operation: "create temporary file", path: name,
+                    remedy: "Pass a prefix and a suffix that have no slash and no zero byte.")
             }
             let path = Path.join(parent, name)
             do {
                 let descriptor = try open(
-                    path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600, for: "make temporary file")
+                    path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600, for: "create temporary file")
                 closeQuietly(descriptor)
                 return path
             } catch  where error.code == .exists && attempt < 100 {
-                attempt += 1  // One name of 2^64 is taken: the next.
+                attempt += 1  // The name, one of 2^64, is taken.
             }
         }
     }

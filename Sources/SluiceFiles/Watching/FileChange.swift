@@ -1,63 +1,64 @@
-/// Something that happened to a file, or to what is in a directory. See inotify(7).
+/// A change of a watched file or of an entry of a watched directory. See inotify(7).
 public struct FileChange: Sendable, Hashable {
-    /// What happened. More may be added: switch with a `default`.
+    /// The kind of a change. Cases may be added: switch with a `default`.
     public enum Kind: Sendable, Hashable {
-        /// A name was created in the directory: a file, a directory, a link. The file may be still empty.
+        /// A file, directory or link was created in the directory. The file may still be empty.
         case created
-        /// The contents changed: a write, a truncation. One per write, unless several come together.
+        /// The contents were changed by a write or a truncation. Several writes may be reported as one change.
         case modified
-        /// A file that had been opened for writing was closed: the usual sign that it is complete.
+        /// A file that was open for writing was closed. This usually means that it is complete.
         case closedAfterWriting
-        /// A name was removed from the directory; without a name, what is watched was removed itself, and the sequence ends.
+        /// A name was removed from the directory. If `name` is `nil`, the watched file or directory was removed, and the sequence
+        /// ends.
         case removed
-        /// A name was changed, or a file moved between this directory and another: into it where `from` is nil, out of it where
-        /// `to` is. Without a name, what is watched has another path now, and is still watched.
+        /// A file was renamed. `from` is `nil` if it was moved into this directory from another one, and `to` is `nil` if it was
+        /// moved out. If `name` is `nil`, the watched file or directory has a new path and is still watched.
         case renamed(from: DirectoryEntry.Name?, to: DirectoryEntry.Name?)
-        /// Mode, owner, times, extended attributes or the number of links changed.
+        /// The mode, owner, times, extended attributes or number of links changed.
         case attributes
-        /// The file system with what is watched was unmounted, and the sequence ends.
+        /// The file system of the watched file or directory was unmounted, and the sequence ends.
         case unmounted
-        /// Changes were lost, since they were not taken in time: look at the directory again.
+        /// Changes were lost because the loop was too slow. Read the directory again.
         case overflow
     }
 
-    /// What happened.
+    /// The kind of the change.
     public var kind: Kind
 
-    /// The name in the directory that is watched, the new one if it was renamed; nil for what is watched itself.
+    /// The name in the watched directory (after a rename, the new one), or `nil` for the watched file or directory itself.
     public var name: DirectoryEntry.Name?
 
-    /// Whether it happened to a directory.
+    /// Whether the change is about a directory.
     public var isDirectory: Bool
 
-    /// Makes a change.
+    /// Creates a change.
     public init(_ kind: Kind, name: DirectoryEntry.Name? = nil, isDirectory: Bool = false) {
         self.kind = kind
         self.name = name
         self.isDirectory = isDirectory
     }
 
-    /// The kinds of changes to receive.
+    /// A set of kinds of changes to receive.
     public struct Kinds: OptionSet, Sendable, Hashable {
-        /// The bits, of no meaning outside.
+        /// The bits of the set.
         public let rawValue: UInt32
 
-        /// Makes a set from its bits.
+        /// Creates a set from its bits.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// ``Kind/created``
         public static let created = Self(rawValue: 1)
-        /// ``Kind/modified``, of which a busy file has very many.
+        /// ``Kind/modified``. A file that is written often has many of these.
         public static let modified = Self(rawValue: 2)
         /// ``Kind/closedAfterWriting``
         public static let closedAfterWriting = Self(rawValue: 4)
-        /// ``Kind/removed``, of names in the directory
+        /// ``Kind/removed``, for names in the directory
         public static let removed = Self(rawValue: 8)
         /// ``Kind/renamed(from:to:)``
         public static let renamed = Self(rawValue: 16)
         /// ``Kind/attributes``
         public static let attributes = Self(rawValue: 32)
-        /// All of them.
+        /// All kinds.
         public static let all: Self = [.created, .modified, .closedAfterWriting, .removed, .renamed, .attributes]
     }
 }

@@ -1,47 +1,44 @@
 internal import CSluiceFiles
 internal import DequeModule
 
-/// What the kernel writes about changes, as changes in order. A pure value.
+/// Converts the events that the kernel writes to changes, in order. A pure value.
 ///
 /// ```text
-/// read    moved from "a" (7), modified "x"            held: "a" has left, for where?
-/// read    moved to "b" (7)                            renamed "a" to "b", modified "x"
-/// or: nothing more to read                            renamed "a" to nowhere here, modified "x"
+/// read    moved from "a" (cookie 7), modified "x"     holds both: the new name of "a" isn't known yet
+/// read    moved to "b" (cookie 7)                     returns: renamed "a" to "b", modified "x"
+/// or: nothing more to read                            returns: renamed "a" to nil, modified "x"
 /// ```
 ///
-/// The kernel puts both halves of a rename into the queue one after the other, but others' events may come between, and a
-/// reader may see the first half alone. See inotify(7), "Dealing with rename() events".
+/// The kernel queues both halves of a rename one after the other. Other events may come between them, and a read may
+/// return only the first half. See inotify(7), "Dealing with rename() events".
 package struct FileChangeMachine {
     private struct Item {
         var change: FileChange
-        /// What the other half of a rename will bear; nil once nothing is missing.
+        /// The cookie of the missing half of a rename, or `nil` if the change is complete.
         var awaited: UInt32?
     }
 
     private var items = Deque<Item>()
 
-    /// Whether the kernel has ended the watch: nothing comes after what is held here.
+    /// Whether the kernel has ended the watch. No events follow after the changes that are held.
     package private(set) var isEnded = false
 
     package init() {}
 
-    /// Whether `next()` has something to give.
     package var isReady: Bool { items.first.map { $0.awaited == nil } ?? false }
 
-    /// The next change that is complete.
     package mutating func next() -> FileChange? { isReady ? items.popFirst()?.change : nil }
 
-    /// Says that there is nothing more to read for now: what was half a rename is a move to or from elsewhere.
+    /// Marks that nothing more can be read for now. A half of a rename is then a move to or from another directory.
     package mutating func settle() {
         for index in items.indices { items[index].awaited = nil }
     }
 
     // MARK: Reading
 
-    /// The size of an event without its name.
     private static var headSize: Int { 16 }
 
-    /// Takes what one read gave. Bytes that are no whole event, which no kernel writes, count as lost changes.
+    /// Takes the bytes of one read. An incomplete event, which the kernel never writes, counts as an overflow.
     package mutating func receive(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes[...]
         while !rest.isEmpty, !isEnded {
@@ -52,7 +49,7 @@ package struct FileChangeMachine {
             let length = Int(head.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
             rest = rest.dropFirst(Self.headSize)
             guard length <= rest.count else { return overflow() }
-            // Padded with zeros, so that the next head is aligned.
+            // The name is padded with zeros to align the next event.
             let name = rest.prefix(length).prefix { $0 != 0 }
             rest = rest.dropFirst(length)
             receive(mask, cookie, name.isEmpty ? nil : DirectoryEntry.Name(bytes: name))
@@ -76,7 +73,7 @@ package struct FileChangeMachine {
         }
         if has(mask, csluice_changed_moved_to) {
             if let first = items.firstIndex(where: { $0.awaited == cookie }) {
-                // In its place: what came between happened after the rename.
+                // At the position of the first half: changes between the halves happened after the rename.
                 items[first].change.kind = .renamed(from: items[first].change.name, to: name)
                 items[first].change.name = name
                 items[first].awaited = nil
@@ -93,7 +90,7 @@ package struct FileChangeMachine {
 
     private func has<Bit: BinaryInteger>(_ mask: UInt32, _ bit: Bit) -> Bool { mask & UInt32(bit) != 0 }
 
-    /// Second halves of renames are among what was lost, perhaps. Several in a row say no more than one.
+    /// The second halves of renames may be among the lost events. Consecutive overflows are reported once.
     private mutating func overflow() {
         settle()
         if items.last?.change.kind != .overflow { items.append(Item(change: FileChange(.overflow))) }
@@ -101,7 +98,7 @@ package struct FileChangeMachine {
 }
 
 extension FileChange.Kinds {
-    /// The events of inotify(7) to ask for: those that end the watch in any case.
+    /// The events of inotify(7) to request, always including those that end the watch.
     var mask: UInt32 {
         var bits = [csluice_changed_removed_itself, csluice_changed_not_unlinked]
         if contains(.created) { bits.append(csluice_changed_created) }

@@ -5,7 +5,7 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// What happens to a file, or in a directory, from now on.
+    /// Watches a file or directory, and returns its changes from now on.
     ///
     ///     for try await change in try await files.changes(of: inbox, kinds: [.closedAfterWriting, .renamed]) {
     ///         switch change.kind {
@@ -15,27 +15,23 @@ extension FileIO {
     ///         }
     ///     }
     ///
-    /// Whatever happens after this returned is in the sequence: look at the directory *after* it, and nothing falls between. A
-    /// directory gives what happens to its own entries, not to those of directories in it.
+    /// The sequence contains all changes after the call has returned. To miss none, read the directory *after* the call. For a
+    /// directory, the sequence contains changes of its own entries, but not of entries in its subdirectories.
     ///
-    /// - Order: as it happened. Equal changes in a row may come as one.
-    /// - Overflow: the kernel keeps 16,384 changes (fs.inotify.max_queued_events) for a loop that is slow, and drops what
-    ///   comes then; the loop gets ``FileChange/Kind/overflow`` in its place.
-    /// - Renames: ``FileChange/Kind/renamed(from:to:)`` has both names if both halves could be read together, which is nearly
-    ///   always so; else it comes as two.
-    /// - The end: after ``FileChange/Kind/removed`` without a name, or ``FileChange/Kind/unmounted``. A file that is open
-    ///   counts as removed once it is closed.
-    /// - What it cannot see: changes that others make on a file server, writes to mapped memory, /proc and /sys.
-    /// - Cost: one inotify instance and descriptor, of which a user may have 128 (fs.inotify.max_user_instances); no thread
-    ///   waits for it.
-    /// - Cancellation: this leaves the queue immediately with `CancellationError`; in the loop, the next change throws it and the
+    /// - Order: Changes are reported in the order in which they happened. Consecutive equal changes may be reported as one.
+    /// - Overflow: The kernel keeps 16,384 changes (fs.inotify.max_queued_events) for a slow loop. If it drops changes, the loop
+    ///   receives ``FileChange/Kind/overflow``.
+    /// - Renames: A rename within the directory nearly always has both names. If its halves can't be read together, it is
+    ///   reported as two changes.
+    /// - End: The sequence ends after ``FileChange/Kind/removed`` without a name, or ``FileChange/Kind/unmounted``. A file that
+    ///   is still open counts as removed when it is closed. `kinds` excludes neither these changes nor overflows.
+    /// - Limitations: Changes by other machines on a file server, writes to mapped memory, and changes in /proc and /sys aren't
+    ///   reported.
+    /// - Resources: One descriptor and one inotify instance, of which a user may have 128 (fs.inotify.max_user_instances).
+    ///   Waiting uses no thread.
+    /// - Cancellation: A queued call throws `CancellationError` immediately. In the loop, the next change throws it, and the
     ///   watch is removed.
-    /// - Failure: a ``FileError``: ``FileError/Code/unsupported`` on systems without inotify (all but Linux). See inotify(7).
-    ///
-    /// - Parameters:
-    ///   - url: A file URL of a file or directory that is there.
-    ///   - kinds: What to hear of. Overflow, and the end of what is watched, come in any case.
-    ///   - followingLinks: Whether a symbolic link counts as what it points to.
+    /// - Failure: A ``FileError``: ``FileError/Code/unsupported`` on systems other than Linux, which have no inotify(7).
     public func changes(
         of url: URL, kinds: FileChange.Kinds = .all, followingLinks: Bool = true
     ) async throws -> FileChanges {
@@ -47,24 +43,24 @@ extension FileIO {
     }
 }
 
-/// What happens to a file or in a directory: see ``FileIO/changes(of:kinds:followingLinks:)``.
+/// The changes of a file or directory. See ``FileIO/changes(of:kinds:followingLinks:)``.
 ///
-/// It is gone through once, by one task: a second iterator goes on where the first stopped. When the sequence and its iterators
-/// are dropped, the watch is removed on a worker.
+/// The sequence can be iterated once, by one task. A second iterator continues where the first one stopped. When the sequence and
+/// its iterators are dropped, the watch is removed on a worker.
 public struct FileChanges: AsyncSequence, Sendable {
-    /// Changes come one after the other.
+    /// The type of the changes.
     public typealias Element = FileChange
 
     let watch: Watch
 
-    /// Goes on with the changes that have not been taken.
+    /// Continues with the changes that haven't been taken.
     public func makeAsyncIterator() -> Iterator { Iterator(watch: watch) }
 
-    /// Gives one change after the other.
+    /// An iterator over the changes.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let watch: Watch
 
-        /// Waits for the next change; nil when what was watched is gone.
+        /// Waits for the next change. Returns `nil` when the watched file or directory no longer exists.
         public mutating func next() async throws -> FileChange? {
             try await watch.next()
         }

@@ -2,7 +2,7 @@ internal import CSluiceFiles
 internal import SluiceLock
 internal import Synchronization
 
-/// A queue of change events with one watch in it. Whoever drops it without having come to its end has it closed on a lane.
+/// An inotify queue with one watch. If it is dropped before its end, it is closed on a lane.
 final class Watch: Sendable {
     private let io: FileIO
     private let descriptor: CInt
@@ -22,10 +22,10 @@ final class Watch: Sendable {
         io.runDetached { [kernel = io.kernel, descriptor] in kernel.closeQuietly(descriptor) }
     }
 
-    /// The next change, nil at the end. A failure, and cancellation, are the end.
+    /// Waits for the next change. Returns `nil` at the end. An error or a cancellation ends the watch.
     func next() async throws -> FileChange? {
         precondition(
-            !isInUse.exchange(true, ordering: .acquiring), "The changes of a file are taken by one task at a time.")
+            !isInUse.exchange(true, ordering: .acquiring), "Only one task at a time may iterate over the changes.")
         defer { isInUse.store(false, ordering: .releasing) }
         do {
             while true {
@@ -43,7 +43,7 @@ final class Watch: Sendable {
         return nil
     }
 
-    /// Reads until there is something to give, or nothing more to read: then it returns true.
+    /// Reads until a change is complete or nothing more can be read. Returns true if the caller must wait for more events.
     private func read(_ cancellation: borrowing Cancellation) throws -> Bool {
         let kernel = io.kernel
         return try withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 8) { buffer in
@@ -66,10 +66,9 @@ final class Watch: Sendable {
         }
     }
 
-    /// Room for some thousand events. Less than one is EINVAL.
+    /// Room for several thousand events. A buffer that is too small for one event gets EINVAL.
     private static var bufferSize: Int { 64 << 10 }
 
-    /// Removes the watch, also when the task is cancelled.
     private func close() async {
         guard takeDescriptor() else { return }
         try? await io.run(mustRun: true) { [kernel = io.kernel, descriptor] _ in kernel.closeQuietly(descriptor) }
@@ -79,16 +78,16 @@ final class Watch: Sendable {
 }
 
 extension Kernel {
-    /// A queue with a watch of this path.
     func watch(_ path: String, _ kinds: FileChange.Kinds, followingLinks: Bool) throws(FileError) -> CInt {
         let queue = retrying { calls.watching.makeQueue() }
         do throws(FileError) {
             try check(queue, "watch", path)
         } catch {
             throw error.explained([
-                ENOSYS: "Only Linux has change notification of this kind: look at the directory now and then.",
-                EMFILE: "The user has as many watches as the system allows (fs.inotify.max_user_instances), or "
-                    + "the process as many open files (ulimit -n).",
+                ENOSYS: "List the directory at intervals, because only Linux has this kind of change notification.",
+                EMFILE:
+                    "Raise fs.inotify.max_user_instances or the limit on open files (ulimit -n), because the user or "
+                    + "the process has reached it.",
             ])
         }
         openCount.add(1, ordering: .relaxed)
@@ -99,17 +98,16 @@ extension Kernel {
         } catch {
             closeQuietly(queue)
             if error.systemError != ENOSPC { throw error }
-            // Not the device: the user's watches.
+            // ENOSPC is about the user's watches here, not about the device.
             throw FileError(
                 code: .exhausted, operation: error.operation, path: error.subject, systemError: ENOSPC,
-                remedy: "The user watches as many files as the system allows (fs.inotify.max_user_watches).")
+                remedy: "Raise fs.inotify.max_user_watches, because the user has reached this limit.")
         }
         return queue
     }
 }
 
 extension FileError {
-    /// The same error with a remedy of its own for some error numbers.
     fileprivate func explained(_ remedies: [CInt: String]) -> FileError {
         var error = self
         error.remedy = remedies[systemError] ?? remedy

@@ -7,44 +7,40 @@ public import Foundation
 #endif
 
 extension FileIO {
-    /// The most that a whole-file read takes unless told otherwise: 1 GiB.
-    public static var defaultReadLimit: Int { 1 << 30 }
+    /// The default limit on the size of a whole-file read: 1 GiB.
+    public static var defaultMaximumSize: Int { 1 << 30 }
 }
 
 extension Data {
     /// Reads a whole file.
     ///
-    ///     let page = try await Data(asyncContentsOf: url, limit: 16 << 20)
+    ///     let page = try await Data(asyncContentsOf: url, maximumSize: 16 << 20)
     ///     let index = try await Data(asyncContentsOf: other, options: .mappedIfSafe)
     ///
-    /// Reads until the end, whatever size the file claims: files in /proc and /sys, files that grow while they are read and
-    /// FIFOs are read whole. Memory is bounded by what arrives. Opening, reading and closing are one job on a thread of
-    /// `files`; the calling thread is never blocked. A FIFO or terminal takes that thread only to be opened: it is waited for
-    /// without one, until its first writer has come and its last has gone. See open(2), read(2), fifo(7).
+    /// The method reads until the end, whatever size the file reports, so it also reads files in /proc and /sys, files that grow
+    /// during the read, and FIFOs. Memory is bounded by the bytes read. See open(2), read(2), fifo(7).
     ///
-    /// - Cancellation: leaves the queue or the wait immediately, or stops between two reads, with `CancellationError`.
-    /// - Failure: a ``FileError``, among them ``FileError/Code/limitExceeded`` when there is more than `limit`.
+    /// The call is one job. A small file that is in the page cache may be read on the calling thread (see ``FileIO/Lane/inline``).
+    /// A FIFO or terminal uses a thread only while it is opened, not while the call waits for its writers, and reports its progress
+    /// only at the end. To map the file into memory instead of reading it, see ``FileReadOptions/mappedIfSafe``.
     ///
-    /// - Parameters:
-    ///   - url: A file URL.
-    ///   - options: Whether the file may be mapped instead of read.
-    ///   - limit: The most bytes to accept, 1 GiB by default.
-    ///   - files: The engine to run on.
-    ///   - progress: Receives the progress: see ``FileProgress``. Of a FIFO or terminal it hears only the end.
+    /// - Cancellation: A queued or waiting call throws `CancellationError` immediately. A running read throws it between two
+    ///   system calls.
+    /// - Failure: A ``FileError``: ``FileError/Code/limitExceeded`` if the file has more than `maximumSize` bytes.
     public init(
-        asyncContentsOf url: URL, options: FileReadOptions = [], limit: Int = FileIO.defaultReadLimit,
+        asyncContentsOf url: URL, options: FileReadOptions = [], maximumSize: Int = FileIO.defaultMaximumSize,
         using files: FileIO = .shared, progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws {
-        precondition(limit >= 0, "A limit is not negative.")
+        precondition(maximumSize >= 0, "The maximum size must not be negative; it is \(maximumSize).")
         let path = try Path.of(url, for: "read")
         try FileIO.checkCancellation()
         let contents: FileContents
         let mayMap = options.contains(.mappedIfSafe)
-        if progress == nil, !mayMap, let inline = files.contentsInline(of: path, limit: limit) {
+        if progress == nil, !mayMap, let inline = files.contentsInline(of: path, limit: maximumSize) {
             contents = inline
         } else {
             contents = try await files.run { [files] cancellation in
-                try files.kernel.readFile(path, limit: limit, mayMap: mayMap, files, cancellation, progress)
+                try files.kernel.readFile(path, limit: maximumSize, mayMap: mayMap, files, cancellation, progress)
             }
         }
         switch contents {
@@ -52,7 +48,7 @@ extension Data {
         case .mapped(let mapping): self = mapping.data
         case .waitedFor(let file):
             self = try await scoped {
-                try await file.readWhenReady { try await $0.readToEnd(limit: limit, after: &$1) }
+                try await file.readWhenReady { try await $0.readToEnd(limit: maximumSize, after: &$1) }
             } finally: {
                 try await file.close()
             }
@@ -61,17 +57,16 @@ extension Data {
     }
 }
 
-/// What became of a file that was opened to be read whole.
 enum FileContents: Sendable {
     case whole(Data)
     case mapped(Mapping)
-    /// A FIFO or its like, open and not read yet.
+    /// A file that is waited for, such as a FIFO. It is open but hasn't been read.
     case waitedFor(OpenFile)
 }
 
 extension Kernel {
-    /// Opens, reads to the end and closes, unless the file must be waited for. Tells the inline lane if the next file in this directory may
-    /// be one for it.
+    /// Opens a file, reads it to its end and closes it, unless it must be waited for. Records for the inline lane whether it may
+    /// open the next file in this directory.
     func readFile(
         _ path: String, limit: Int, mayMap: Bool, _ files: FileIO, _ cancellation: borrowing Cancellation,
         _ progress: (@Sendable (FileProgress) -> Void)?
@@ -81,7 +76,7 @@ extension Kernel {
         if !opened.status.isRegularFile { brief.keep(descriptor) }
         if opened.isWaitedFor { return .waitedFor(OpenFile(opened, files)) }
         if mayMap, let memory = mapIfSafe(descriptor, opened.status, limit: limit) {
-            closeQuietly(descriptor)  // Nothing was written to it.
+            closeQuietly(descriptor)  // Only read from, so no write error can be lost.
             let counter = ProgressCounter(progress, totalBytes: Int64(memory.count))
             counter?.add(bytes: memory.count)
             counter?.finish()
@@ -91,7 +86,7 @@ extension Kernel {
         let counter: ProgressCounter?
         do {
             files.inline.learn(path, descriptor, opened.status, self)
-            // A hint for the first allocation, no more.
+            // Only a hint for the first allocation.
             let size = opened.status.size
             counter = ProgressCounter(progress, totalBytes: size > 0 ? size : nil)
             bytes = try readToEnd(

@@ -5,30 +5,26 @@ public import Foundation
 #endif
 
 extension Data {
-    /// Writes a whole file atomically: the path gives the old file or the new one, never a part.
+    /// Writes a whole file atomically: the path always leads to the complete old file or the complete new one.
     ///
     ///     try await data.asyncWrite(to: url)
     ///     try await data.asyncWrite(to: url, options: .init(durability: .none, existing: .fail))
     ///
-    /// One job on a thread of `files`, in this order: create a temporary file in the same directory, write, sync by level, rename,
-    /// sync the directory by level. If any step fails, the temporary file is removed and the destination is as it was; only a
-    /// failed sync of the directory, and with a chosen temporary name a failed close, come after the new file is in place. A file that is replaced hands on its mode. A symbolic
-    /// link is replaced itself; a device, FIFO or socket is refused. See rename(2), fsync(2).
+    /// One job creates a temporary file in the same directory, writes and syncs it, renames it, and syncs the directory, as
+    /// `durability` requires. If a step fails, the temporary file is removed and the destination is unchanged. Only two failures are
+    /// reported after the new file is in place: a failed sync of the directory, and, with a chosen temporary name, a failed close.
+    /// See rename(2), fsync(2).
     ///
-    /// - Cancellation: leaves the queue immediately with `CancellationError`, and nothing was touched. Once begun, it goes on to
-    ///   its end. To save state in a task that is cancelled already, see ``FileIO/uninterrupted(_:)``.
-    /// - Failure: a ``FileError``; `bytesWritten` counts into the temporary file, of which nothing remains.
+    /// The directory must exist. The new file keeps the mode of the replaced one. A symbolic link at the destination is replaced, not
+    /// followed. A device, FIFO or socket is refused.
     ///
-    /// - Parameters:
-    ///   - url: A file URL; its directory exists.
-    ///   - options: Durability, what happens to an existing file, the temporary name, permissions.
-    ///   - files: The engine to run on.
-    ///   - progress: Receives the progress: see ``FileProgress``.
+    /// - Cancellation: A queued call throws `CancellationError` immediately, and nothing is written. Once started, the write
+    ///   completes. To save state in a task that is already cancelled, see ``FileIO/uninterrupted(_:)``.
+    /// - Failure: A ``FileError``. Its `bytesWritten` counts bytes in the temporary file, which is removed.
     public func asyncWrite(
         to url: URL, options: FileWriteOptions = .init(), using files: FileIO = .shared,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws {
-        options.existing.checkIsNotSkip(for: "Data.asyncWrite")
         let path = try Path.of(url, for: "write")
         try await files.run { [self, kernel = files.kernel] _ in
             try withUnsafeBytes { bytes in

@@ -1,22 +1,16 @@
-/// What a write promises if the machine loses power after it returned.
+/// A guarantee about written data in case the machine loses power after the write has returned.
 ///
-///     try await data.asyncWrite(to: url, options: .init(durability: .fullAndDirectory))
-///
-/// If only the *process* crashes, nothing that was written is lost, at any level. Each level waits for the device longer than
-/// the one before.
+/// A crash of the *process* alone loses no written data at any level. Each level waits for the device longer than the one before.
 public enum Durability: Sendable, Hashable {
-    /// Nothing: the file may be old, new, empty or cut off. For contents that can be made again, such as a cache.
+    /// No guarantee: the file may be old, new, empty or truncated. Suitable for contents that can be recreated, such as a cache.
     case none
-    /// The bytes: they are on the device before the name is, so that the path gives the whole old or the whole new file.
-    ///
+    /// The bytes are on the device before the rename, so the path leads to the complete old or the complete new file. See
     /// fdatasync(2); on Apple platforms fsync(2).
     case data
-    /// The bytes and the file's times and mode. The new name may still be lost; then the whole old file is there.
-    ///
-    /// fsync(2); on Apple platforms F_FULLFSYNC, which empties the drive's cache too.
+    /// Like ``data``, and the file's times and mode are on the device. After a power failure, the old file may still have the name.
+    /// See fsync(2); on Apple platforms F_FULLFSYNC, which also flushes the drive's cache.
     case full
-    /// Like ``full``, and the name: once the call returns, the new file is there after any crash.
-    ///
-    /// fsync(2) of the file, and, after the rename, of its directory.
+    /// Like ``full``, and the new name is on the device: once the call has returned, the new file survives any crash. See fsync(2),
+    /// which is called for the file and, after the rename, for its directory.
     case fullAndDirectory
 }

@@ -1,8 +1,5 @@
 /// What happens when something is at the destination already.
 ///
-///     try await files.rename(part, to: other)                         // .fail: throws FileError.Code.exists
-///     try await files.rename(part, to: other, existing: .replace)
-///
 /// Operations that put a file under a name, such as a rename, a copy or a link, fail by default. Those that write a file's
 /// contents, such as `Data.asyncWrite(to:)`, replace by default.
 public enum ExistingFile: Sendable, Hashable {
@@ -12,13 +9,7 @@ public enum ExistingFile: Sendable, Hashable {
     case replace
     /// The file stays, and the operation succeeds without doing anything.
     ///
-    /// Only copies and downloads offer this. Passing it to another operation stops the program.
+    /// Only copies and downloads can skip, and their result says so. For a rename, a publication or a write, this is the same as
+    /// ``fail``: a success would hide that the caller's bytes weren't stored.
     case skip
-}
-
-extension ExistingFile {
-    /// Stops the program where an operation cannot skip a file.
-    func checkIsNotSkip(for operation: StaticString) {
-        precondition(self != .skip, "\(operation) doesn't take `existing: .skip`: pass `.fail` or `.replace`.")
-    }
 }

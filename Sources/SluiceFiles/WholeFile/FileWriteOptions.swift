@@ -1,24 +1,25 @@
-/// How a whole file is written: see `Data.asyncWrite(to:options:using:)`.
+/// Options for writing a whole file. See `Data.asyncWrite(to:options:using:)`.
 public struct FileWriteOptions: Sendable, Hashable {
-    /// What is promised after a power failure.
+    /// What is guaranteed after a power failure.
     public var durability: Durability
 
-    /// What happens if a file is at the destination: it's replaced by default. `.skip` stops the program.
+    /// What happens if a file is at the destination: it's replaced by default. `.skip` is the same as `.fail`.
     public var existing: ExistingFile
 
-    /// The name of the temporary file in the destination's directory; nil for a unique, hidden one.
+    /// The name of the temporary file in the destination's directory, or `nil` for a unique, hidden name (`.sluice-…`).
     ///
-    /// A chosen name is locked while it is written: a second writer gets ``FileError/Code/locked``, and what a killed
-    /// process left under that name is overwritten. (A unique name, `.sluice-…`, stays after a kill.) Choose a name only in a
-    /// directory where no other user can create a file under it. A symbolic link there is
-    /// ``FileError/Code/tooManyLinks``; anything else that isn't a regular file is ``FileError/Code/notRegularFile``. Where
-    /// the file system has no locks (see ``FileLock``), two writers under one name aren't kept apart.
+    /// If the process is killed, a file with a unique name stays, but one with a chosen name is overwritten by the next write with
+    /// that name. It is locked while it is written: a second writer gets ``FileError/Code/locked``. Where the file system has no locks
+    /// (see ``FileLock``), two writers with the same name aren't kept apart.
+    ///
+    /// Choose a name only in a directory where no other user can create a file with that name. A symbolic link there throws
+    /// ``FileError/Code/tooManyLinks``, and anything else that isn't a regular file throws ``FileError/Code/notRegularFile``.
     public var temporaryName: String?
 
-    /// The mode of the file if it is new, less the process's umask. The new file takes over the mode of a file that it replaces.
+    /// The mode of a new file, less the process's umask. A file that replaces another one keeps the mode of that file.
     public var permissions: FilePermissions
 
-    /// Makes options. The defaults are safe: replaced atomically, on the device before the call returns.
+    /// Creates options. By default the file is replaced atomically and is on the device before the call returns.
     public init(
         durability: Durability = .full, existing: ExistingFile = .replace, temporaryName: String? = nil,
         permissions: FilePermissions = .newFile

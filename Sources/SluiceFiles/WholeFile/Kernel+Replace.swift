@@ -1,15 +1,15 @@
 internal import CSluiceFiles
 
-// Atomic replacement. The order is the promise:
+// Atomic replacement. The guarantees depend on the order of the steps:
 //
-//      1 temporary file     in the destination's directory, so on its file system
+//      1 create temporary file    in the destination's directory, so on the same file system
 //      2 write
-//      3 sync               by level: the bytes are on the device before a name leads to them
-//      4 close              reports delayed write errors (NFS, quotas) while the destination is still untouched
+//      3 sync                     depends on the durability: the bytes are on the device before the rename
+//      4 close                    reports delayed write errors (NFS, quotas) while the destination is unchanged
 //      5 rename
-//      6 sync the directory    by level
+//      6 sync the directory       depends on the durability
 //
-// A chosen temporary name is locked until the rename, and then step 4 comes after step 5: closing gives the lock up.
+// A chosen temporary name is locked until the rename. Then step 4 comes after step 5, because closing releases the lock.
 extension Kernel {
     func replaceFile(
         _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions,
@@ -44,7 +44,7 @@ extension Kernel {
             }
             try rename(temporary.path, to: path, existing: options.existing)
         } catch {
-            // In this order: with the lock still held, the name is ours.
+            // Remove first: while this process holds the lock, the name is its own.
             unlinkQuietly(temporary.path)
             if let descriptor { closeQuietly(descriptor) }
             throw error
@@ -54,7 +54,6 @@ extension Kernel {
         progress?.finish()
     }
 
-    /// Writes all bytes, in pieces where somebody wants to hear of each.
     private func write(
         _ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, _ path: String, _ progress: ProgressCounter?
     ) throws(FileError) {
@@ -69,7 +68,7 @@ extension Kernel {
         }
     }
 
-    /// The mode to give a temporary that was taken over: never more than what was asked for now.
+    /// The mode to set on an existing temporary file, so that it has no more permissions than requested.
     private func staleMode(of temporary: OpenedFile, _ options: FileWriteOptions, _ isLocked: Bool) -> UInt32? {
         let wanted = temporary.status.permissions & options.permissions.rawValue
         return isLocked && wanted != temporary.status.permissions ? wanted : nil
@@ -80,11 +79,12 @@ extension Kernel {
         guard isName, name != Path.name(of: path) else {
             throw FileError(
                 code: .invalidPath, operation: "create temporary file", path: name,
-                remedy: "A temporary name is one name without slashes, and not that of the destination.")
+                remedy: "Pass a name without slashes that isn't the destination's name.")
         }
     }
 
-    /// The file that is about to be replaced, nil if there is none whose mode matters; throws when it must not be.
+    /// Returns the status of the file to replace, or `nil` if there is none or its mode doesn't matter. Throws if it can't be
+    /// replaced.
     func statusOfReplaced(
         _ path: String, _ existing: ExistingFile, for operation: String
     ) throws(FileError) -> RawStatus? {
@@ -95,12 +95,11 @@ extension Kernel {
         guard status.isRegularFile else {
             throw FileError(
                 code: .notRegularFile, operation: "replace", path: path,
-                remedy: "Open it for writing instead: a device, FIFO or socket is not replaced by a file.")
+                remedy: "Open it for writing instead, because only a regular file can be replaced.")
         }
         return status
     }
 
-    /// A new hidden file with a unique name.
     func createTemporary(in directory: String, permissions: UInt32) throws(FileError) -> OpenedFile {
         var attempt = 1
         while true {
@@ -111,7 +110,7 @@ extension Kernel {
                     for: "create temporary file", isBrief: true)
                 return OpenedFile(descriptor: descriptor, path: path, status: RawStatus())
             } catch  where error.code == .exists && attempt < 100 {
-                attempt += 1  // One name of 2^64 is taken: the next.
+                attempt += 1  // The name, one of 2^64, is taken.
             }
         }
     }

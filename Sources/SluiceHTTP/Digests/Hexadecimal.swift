@@ -1,5 +1,4 @@
 extension Sequence<UInt8> {
-    /// The bytes in lower-case hexadecimal digits, two for each: how a digest becomes a name.
     package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

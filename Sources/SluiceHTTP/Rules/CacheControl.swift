@@ -1,25 +1,18 @@
 package import HTTPTypes
 
-/// What the `Cache-Control` field of a response says to a cache that serves one user (RFC 9111, section 5.2.2).
+/// The `Cache-Control` field of a response, as a private cache reads it (RFC 9111, section 5.2.2).
 ///
-///     CacheControl(HTTPFields([HTTPField(name: .cacheControl, value: "max-age=60, must-revalidate")])).maxAge   // 60
-///
-/// Directives that speak to shared caches (`public`, `s-maxage`, `proxy-revalidate`) are not looked at, nor are unknown
-/// ones. A directive that is limited to some fields (`no-cache="Set-Cookie"`) counts as if it were not, which errs on the
-/// safe side.
+/// Directives for shared caches (`public`, `s-maxage`, `proxy-revalidate`) and unknown directives are ignored. A directive that is
+/// limited to some fields (`no-cache="Set-Cookie"`) counts as unlimited, which is the safe reading.
 package struct CacheControl: Sendable, Hashable {
-    /// Nothing of the response may be stored.
     package var noStore = false
-    /// It may be stored, and must be validated before each use.
+    /// Whether a stored response must be validated before each use.
     package var noCache = false
-    /// It is for one user.
     package var isPrivate = false
-    /// Once stale, it must not be used without validation.
     package var mustRevalidate = false
-    /// The seconds for which it is fresh. Zero if the directive is there and is no number, or contradicts itself.
+    /// The seconds for which the response is fresh. Zero if the value isn't a number, or if two values contradict each other.
     package var maxAge: Int64?
 
-    /// Reads all `Cache-Control` lines of the fields.
     package init(_ fields: HTTPFields) {
         for directive in (fields[.cacheControl] ?? "").splitOutsideQuotes(at: UInt8(ascii: ",")) {
             let parts = directive.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -37,21 +30,21 @@ package struct CacheControl: Sendable, Hashable {
         }
     }
 
-    /// Seconds as section 1.2.2 reads them: as many as fit where there are more, none where it is no number.
+    /// Returns the seconds of an argument (section 1.2.2): at most `deltaSecondsLimit`, and zero if the argument isn't a number.
     private static func seconds(_ argument: Substring) -> Int64 {
         var digits = argument.trimmingSpaces()[...]
-        // Both forms are accepted (section 5.2).
+        // The argument may be a token or a quoted string (section 5.2).
         if digits.utf8.count >= 2, digits.first == "\"", digits.last == "\"" { digits = digits.dropFirst().dropLast() }
         guard digits.isDigits else { return 0 }
         return min(Int64(digits) ?? .max, deltaSecondsLimit)
     }
 
-    /// The greatest number of seconds that a cache need tell apart: 68 years.
+    /// 2³¹ seconds, 68 years: larger values count as this one (section 1.2.2).
     static let deltaSecondsLimit: Int64 = 1 << 31
 }
 
 extension StringProtocol {
-    /// The parts between separators, which do not count within a quoted string (RFC 9110, section 5.6.4).
+    /// Returns the parts between separators, ignoring separators in quoted strings (RFC 9110, section 5.6.4).
     func splitOutsideQuotes(at separator: UInt8) -> [String] {
         var parts: [String] = []
         var part: [UInt8] = []

@@ -1,10 +1,10 @@
 extension SafeFileName {
-    /// The name that a `Content-Disposition` field gives (RFC 6266), made safe; nil if it gives none.
+    /// Returns the file name in a `Content-Disposition` field (RFC 6266), made safe, or `nil` if it contains none.
     ///
     ///     SafeFileName.suggested(byContentDisposition: "attachment; filename=\"a.txt\"; filename*=UTF-8''%e2%82%ac.txt")   // "€.txt"
     ///
-    /// `filename*` (RFC 8187) wins over `filename`, as section 4.3 asks. A field that breaks the grammar is read as far as
-    /// it goes: no error, since the name is a suggestion.
+    /// `filename*` (RFC 8187) takes precedence over `filename` (RFC 6266, section 4.3). An invalid field is used as far as it can
+    /// be parsed, because the name is only a suggestion.
     public static func suggested(byContentDisposition field: String) -> String? {
         var parser = ParameterParser(field[...])
         parser.skipValue()
@@ -20,7 +20,8 @@ extension SafeFileName {
         return extended.flatMap(safe) ?? plain.flatMap(safe)
     }
 
-    /// `UTF-8'en'%e2%82%ac` decoded; nil for another character set than UTF-8 and ISO-8859-1, or bytes that are not in it.
+    /// Decodes a value such as `UTF-8'en'%e2%82%ac`. Returns `nil` if the character set isn't UTF-8 or ISO-8859-1, or the bytes aren't
+    /// valid in it.
     private static func decodedExtendedValue(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = parts[2].percentDecodedBytes else { return nil }
@@ -32,14 +33,13 @@ extension SafeFileName {
     }
 }
 
-/// Reads `; name=value; name="quoted \" value"` (RFC 9110, section 5.6.6). By scalars: a quote with a combining mark is one
-/// character, and still a quote.
+/// A parser for parameters such as `; name=value; name="quoted \" value"` (RFC 9110, section 5.6.6). It parses Unicode scalars instead of
+/// characters, because a quote with a combining mark is one character but still a quote.
 private struct ParameterParser {
     var rest: Substring.UnicodeScalarView
 
     init(_ text: Substring) { rest = text.unicodeScalars }
 
-    /// Skips to the first semicolon outside quotes.
     mutating func skipValue() {
         var quoted = false
         while let scalar = rest.first, quoted || scalar != ";" {
@@ -48,7 +48,7 @@ private struct ParameterParser {
         }
     }
 
-    /// The next parameter, its name in lower case.
+    /// Returns the next parameter, with its name in lowercase, or `nil` at the end.
     mutating func next() -> (name: String, value: String)? {
         while let first = rest.first, first == ";" || first == " " || first == "\t" { rest.removeFirst() }
         guard !rest.isEmpty else { return nil }

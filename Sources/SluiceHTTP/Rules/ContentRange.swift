@@ -1,20 +1,19 @@
-/// Which bytes of a file a response brings, or how long the file is: a `Content-Range` field (RFC 9110, section 14.4).
+/// A `Content-Range` field (RFC 9110, section 14.4): the bytes of a file that a response contains, or the length of the file.
 ///
 ///     ContentRange("bytes 500-999/1000")      // .part(first: 500, last: 999, total: 1000)
 ///     ContentRange("bytes 500-999/*")         // .part(first: 500, last: 999, total: nil)
 ///     ContentRange("bytes */1000")            // .unsatisfied(total: 1000)
 ///
-/// A field in another unit, that contradicts itself or is sent twice is nil: nothing can be built on it.
+/// The initializer returns `nil` for a field with another unit, for one that contradicts itself, and for one that was sent twice.
 package enum ContentRange: Sendable, Hashable {
-    /// The bytes from `first` to `last`, both included, of a file with `total` bytes if the server knows.
+    /// The bytes from `first` to `last`, inclusive, of a file with `total` bytes; `total` is `nil` if the server doesn't know it.
     case part(first: Int64, last: Int64, total: Int64?)
-    /// No byte of the range that was asked for exists; the file has `total` bytes.
+    /// The requested range contains no byte of the file, which has `total` bytes.
     case unsatisfied(total: Int64)
 
-    /// What a field's value says; nil if it is not a valid range of bytes.
     package init?(_ field: String) {
         let words = field.trimmingSpaces().split(separator: " ", omittingEmptySubsequences: false)
-        // Names of units are case-insensitive (section 14.1).
+        // Unit names are case-insensitive (section 14.1).
         guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
         let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
@@ -29,8 +28,8 @@ package enum ContentRange: Sendable, Hashable {
         guard bounds.count == 2, let first = Self.number(bounds[0]), let last = Self.number(bounds[1]) else {
             return nil
         }
-        // "Invalid if last-pos is less than first-pos, or complete-length is less than or equal to last-pos." The largest
-        // number has no successor, which a length would be.
+        // "Invalid if last-pos is less than first-pos, or complete-length is less than or equal to last-pos." The largest `Int64` is
+        // refused because the length, `last + 1`, would overflow.
         guard first <= last, last < .max, total.map({ last < $0 }) ?? true else { return nil }
         self = .part(first: first, last: last, total: total)
     }

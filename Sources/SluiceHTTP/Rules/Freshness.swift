@@ -1,26 +1,20 @@
 package import HTTPTypes
 
-/// What a private cache may do with a response, and until when (RFC 9111, sections 3 and 4).
+/// The rules of a private cache for storing, reusing and validating a response (RFC 9111, sections 3 and 4).
 ///
-///     let freshness = Freshness(fields: response.headerFields, requested: before, received: after)
-///     if Freshness.mayStore(status: response.status, fields: response.headerFields) { … }
-///     if freshness.isFresh(at: now) { … }
-///
-/// Pure: every time is handed in, in seconds of this machine's clock.
+/// The functions read no clock: the caller passes every time, in seconds of this machine's clock.
 package struct Freshness: Sendable, Hashable {
-    /// How long the response is fresh, counted from when its origin made it (section 4.2.1).
+    /// The seconds for which the response is fresh, counted from its creation at the origin server (section 4.2.1).
     package var lifetime: Int64
-    /// How old it was when it arrived (section 4.2.3).
+    /// The age in seconds at which the response arrived (section 4.2.3).
     package var initialAge: Int64
-    /// When it arrived.
+    /// The time at which the response arrived, in seconds since 1970.
     package var received: Int64
-    /// It is validated before each use, however fresh it is.
+    /// Whether the response must be validated before each use, even if it is fresh (`no-cache`).
     package var alwaysValidated: Bool
 
-    /// The freshness of a response that was asked for and arrived at these times.
-    ///
-    /// - Parameter maximumHeuristicLifetime: the most seconds that a response without any lifetime of its own is taken for fresh:
-    ///   a tenth of the time since it was last modified, at most this (section 4.2.2).
+    /// - Parameter maximumHeuristicLifetime: The longest lifetime in seconds of a response that states none. Such a response is
+    ///   fresh for a tenth of the time since its last modification, up to this limit (section 4.2.2).
     package init(
         fields: HTTPFields, requested: HTTPDate, received: HTTPDate, maximumHeuristicLifetime: Int64 = 86_400
     ) {
@@ -29,7 +23,7 @@ package struct Freshness: Sendable, Hashable {
         if let maxAge = control.maxAge {
             lifetime = maxAge
         } else if let expires = fields[.expires] {
-            // A value that is no date, above all "0", means the past (section 5.3).
+            // A value that isn't a date, in particular "0", means that the response is stale (section 5.3).
             let moment = HTTPDate(parsing: expires.trimmingSpaces(), now: received)
             lifetime = moment.map { max(0, $0.secondsSince1970 - date.secondsSince1970) } ?? 0
         } else if let modified = fields[.lastModified].flatMap({ HTTPDate(parsing: $0.trimmingSpaces(), now: received) }
@@ -45,19 +39,17 @@ package struct Freshness: Sendable, Hashable {
         alwaysValidated = control.noCache
     }
 
-    /// How old it is: since its origin made it, on the way and here.
     package func age(at now: HTTPDate) -> Int64 {
         initialAge + max(0, now.secondsSince1970 - received)
     }
 
-    /// Whether it may be used without asking the server.
-    ///
-    /// A clock that went back says nothing about the time that has passed: such a response is validated.
+    /// Returns whether the response may be used without validation. If the clock was set back before the time of arrival, the age is
+    /// unknown and the response isn't fresh.
     package func isFresh(at now: HTTPDate) -> Bool {
         !alwaysValidated && now.secondsSince1970 >= received && lifetime > age(at: now)
     }
 
-    /// The `Age` field: its first value, nothing where that is no number (section 5.1).
+    /// Returns the first value of the `Age` field, or zero if it isn't a number (section 5.1).
     private static func age(in fields: HTTPFields) -> Int64 {
         guard let first = fields[.age]?.split(separator: ",").first?.trimmingSpaces(), first.isDigits else { return 0 }
         return min(Int64(first) ?? .max, CacheControl.deltaSecondsLimit)
@@ -65,10 +57,11 @@ package struct Freshness: Sendable, Hashable {
 
     // MARK: Storing
 
-    /// Whether a whole response to a `GET` may be kept for its user (section 3).
+    /// Returns whether a complete response to a `GET` may be stored in a private cache (section 3).
     ///
-    /// Only 200 and 203. Not what says `no-store`, sets cookies, or was chosen by fields of the request that a key made of
-    /// the URL alone does not tell apart (`Vary`); `Accept-Encoding` may be named, since it is the same for each request.
+    /// The status must be 200 or 203. A response isn't stored if it says `no-store`, sets cookies or has a `Content-Range`. A response
+    /// that depends on request fields (`Vary`) isn't stored either, because the URL alone is the key. `Vary: Accept-Encoding` is
+    /// allowed, because that field is the same in every request.
     package static func mayStore(status: HTTPResponse.Status, fields: HTTPFields) -> Bool {
         guard status.code == 200 || status.code == 203 else { return false }
         guard !CacheControl(fields).noStore, fields[.setCookie] == nil, fields[.contentRange] == nil else {
@@ -82,7 +75,7 @@ package struct Freshness: Sendable, Hashable {
 
     // MARK: Validation
 
-    /// The fields that make a request conditional on the stored response being out of date; nil if nothing identifies it.
+    /// Returns the fields that make a request conditional on a change since `stored`, or `nil` if `stored` has no validator.
     package static func conditions(for stored: HTTPFields) -> HTTPFields? {
         var conditions: HTTPFields = [:]
         if let tag = stored[.eTag]?.trimmingSpaces(), isEntityTag(tag) { conditions[.ifNoneMatch] = tag }
@@ -94,12 +87,12 @@ package struct Freshness: Sendable, Hashable {
         return conditions.isEmpty ? nil : conditions
     }
 
-    /// The fields of a stored response after a 304 has confirmed it (sections 3.2 and 4.3.4); nil if the 304 is about
-    /// another one, whose entity tag it bears.
+    /// Returns the fields of a stored response after a 304 has confirmed it (sections 3.2 and 4.3.4), or `nil` if the 304 has another
+    /// entity tag and therefore confirms another response.
     package static func updated(_ stored: HTTPFields, by confirmation: HTTPFields) -> HTTPFields? {
         if let old = stored[.eTag], let new = confirmation[.eTag], opaqueTag(old) != opaqueTag(new) { return nil }
         var fields = stored
-        // They were true of the earlier response; without new ones the 304's arrival counts.
+        // Both describe the earlier response. If the 304 has no such fields, its time of arrival counts.
         fields[.age] = nil
         fields[.date] = nil
         let replaced = Set(confirmation.map(\.name)).subtracting(aboutTheMessage)
@@ -107,7 +100,7 @@ package struct Freshness: Sendable, Hashable {
         return fields
     }
 
-    /// The fields of a response that are worth storing: not those about the connection or the message itself.
+    /// Returns the fields of a response to store: all except those that describe the connection or its framing.
     package static func stored(_ fields: HTTPFields) -> HTTPFields {
         let dropped = aboutTheMessage.subtracting([.contentLength, .contentEncoding, .contentRange, .setCookie])
         let named = (fields[.connection] ?? "").split(separator: ",").map { $0.trimmingSpaces().lowercased() }
@@ -125,14 +118,14 @@ package struct Freshness: Sendable, Hashable {
         return names
     }()
 
-    /// `"…"`, or `W/"…"` (RFC 9110, section 8.8.3).
+    /// Returns whether `text` is an entity tag: `"…"` or `W/"…"` (RFC 9110, section 8.8.3).
     private static func isEntityTag(_ text: String) -> Bool {
         let opaque = text.hasPrefix("W/") ? text.dropFirst(2) : text[...]
         guard opaque.utf8.count >= 2, opaque.first == "\"", opaque.last == "\"" else { return false }
         return !opaque.dropFirst().dropLast().utf8.contains { $0 == UInt8(ascii: "\"") || $0 <= 0x20 || $0 == 0x7F }
     }
 
-    /// The tag without its mark of weakness: weak comparison, which `If-None-Match` uses (section 8.8.3.2).
+    /// Returns the tag without `W/`, for the weak comparison of `If-None-Match` (section 8.8.3.2).
     private static func opaqueTag(_ text: String) -> String {
         let text = text.trimmingSpaces()
         return text.hasPrefix("W/") ? String(text.dropFirst(2)) : text

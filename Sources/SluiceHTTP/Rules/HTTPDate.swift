@@ -1,20 +1,17 @@
-/// A date as HTTP writes it (RFC 9110, section 5.6.7), in seconds since 1970 UTC.
+/// A date in HTTP's format (RFC 9110, section 5.6.7). The initializer parses the three formats that a recipient must accept: IMF-fixdate,
+/// the obsolete RFC 850 format, and asctime.
 ///
 ///     HTTPDate(parsing: "Sun, 06 Nov 1994 08:49:37 GMT", now: now)?.secondsSince1970   // 784111777
-///
-/// Reads all three forms that a recipient must accept: IMF-fixdate, the obsolete RFC 850 form, and asctime.
 package struct HTTPDate: Sendable, Hashable {
-    /// Seconds since the start of 1970 in UTC, without leap seconds.
+    /// The seconds since the start of 1970 in UTC, without leap seconds.
     package var secondsSince1970: Int64
 
-    /// A date from seconds since 1970.
     package init(secondsSince1970: Int64) {
         self.secondsSince1970 = secondsSince1970
     }
 
-    /// The date that `text` writes, or nil if it is in none of the three forms.
-    ///
-    /// `now` decides the century of the two digits in an RFC 850 date: it is never more than 50 years ahead of that.
+    /// Parses `text`, or returns `nil`. `now` determines the century of the two-digit year in an RFC 850 date: the date is never more
+    /// than 50 years after `now`.
     package init?(parsing text: some StringProtocol, now: HTTPDate) {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "," }).map { String($0) }
         let fields: (day: String, month: String, year: String, time: String)
@@ -38,7 +35,7 @@ package struct HTTPDate: Sendable, Hashable {
             hour < 24, minute < 60, second <= 60
         else { return nil }
         if fields.year.utf8.count == 2 {
-            // The length of a mean Gregorian year is near enough for a century.
+            // 31,556,952 s is the mean Gregorian year, which is exact enough to find the century.
             let currentYear = 1970 + Int(now.secondsSince1970 / 31_556_952)
             year += currentYear / 100 * 100
             if year > currentYear + 50 { year -= 100 }
@@ -55,7 +52,7 @@ package struct HTTPDate: Sendable, Hashable {
         digits.utf8.count <= 4 && digits.isDigits ? Int(digits) : nil
     }
 
-    /// Days from 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date
+    /// Returns the days since 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date
     /// Algorithms", `days_from_civil`).
     private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year

@@ -6,18 +6,17 @@ import Foundation
 package import HTTPTypes
 
 extension HTTPField {
-    /// What of a field's name says that its value is a secret, or has one in it.
+    /// Parts of field names that mark the value as a secret.
     private static let wordsOfSecrets = [
         "auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token",
     ]
 
-    /// The value as messages may show it: a secret is left out, and what may be one in a URL.
-    ///
-    /// Which value is a secret is told from the field's name: `Authorization`, `Set-Cookie`, `X-Api-Key`.
+    /// The value without secrets, for messages. The field's name determines whether its value is a secret (`Authorization`, `Set-Cookie`,
+    /// `X-Api-Key`). The query, fragment, user name and password of a URL are left out too.
     package var redactedForDisplay: String {
         let name = name.canonicalName
         switch name {
-        // What a server asks for is no secret (RFC 9110, section 11.6.1).
+        // A server's challenge isn't a secret (RFC 9110, section 11.6.1).
         case "www-authenticate", "proxy-authenticate": return value
         case "location", "content-location", "referer":
             return URL(string: value)?.redactedForDisplay ?? "(unreadable URL)"

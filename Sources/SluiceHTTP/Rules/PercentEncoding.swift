@@ -1,6 +1,5 @@
 extension StringProtocol {
-    /// The bytes that percent-encoded text stands for (RFC 3986, section 2.1); nil where a `%` is not followed by two
-    /// hexadecimal digits.
+    /// The bytes of percent-encoded text (RFC 3986, section 2.1); `nil` if a `%` isn't followed by two hexadecimal digits.
     package var percentDecodedBytes: [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)

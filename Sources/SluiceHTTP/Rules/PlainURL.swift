@@ -4,19 +4,16 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// The parts of a URL of the usual kind, by one look at its bytes: Foundation takes hundreds of instructions for each part.
+/// The parts of a URL in the most common form, found in one pass over its bytes.
 ///
-///     PlainURL("https://example.com:8443/music/a.mp3?x=1")      // host, port, last component
-///     PlainURL("https://user@example.com/")                     // nil: ask Foundation
-///
-/// Plain is `http` or `https`, a host of lowercase letters, digits, dots and hyphens, a port from 1 to 65535 or none, and a path and a
-/// query of the characters that RFC 3986 allows there. Nil says nothing about a URL. There is no fragment.
+/// A plain URL has the scheme `http` or `https`, a host of lowercase letters, digits, dots and hyphens, no port or one from 1 to 65535,
+/// a path and a query of the characters that RFC 3986 allows there, and no fragment. If the initializer returns `nil`, the URL may still
+/// be valid: ask Foundation, which takes hundreds of instructions for each part.
 package struct PlainURL {
     package let isSecure: Bool
-    /// Nil if the URL names none.
     package let port: Int?
     private let text: String
-    // Offsets of bytes.
+    // Both are byte offsets in `text`.
     private let hostRange: Range<Int>
     private let lastComponentRange: Range<Int>
 
@@ -30,10 +27,9 @@ package struct PlainURL {
 
     package init?(_ url: URL) { self.init(url.absoluteString) }
 
-    /// In lower case.
     package var host: String { part(hostRange) }
 
-    /// What follows the last slash of the path, percent-encoded; empty if nothing does.
+    /// The part of the path after its last slash, percent-encoded; empty if the path ends with a slash or is empty.
     package var lastComponent: String { part(lastComponentRange) }
 
     private func part(_ range: Range<Int>) -> String {
@@ -48,7 +44,6 @@ package struct PlainURL {
         static let host: UInt8 = 1, pathAndQuery: UInt8 = 2, hexadecimal: UInt8 = 4
     }
 
-    /// What each byte may be a part of.
     private static let kinds: [UInt8] = {
         var kinds = [UInt8](repeating: 0, count: 256)
         func add(_ kind: UInt8, to characters: StaticString) {

@@ -5,28 +5,29 @@ import Foundation
 #endif
 package import HTTPTypes
 
-/// Which redirects are followed, and what of a request goes along (RFC 9110, section 15.4).
+/// The rules for following redirects (RFC 9110, section 15.4).
 ///
-/// - At most ``maximumRedirects`` of them, and never from `https` to `http`, nor to another scheme.
-/// - 303 turns any method but `HEAD` into `GET`; 301 and 302 do so with `POST`, as every browser does; 307 and 308 keep it.
-/// - The request's own header fields stay with its origin (scheme, host and port): another one never sees them. `Range` and
-///   `If-Range` go along: they say nothing about who asks, and without them no transfer from behind a redirect could resume.
-/// - A fragment of the first URL is kept where the target has none (section 10.2.2).
+/// - At most ``maximumRedirects`` redirects are followed. Redirects from `https` to `http`, or to a scheme other than `http` and
+///   `https`, are refused.
+/// - After a 303, every method except `HEAD` becomes `GET`. After a 301 or 302, `POST` becomes `GET`, as in browsers. After a 307 or 308,
+///   the method stays. A request that becomes a `GET` loses its body and its `Content-` fields.
+/// - A redirect to another origin (scheme, host and port) drops the request's own header fields, which may contain secrets. `Range`
+///   and `If-Range` are kept: they contain no secrets, and a transfer behind a redirect couldn't resume without them.
+/// - If the target has no fragment, it gets the fragment of the redirected URL (section 10.2.2).
 public struct RedirectPolicy: Sendable, Hashable {
-    /// How many redirects are followed for one request.
+    /// The largest number of redirects for one request.
     public var maximumRedirects: Int
 
-    /// A policy that follows `maximumRedirects` redirects, 20 unless said otherwise.
+    /// Creates a policy that follows at most `maximumRedirects` redirects.
     public init(maximumRedirects: Int = 20) {
         self.maximumRedirects = maximumRedirects
     }
 
-    /// The statuses that send a client elsewhere. 300 and 304 do not, whatever their `Location` says.
+    /// The statuses that redirect. 300 and 304 don't, even with a `Location` field.
     static let statuses: Set<Int> = [301, 302, 303, 307, 308]
 
-    /// The request that a response asks for, or nil if it asks for none; `count` redirects have been followed already.
-    ///
-    /// - Throws: ``TransferError`` with `tooManyRedirects` or `redirectRefused`.
+    /// Returns the request that a redirect leads to, after `count` earlier redirects, or `nil` if the response isn't a redirect. Throws
+    /// a ``TransferError`` with the code `tooManyRedirects` or `redirectRefused`.
     package func next(
         after request: TransportRequest, status: HTTPResponse.Status, headerFields: HTTPFields, count: Int
     ) throws(TransferError) -> TransportRequest? {
@@ -38,7 +39,7 @@ public struct RedirectPolicy: Sendable, Hashable {
             let scheme = target.scheme?.lowercased(), scheme == "http" || scheme == "https",
             target.host(percentEncoded: false)?.isEmpty == false, target.hasUsablePort
         else {
-            throw TransferError(.redirectRefused, url: request.url, detail: "its target is no http or https URL")
+            throw TransferError(.redirectRefused, url: request.url, detail: "its target isn't an http or https URL")
         }
         if request.url.scheme?.lowercased() == "https", scheme == "http" {
             throw TransferError(
@@ -53,7 +54,7 @@ public struct RedirectPolicy: Sendable, Hashable {
             || (status.code == 301 || status.code == 302) && request.method == .post
         {
             next.method = .get
-            // A request without a body has no fields that describe one (RFC 9110, section 15.4).
+            // The fields that describe the body go with the body (RFC 9110, section 15.4).
             next.body = nil
             next.headerFields = next.headerFields.filter { !$0.name.canonicalName.hasPrefix("content-") }
         }

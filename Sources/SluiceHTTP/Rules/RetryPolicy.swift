@@ -1,44 +1,45 @@
 public import HTTPTypes
 
-/// Whether a failed attempt is worth another, and when.
+/// The rules for trying a failed request again: how often, and after which delay.
 ///
 ///     var random = SystemRandomNumberGenerator()
 ///     if RetryPolicy.isTransient(status), let delay = policy.delay(beforeRetry: 1, using: &random) { … }
 ///
-/// Delays grow exponentially with full jitter: the n-th retry waits a random time between zero and
-/// `baseDelay × 2ⁿ⁻¹`, at most ``maximumDelay`` (Marc Brooker, "Exponential Backoff And Jitter", 2015). A server's
-/// `Retry-After` is obeyed: the delay is never shorter. One that asks for more than ``maximumRetryAfter`` ends the retries,
-/// rather than keep somebody waiting for hours.
+/// The delays are exponential with full jitter (Marc Brooker, "Exponential Backoff And Jitter", 2015): the n-th retry waits a random
+/// time between zero and `baseDelay × 2ⁿ⁻¹`, at most ``maximumDelay``. The delay is never shorter than a server's `Retry-After`. If the
+/// server requests more than ``maximumRetryAfter``, there is no further retry, so that a caller doesn't wait for hours.
 public struct RetryPolicy: Sendable, Hashable {
-    /// How many more attempts follow the first one.
+    /// The largest number of attempts after the first.
     public var maximumRetries: Int
-    /// The upper bound of the first retry's random delay.
+    /// The upper bound of the random delay before the first retry.
     public var baseDelay: Duration
     /// The upper bound of every random delay.
     public var maximumDelay: Duration
-    /// The longest `Retry-After` that is waited for.
+    /// The longest `Retry-After` to wait for.
     public var maximumRetryAfter: Duration
 
-    /// A policy; the defaults suit a person who waits: three retries within a few seconds.
+    /// Creates a policy. The defaults suit interactive use: three retries within a few seconds.
     public init(
         maximumRetries: Int = 3, baseDelay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30),
         maximumRetryAfter: Duration = .seconds(120)
     ) {
-        precondition(maximumRetries >= 0, "RetryPolicy: maximumRetries cannot be negative")
+        precondition(
+            maximumRetries >= 0, "A retry policy's maximumRetries must not be negative; it is \(maximumRetries).")
         self.maximumRetries = maximumRetries
         self.baseDelay = baseDelay
         self.maximumDelay = maximumDelay
         self.maximumRetryAfter = maximumRetryAfter
     }
 
-    /// No second attempt.
+    /// A policy without retries.
     public static let never = RetryPolicy(maximumRetries: 0)
 
-    /// How long to wait before the retry with this number, counted from 1; nil if there is none.
+    /// Returns the delay before a retry, or `nil` if there must be no further retry. Retries are counted from 1. `retryAfter` is the
+    /// delay that the server requested, if any.
     public func delay(
         beforeRetry number: Int, retryAfter: Duration? = nil, using generator: inout some RandomNumberGenerator
     ) -> Duration? {
-        precondition(number >= 1, "RetryPolicy: retries are counted from 1")
+        precondition(number >= 1, "The number of a retry must be at least 1; it is \(number).")
         guard number <= maximumRetries else { return nil }
         if let retryAfter, retryAfter > maximumRetryAfter { return nil }
         let growth = 1 << min(number - 1, 20)
@@ -47,17 +48,14 @@ public struct RetryPolicy: Sendable, Hashable {
         return max(jitter, retryAfter ?? .zero)
     }
 
-    /// Whether a response with this status may turn out otherwise later.
-    ///
-    /// 408, 425, 429, 500, 502, 503 and 504, as RFC 9110 (section 15), RFC 8470 and RFC 6585 describe them. The other
-    /// failures say something about the request or the resource, and would say it again.
+    /// Returns whether another attempt may succeed after a response with this status: 408, 425, 429, 500, 502, 503 or 504 (RFC 9110,
+    /// section 15; RFC 8470; RFC 6585). Other failures concern the request or the resource, and another attempt would fail the same way.
     public static func isTransient(_ status: HTTPResponse.Status) -> Bool {
         [408, 425, 429, 500, 502, 503, 504].contains(status.code)
     }
 
-    /// What a `Retry-After` field asks for (RFC 9110, section 10.2.3): seconds, or a date, seen from `now`.
-    ///
-    /// A date in the past asks for no delay. Nil where the field is absent or in neither form.
+    /// Returns the delay that a `Retry-After` field requests (RFC 9110, section 10.2.3), in seconds or as a date after `now`. Returns zero
+    /// for a date in the past, and `nil` if the field is absent or invalid.
     package static func retryAfter(in headerFields: HTTPFields, now: HTTPDate) -> Duration? {
         guard let text = headerFields[.retryAfter]?.trimmingSpaces(), !text.isEmpty else { return nil }
         if text.isDigits {

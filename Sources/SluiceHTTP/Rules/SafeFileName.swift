@@ -4,21 +4,21 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Names for files that come from elsewhere, made safe to create in a folder.
+/// Functions that turn names from a server or a user into safe file names.
 ///
 ///     SafeFileName.suggested(by: URL(string: "https://example.com/music/My%20Song.mp3")!)     // "My Song.mp3"
 ///     SafeFileName.safe("../../etc/passwd")                                                   // "passwd"
 ///
-/// A safe name is one path component that never leads out of its folder, does not hide (no leading dot), holds no
-/// controls, no bidirectional overrides, and takes at most 255 bytes in UTF-8, the limit of the common file systems.
+/// A safe name is one path component, so the file stays in its directory. It has no leading dot (a hidden file), no control characters
+/// and no bidirectional overrides, and at most 255 bytes in UTF-8, which is the limit of common file systems.
 public enum SafeFileName {
-    /// The most bytes a name takes.
+    /// The largest number of UTF-8 bytes in a safe name.
     public static let maximumBytes = 255
 
-    /// The name for a URL that says none, such as `https://example.com/`.
+    /// The name for a URL that contains no usable name, such as `https://example.com/`.
     public static let fallback = "index.html"
 
-    /// The last component of the URL's path, decoded and made safe; ``fallback`` where there is none.
+    /// Returns the last component of the URL's path, percent-decoded and made safe, or ``fallback`` if there is none.
     public static func suggested(by url: URL) -> String {
         let last = PlainURL(url)?.lastComponent ?? lastComponent(of: url)
         guard last.utf8.contains(UInt8(ascii: "%")) else { return safe(last) ?? fallback }
@@ -32,13 +32,13 @@ public enum SafeFileName {
         return String(path[(slash.map { path.utf8.index(after: $0) } ?? path.startIndex)...])
     }
 
-    /// `name` made safe, or nil if nothing of it is left.
+    /// Returns `name` as a safe name, or `nil` if no character remains.
     ///
-    /// Everything up to the last `/` or `\` goes, then controls, then leading dots and spaces and trailing spaces. A name
-    /// that is too long loses characters before its extension.
+    /// The method keeps the last part of `name` between slashes or backslashes that isn't empty. It then removes control characters,
+    /// leading dots and spaces, and trailing spaces. A name that is too long loses characters before its extension.
     public static func safe(_ name: String) -> String? {
         if isPlain(name) { return name }
-        // By scalars: a slash with a combining mark is one character, and still a slash to the file system.
+        // Compares scalars: a slash with a combining mark is one character, but still a slash to the file system.
         let base =
             name.unicodeScalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? name.unicodeScalars[...]
         var scalars = Array(base).filter { !isUnsafe($0) && $0 != "/" && $0 != "\\" }[...]
@@ -48,13 +48,13 @@ public enum SafeFileName {
         return scalars.isEmpty ? nil : String(String.UnicodeScalarView(scalars))
     }
 
-    /// Whether `name` is safe as it stands.
+    /// Returns whether `name` is already safe.
     public static func isSafe(_ name: String) -> Bool {
-        // String's equality would take one spelling of é for the other.
+        // `==` would treat the composed and the decomposed é as equal.
         isPlain(name) || (safe(name).map { $0.utf8.elementsEqual(name.utf8) } ?? false)
     }
 
-    /// Whether `name` is of ASCII and safe as it stands: most are, and a look at the bytes tells.
+    /// Returns whether `name` is ASCII and already safe. Most names are, and this check needs only one pass over the bytes.
     private static func isPlain(_ name: String) -> Bool {
         var name = name
         return name.withUTF8 { bytes in
@@ -73,7 +73,7 @@ public enum SafeFileName {
         while name.last == " " { name.removeLast() }
     }
 
-    /// `name` with at most `limit` bytes, cut before its extension, and between characters where one fits.
+    /// Returns `name` with at most `limit` bytes, shortened before its extension and, if at least one character fits, between characters.
     private static func shortened(
         _ name: ArraySlice<Unicode.Scalar>, toBytes limit: Int
     ) -> ArraySlice<Unicode.Scalar> {
@@ -90,7 +90,7 @@ public enum SafeFileName {
         while stem.utf8.count > room { stem.removeLast() }
         var kept = Array(stem.unicodeScalars)
         if kept.isEmpty {
-            // One character that is longer than a name may be: as many of its scalars as fit.
+            // The first character is longer than the limit: keep as many of its scalars as fit.
             var used = 0
             kept = name[..<ending.startIndex].prefix { scalar in
                 used += UTF8.width(scalar)
@@ -100,7 +100,7 @@ public enum SafeFileName {
         return (kept + ending)[...]
     }
 
-    /// Controls (C0, DEL, C1), line and paragraph separators, and what reorders text (UAX 9).
+    /// Returns whether the scalar is a control (C0, DEL, C1), a line or paragraph separator, or reorders text (UAX 9).
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF:

@@ -1,10 +1,10 @@
 extension StringProtocol {
-    /// Whether it is a number without sign or space: what `1*DIGIT` of HTTP's grammars is.
+    /// Whether the text consists of one or more ASCII digits (`1*DIGIT` in HTTP's grammars).
     var isDigits: Bool {
         !isEmpty && utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// Without the spaces and tabs around it that HTTP allows beside a value (OWS of RFC 9110, section 5.6.3).
+    /// Returns the text without the spaces and tabs around it (OWS of RFC 9110, section 5.6.3).
     func trimmingSpaces() -> String {
         let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var bytes = Substring(self).utf8

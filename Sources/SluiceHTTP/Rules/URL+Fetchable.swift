@@ -5,14 +5,12 @@ public import Foundation
 #endif
 
 extension URL {
-    /// The URL that a person typed, if it can be fetched: absolute, `http` or `https`, with a host.
+    /// Creates a URL from text that a user typed, if it is an absolute `http` or `https` URL with a host.
     ///
-    ///     let url = try URL(fetchable: "https://example.com/song.mp3")
+    /// Surrounding spaces are removed. Characters that aren't allowed in a URL are percent-encoded, except control characters, which
+    /// are refused.
     ///
-    /// Spaces around it are dropped. Characters that a URL cannot hold are percent-encoded, except controls, which are
-    /// refused.
-    ///
-    /// - Throws: ``URLRefusal``, which says what is wrong with the text and what to do.
+    /// - Throws: ``URLRefusal``, which describes the problem and a remedy.
     public init(fetchable text: String) throws(URLRefusal) {
         if PlainURL(text) != nil, let url = URL(string: text) {
             self = url
@@ -35,12 +33,11 @@ extension URL {
         self = url
     }
 
-    /// Whether the port, if there is one, is one that a connection can be made to.
     var hasUsablePort: Bool {
         port.map { (1...65535).contains($0) } ?? true
     }
 
-    /// Whether the authority ends in a colon and digits. (A number that is too large for an `Int` is no port to URL.)
+    /// Returns whether the authority ends in a colon and digits. Foundation's `port` is `nil` if the number doesn't fit into an `Int`.
     private static func namesPort(_ text: String) -> Bool {
         guard let start = text.firstRange(of: "://")?.upperBound else { return false }
         let authority = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
@@ -48,11 +45,11 @@ extension URL {
         return authority[authority.index(after: colon)...].isDigits
     }
 
-    /// The part before the first colon, in lower case, where that part is a scheme (RFC 3986, section 3.1).
+    /// Returns the part before the first colon, in lowercase, or `nil` if that part isn't a scheme (RFC 3986, section 3.1).
     private static func scheme(of text: String) -> String? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let scheme = text[..<colon]
-        // `localhost:8080/x` is a host and a port to the person who typed it, not the scheme `localhost`.
+        // A user who types `localhost:8080/x` means a host and a port, not the scheme `localhost`.
         let afterColon = text[text.utf8.index(after: colon)...]
         guard afterColon.utf8.first == UInt8(ascii: "/") || !(afterColon.first?.isNumber ?? false) else { return nil }
         func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
@@ -64,7 +61,7 @@ extension URL {
         return scheme.lowercased()
     }
 
-    /// What is asked for: the URL without its fragment; nil if it is not an `http` or `https` URL with a host and a usable port.
+    /// The URL to request, without its fragment; `nil` if it isn't an `http` or `https` URL with a host and a usable port.
     var addressForTransport: String? {
         let text = absoluteString
         if PlainURL(text) != nil { return text }
@@ -74,17 +71,16 @@ extension URL {
         return String(text.prefix { $0 != "#" })
     }
 
-    /// The port that a connection to this URL uses.
     var effectivePort: Int {
         port ?? (scheme?.lowercased() == "https" ? 443 : 80)
     }
 
-    /// Scheme, host in lower case and port: who may see a request's secrets (RFC 6454).
+    /// The origin (RFC 6454): scheme, host and port. A request's secrets are sent only to its origin.
     var origin: String {
         "\(scheme?.lowercased() ?? "")://\(host(percentEncoded: false)?.lowercased() ?? ""):\(effectivePort)"
     }
 
-    /// The URL as messages may show it: without user name, password, query and fragment, which may hold secrets.
+    /// The URL as text without its user name, password, query and fragment, which may contain secrets.
     public var redactedForDisplay: String {
         guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(unreadable URL)" }
         let hadQuery = parts.percentEncodedQuery?.isEmpty == false

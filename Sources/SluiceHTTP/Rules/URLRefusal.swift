@@ -4,44 +4,42 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A text that is not a URL that can be fetched: what is wrong, and what to write.
+/// The error of `URL(fetchable:)` for text that isn't a URL that can be fetched.
 ///
 ///     do {
 ///         _ = try URL(fetchable: text)
 ///     } catch {
-///         print(error)                // "song.mp3" is not a URL: it has no scheme. Write it in full, such as …
+///         print(error)                // "song.mp3" is not a URL: it has no scheme. Write the full URL, such as …
 ///     }
 public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, for programs.
-    ///
-    /// A later version may add codes: a `switch` needs a `default`.
+    /// The kinds of problem. Kinds may be added: switch with a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The code's name, as in the program.
+        /// The name of the kind's static member, such as `noScheme`.
         public let description: String
 
         private init(_ name: String) { description = name }
 
         /// The text is empty.
         public static let empty = Self("empty")
-        /// There is no scheme in front.
+        /// The text has no scheme.
         public static let noScheme = Self("noScheme")
-        /// The scheme is not `http` or `https`.
+        /// The scheme isn't `http` or `https`.
         public static let unsupportedScheme = Self("unsupportedScheme")
-        /// There is no host after the scheme.
+        /// The URL has no host.
         public static let noHost = Self("noHost")
-        /// The port is not between 1 and 65,535.
+        /// The port isn't between 1 and 65535.
         public static let invalidPort = Self("invalidPort")
-        /// There are characters, or a structure, that no URL has.
+        /// The text contains control characters, or isn't a URL for another reason.
         public static let malformed = Self("malformed")
     }
 
-    /// What is wrong, for programs.
+    /// What went wrong, for programs.
     public var code: Code
-    /// The text without what may be secret in it: user name and password, query and fragment.
+    /// The text without its user name, password, query and fragment, which may be secrets.
     public var subject: String
-    /// What is wrong: one sentence.
+    /// What is wrong, in one sentence.
     public var message: String
-    /// What to write: one sentence.
+    /// What to write instead, in one sentence.
     public var remedy: String?
 
     init(_ code: Code, _ text: String, scheme: String = "") {
@@ -51,18 +49,18 @@ public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
         message =
             switch code {
             case .empty: "The URL is empty."
-            case .noScheme: "\"\(subject)\" is not a URL: it has no scheme."
-            case .unsupportedScheme: "\"\(subject)\" has the scheme \"\(scheme)\", which is not supported."
-            case .noHost: "\"\(subject)\" has no host."
-            case .invalidPort: "\"\(subject)\" has a port outside 1 to 65535."
-            default: "\"\(subject)\" is not a URL."
+            case .noScheme: "'\(subject)' isn't a URL, because it has no scheme."
+            case .unsupportedScheme: "'\(subject)' has the scheme '\(scheme)', which isn't supported."
+            case .noHost: "'\(subject)' has no host."
+            case .invalidPort: "'\(subject)' has a port that isn't from 1 to 65535."
+            default: "'\(subject)' isn't a URL."
             }
         remedy =
             code == .unsupportedScheme
-            ? "Use http or https." : "Write it in full, such as https://example.com/file."
+            ? "Use http or https." : "Write the full URL, such as https://example.com/file."
     }
 
-    /// One line: the text, what is wrong, and what to write.
+    /// What is wrong and what to write instead, on one line.
     public var description: String { "\(message)\(remedy.map { " \($0)" } ?? "")" }
 
     private static func redacted(_ text: String) -> String {
@@ -77,12 +75,12 @@ public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension URLRefusal: LocalizedError {
-    /// The same line as ``description``.
+    /// The same text as ``description``.
     public var errorDescription: String? { description }
 
-    /// What is wrong.
+    /// The same text as ``message``.
     public var failureReason: String? { message }
 
-    /// What to write.
+    /// The same text as ``remedy``.
     public var recoverySuggestion: String? { remedy }
 }

@@ -1,26 +1,22 @@
 package import HTTPTypes
 
-/// What tells one state of a file on a server from another, byte for byte: what `If-Range` may carry.
+/// A strong validator of a response, for `If-Range`: it identifies one version of a file byte for byte.
 ///
-///     if let validator = Validator(response.headerFields, now: now) { request.headerFields[.ifRange] = validator.field }
-///
-/// Only strong ones exist (RFC 9110, section 13.1.5): with a weak one the server vouches for the meaning and not the bytes,
-/// and old bytes would be followed by new ones.
+/// Weak validators aren't supported (RFC 9110, section 13.1.5). With a weak one, the server guarantees equal meaning but not equal
+/// bytes, and a resumed file could mix the bytes of two versions.
 package enum Validator: Sendable, Hashable {
     /// A strong entity tag, with its quotes.
     case entityTag(String)
-    /// A `Last-Modified` date as the server wrote it: servers compare it by its bytes.
+    /// A `Last-Modified` date as the server wrote it, because servers compare it byte for byte.
     case lastModified(String)
 
-    /// The validator that a response brings, or nil if it has none that is strong.
+    /// Creates the strong validator of a response, or returns `nil` if it has none. `now` is the current time, for dates with a two-digit
+    /// year.
     ///
-    /// - An entity tag decides alone. If it is weak or malformed, the date does not stand in for it: section 13.1.5 allows
-    ///   a date only where there is no entity tag.
-    /// - A date is strong if the response's `Date` is at least 60 s later: then the file was not changed again within the
-    ///   second that the date names, by a clock that may be a little off (section 8.8.2.2 leaves the time open; 60 s is
-    ///   what RFC 7232 asked for).
-    ///
-    /// `now` is for dates with two digits for the year.
+    /// - If there is an entity tag, the date is ignored, even if the tag is weak or malformed: section 13.1.5 allows a date only
+    ///   in a response without an entity tag.
+    /// - A date is strong if the response's `Date` is at least 60 s later. Then the file wasn't changed again within the same second,
+    ///   even if the server's clock is slightly off. Section 8.8.2.2 doesn't define the interval; RFC 7232 required 60 s.
     package init?(_ headerFields: HTTPFields, now: HTTPDate) {
         if let tag = headerFields[.eTag] {
             guard let tag = Self.strongTag(tag) else { return nil }
@@ -35,16 +31,14 @@ package enum Validator: Sendable, Hashable {
         self = .lastModified(modified)
     }
 
-    /// What `If-Range` carries.
     package var field: String {
         switch self {
         case .entityTag(let field), .lastModified(let field): field
         }
     }
 
-    /// Whether a response that may leave its validator out (a 206 or 416) says that it is about another state.
-    ///
-    /// Entity tags are compared strongly (section 8.8.3.2): a weak one is another.
+    /// Returns whether a response (a 206 or 416, which may omit its validator) has a different validator. Entity tags are compared strongly
+    /// (section 8.8.3.2), so a weak tag always differs.
     package func isContradicted(by headerFields: HTTPFields) -> Bool {
         switch self {
         case .entityTag(let tag): headerFields[.eTag].map { $0.trimmingSpaces() != tag } ?? false
@@ -52,7 +46,7 @@ package enum Validator: Sendable, Hashable {
         }
     }
 
-    /// An entity tag if it is strong: quotes around any visible characters but quotes (section 8.8.3).
+    /// Returns the entity tag if it is strong: visible characters other than quotes, between quotes (section 8.8.3).
     private static func strongTag(_ field: String) -> String? {
         let tag = field.trimmingSpaces()
         let bytes = Array(tag.utf8)

@@ -5,15 +5,15 @@ package import Foundation
 #endif
 import SluiceLock
 
-/// One request on its way and the response that comes back: connects an engine to the task that reads.
+/// One request and its response. It connects an engine to the task that reads the response.
 package final class Exchange: Sendable {
     typealias Machine = ExchangeStateMachine<
         UnsafeContinuation<ResponseHead, any Error>, UnsafeContinuation<[Data]?, any Error>
     >
 
-    /// The one request, without redirects.
+    /// The request. Redirects are separate exchanges.
     package let request: TransportRequest
-    /// The URL of what is asked for, without its fragment.
+    /// The URL to request, without its fragment.
     package let address: String
     private let carrier: any ExchangeCarrier
     private let machine: Lock<Machine>
@@ -27,7 +27,7 @@ package final class Exchange: Sendable {
 
     // MARK: The reader's side
 
-    /// Starts the request and waits for the head. Cancelling the task ends the exchange immediately.
+    /// Starts the request and waits for the head. Cancellation of the task ends the exchange immediately.
     func head() async throws -> ResponseHead {
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
@@ -42,7 +42,6 @@ package final class Exchange: Sendable {
         }
     }
 
-    /// All bytes that have arrived, waiting for some; nil at the end.
     func nextBatch() async throws -> [Data]? {
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
@@ -60,10 +59,9 @@ package final class Exchange: Sendable {
         }
     }
 
-    /// The times so far; nil before the head, and from an engine that measures none.
     var timings: TransportTimings? { machine.withLock { $0.timings } }
 
-    /// Ends the exchange from the reader's side; what has not been read is dropped.
+    /// Ends the exchange from the reader's side. Unread bytes are dropped.
     func close(_ error: any Error) {
         let closed = machine.withLock { $0.closed(error) }
         if closed.isFirst { carrier.stop(self) }
@@ -73,26 +71,24 @@ package final class Exchange: Sendable {
 
     // MARK: The engine's side
 
-    /// Whether it has ended, for its reader or by itself.
     package var isOver: Bool { machine.withLock { $0.isOver } }
-    /// Whether the server owes bytes: no full buffer holds it back.
+
     package var awaitsServer: Bool { machine.withLock { $0.awaitsServer } }
 
     package func receivedHead(_ head: ResponseHead) { machine.withLock { $0.receivedHead(head) } }
 
-    /// Whether it takes bytes that have arrived. If so, ``receivedChunk(_:)`` comes next.
+    /// Returns whether the exchange accepts bytes that have arrived. If it does, the engine calls ``receivedChunk(_:)`` next.
     package func offered() -> ExchangeOffer { machine.withLock { $0.offered() } }
 
     package func receivedChunk(_ chunk: Data) { machine.withLock { $0.receivedChunk(chunk) } }
 
-    /// The body is complete, so long after the exchange began.
     package func finished(after total: Duration?) { machine.withLock { $0.finished(after: total) } }
 
-    /// The exchange broke. False if it was over.
+    /// Notes that the exchange failed. Returns false if it had already ended.
     @discardableResult
     package func failed(_ error: TransferError) -> Bool { machine.withLock { $0.failed(error) } }
 
-    /// Resumes the task that waits, if there is something for it. True if the sender goes on because of that.
+    /// Resumes the waiting task if there is a result for it. Returns true if the engine must resume a paused sender.
     package func deliver() -> Bool {
         switch machine.withLock({ $0.due() }) {
         case .head(let waiter, let head): waiter.resume(returning: head)
@@ -108,7 +104,7 @@ package final class Exchange: Sendable {
     }
 }
 
-/// Keeps an exchange open: when the last reference goes, the exchange ends.
+/// Keeps an exchange open until the last reference to this object is dropped.
 final class ExchangeBody: ResponseBodySource {
     private let exchange: Exchange
     private let tracer: ExchangeTracer?
@@ -120,7 +116,7 @@ final class ExchangeBody: ResponseBodySource {
 
     deinit {
         if let tracer {
-            // A small body may have arrived whole that is not read, such as a redirect's.
+            // A small body, such as a redirect's, may have arrived completely without being read.
             if timings?.total != nil { tracer.ended(timings) } else { tracer.failed(CancellationError()) }
         }
         exchange.close(CancellationError())

@@ -5,11 +5,10 @@ import Foundation
 #endif
 package import HTTPTypes
 
-/// The head of one response, before redirects are looked at.
 package struct ResponseHead: Sendable {
     package var status: HTTPResponse.Status
     package var headerFields: HTTPFields
-    /// The times until now; nil if the engine measures none.
+    /// The timings until the head arrived; `nil` if the engine doesn't measure them.
     package var timings: TransportTimings?
 
     package init(status: HTTPResponse.Status, headerFields: HTTPFields, timings: TransportTimings? = nil) {
@@ -19,21 +18,20 @@ package struct ResponseHead: Sendable {
     }
 }
 
-/// What an exchange says to bytes that have arrived.
 package enum ExchangeOffer {
-    /// There is room for them.
     case taken
-    /// The buffer is full. The sender pauses, and offers the same bytes again when the reader has taken some.
+    /// The buffer is full. The sender must pause, and offer the same bytes again after the reader has emptied the buffer.
     case full
-    /// Nothing will read them.
+    /// The exchange has ended, and no task will read the bytes.
     case unwanted
 }
 
-/// What has arrived of a response and which task waits for it: takes events, and returns what to do after the unlock.
+/// The state of an exchange: the bytes that have arrived and the task that waits for them. Each event returns what to do after the
+/// unlock.
 ///
-/// The events of the connection (`received…`, `finished`, `failed`) arrive in order, on one thread. That thread asks for what is due
-/// when it has handled all that arrived together: a task that waits for the head then finds the first bytes, and those of a small body
-/// all together. The reader is one task. It asks for the head, then for one batch after another. `closed` may come at any time.
+/// The events of the connection (`received…`, `finished`, `failed`) come in order, on one thread. That thread calls `due` after it has
+/// handled everything that arrived together. So a task that waits for the head also finds the first bytes, and often a whole small
+/// body. The reader is one task, which requests the head and then one batch after another. `closed` may come at any time.
 ///
 /// ```text
 /// opening ── receivedHead ──▶ headArrived ── due, headRequested ──▶ streaming ── finished, failed ──▶ ended
@@ -46,7 +44,6 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
         case streaming(BatchWaiter?)
     }
 
-    /// How the connection's side came to its end.
     private enum End {
         case complete
         case failure(any Error)
@@ -58,14 +55,13 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
     private var bufferedBytes = 0
     private var isPaused = false
     private let bufferSize: Int
-    /// What the connection's side measured so far.
     private(set) var timings: TransportTimings?
 
     init(bufferSize: Int) {
         self.bufferSize = bufferSize
     }
 
-    /// Whether the server owes bytes: the exchange is under way and no full buffer holds it back.
+    /// Whether the exchange is waiting for the server: it hasn't ended and isn't paused by a full buffer.
     var awaitsServer: Bool { end == nil && !isPaused }
 
     var isOver: Bool { end != nil }
@@ -88,13 +84,13 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
             phase = .opening(waiter)
             return .suspend
         case .streaming:
-            preconditionFailure("The head of an exchange is asked for once.")
+            preconditionFailure("The head of an exchange may be requested only once.")
         }
     }
 
     enum BatchRequested {
         case suspend
-        /// Bytes. The sender goes on if it was paused.
+        /// The buffered bytes. If `wasPaused`, the sender must be resumed.
         case resume([Data], wasPaused: Bool)
         case end
         case fail(any Error)
@@ -102,7 +98,7 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
 
     mutating func batchRequested(by waiter: BatchWaiter) -> BatchRequested {
         guard case .streaming(nil) = phase else {
-            preconditionFailure("A response body is read by one task at a time.")
+            preconditionFailure("Only one task at a time may read a response body.")
         }
         if !chunks.isEmpty {
             let (batch, wasPaused) = takeChunks()
@@ -125,7 +121,7 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
         timings = head.timings
     }
 
-    /// Whether the machine takes bytes that have arrived. If so, `receivedChunk` comes next.
+    /// Returns whether the machine accepts bytes that have arrived. If it does, the next event must be `receivedChunk`.
     mutating func offered() -> ExchangeOffer {
         guard end == nil else { return .unwanted }
         guard bufferedBytes < bufferSize else {
@@ -136,20 +132,20 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
     }
 
     mutating func receivedChunk(_ chunk: Data) {
-        // The reader may have left since.
+        // The reader may have closed the exchange since `offered`.
         guard end == nil else { return }
         chunks.append(chunk)
         bufferedBytes += chunk.count
     }
 
-    /// The body is complete, so long after the exchange began.
     mutating func finished(after total: Duration?) {
         guard end == nil else { return }
         end = .complete
         timings?.total = total
     }
 
-    /// The exchange broke: the reader gets the head and the bytes that had arrived, then the error. False if it was over.
+    /// Notes that the exchange failed. The reader gets the head and the bytes that had arrived, and then the error. Returns false if the
+    /// exchange had already ended.
     mutating func failed(_ error: any Error) -> Bool {
         guard end == nil else { return false }
         end = .failure(error)
@@ -157,7 +153,6 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
         return true
     }
 
-    /// Which task to resume, and with what.
     enum Due {
         case head(HeadWaiter, ResponseHead)
         case noHead(HeadWaiter, any Error)
@@ -166,7 +161,7 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
         case failure(BatchWaiter, any Error)
     }
 
-    /// What has become due since the last call; nil if no task waits, or if there is nothing for it yet.
+    /// Returns the waiting task and its result, or `nil` if no task waits or there is no result for it yet.
     mutating func due() -> Due? {
         switch phase {
         case .opening(let waiter?):
@@ -194,17 +189,14 @@ struct ExchangeStateMachine<HeadWaiter, BatchWaiter> {
 
     // MARK: Both sides
 
-    /// Which task to resume with the error.
     struct Closed {
         var headWaiter: HeadWaiter?
         var batchWaiter: BatchWaiter?
-        /// Dropped after the unlock.
+        /// The unread chunks. The caller drops them after the unlock.
         var chunks: [Data]
-        /// Whether this call ended the exchange.
         var isFirst: Bool
     }
 
-    /// The reader leaves or is cancelled: what had arrived is dropped.
     mutating func closed(_ error: any Error) -> Closed {
         let isFirst = end == nil
         end = .failure(error)

@@ -6,73 +6,76 @@ public import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Talks to HTTP servers: over libcurl on Linux and macOS, over URLSession on iOS, tvOS, watchOS and visionOS.
+/// A transport that sends requests to HTTP servers: with libcurl on Linux and macOS, with URLSession on iOS, tvOS, watchOS and visionOS.
 ///
 ///     let response = try await HTTPTransport.shared.open(TransportRequest(url))
 ///     for try await chunk in response.body { consume(chunk) }
 ///
-/// Connections are kept open and used again. Each exchange under way has one of its own, and there are as many as that
-/// takes: bound them with a limiter. It follows redirects itself (``RedirectPolicy``), asks for the bytes as they
-/// are stored (`Accept-Encoding: identity`), and gives up on a server that is silent for ``Configuration/stallTimeout``
-/// while it owes bytes: once the request is sent, and while the buffer has room. A slow reader is not mistaken for a slow
-/// server. Bodies are not bounded in time. HTTP/1.1 only: downloads want a connection each, not the small shared windows of
-/// HTTP/2 streams.
+/// **Connections.** The transport keeps connections open and reuses them. It doesn't limit the number of concurrent exchanges: use a
+/// limiter of SluiceConcurrency for that. With libcurl, each running exchange has its own HTTP/1.1 connection, because concurrent
+/// downloads over HTTP/2 would share one connection's flow-control window.
 ///
-/// A connection that the server has closed in the meantime fails the request that uses it again. The transport then sends that
-/// request once more, over a new connection, if its method is idempotent (RFC 9110, section 9.2.2): GET, HEAD, PUT, DELETE,
-/// OPTIONS and TRACE. Requests of other methods always get a new connection, and are sent once.
+/// **Time limits.** An exchange fails with ``TransferError/Code-swift.struct/stalled`` when the server sends nothing for
+/// ``Configuration/stallTimeout`` after the request is sent. The time in which the reader's buffer is full doesn't count. The duration of
+/// a whole body isn't limited.
 ///
-/// Two threads of its own drive all exchanges, or one as long as there is one exchange at a time; no thread of the cooperative pool is
-/// blocked. They end when there was nothing to do for half a minute.
+/// **Requests that are sent again.** The server may close an idle connection just before a request reuses it. With libcurl, the
+/// transport then sends the request once more, over a new connection, if its method is idempotent (RFC 9110, section 9.2.2): GET,
+/// HEAD, PUT, DELETE, OPTIONS or TRACE. Requests with other methods always get a new connection and are sent once.
 ///
-/// What depends on the engine:
+/// **Threads.** No thread of the cooperative pool is blocked. With libcurl, one or two other threads drive all exchanges. They end after
+/// 30 seconds without an exchange.
+///
+/// **Engines** differ in these points:
 ///
 /// | | libcurl | URLSession |
 /// | --- | --- | --- |
-/// | ``Configuration/connectTimeout`` | yes | part of ``Configuration/stallTimeout`` |
-/// | ``Configuration/proxy`` | yes | the system's settings; another value is an error |
-/// | ``Configuration/certificateAuthorities``, ``Configuration/clientCertificate`` | yes | an error |
-/// | A body that is coded without being asked for | arrives as it is | arrives decoded |
-/// | Fields of the same name | stay apart | arrive as one, separated by commas |
-/// | ``TransportResponse/timings`` | all | to the first byte, and in total |
+/// | ``Configuration/connectTimeout`` | applies | included in ``Configuration/stallTimeout`` |
+/// | ``Configuration/proxy`` | applies | `.environment` and `.none` use the system's settings, another value is an error |
+/// | ``Configuration/certificateAuthorities``, ``Configuration/clientCertificate`` | apply | an error |
+/// | A body that is encoded although `identity` was requested | arrives encoded | arrives decoded |
+/// | Header fields of the same name | stay separate | are joined with commas |
+/// | ``TransportResponse/timings`` | all | ``TransportTimings/firstByte`` and ``TransportTimings/total`` |
 ///
-/// Transfers that go on while an app is suspended (`URLSessionConfiguration.background`) are not what this is for: the system then
-/// writes files by itself, without limits, queues, checkpoints and digests of ours. Hand such a transfer to URLSession yourself.
+/// For transfers that continue while an app is suspended (`URLSessionConfiguration.background`), use URLSession directly.
 public final class HTTPTransport: Transport {
-    /// How a transport connects, waits and introduces itself.
+    /// The settings of a transport.
     public struct Configuration: Sendable {
-        /// How long a server may take to accept a connection, name lookup and TLS included.
+        /// The time limit for connecting to a server, including name lookup and TLS.
         public var connectTimeout: Duration
-        /// How long an open exchange may bring nothing before it fails with ``TransferError/Code/stalled``.
+        /// The time without any received byte after which an exchange fails with ``TransferError/Code-swift.struct/stalled``.
         public var stallTimeout: Duration
-        /// Which redirects are followed.
+        /// The policy for following redirects.
         public var redirects: RedirectPolicy
-        /// The `User-Agent` field.
+        /// The `User-Agent` field of requests that have none.
         public var userAgent: String
-        /// How many bytes of one body wait in memory for a slow reader before the server is slowed down. A piece of a body has up to
-        /// 64 KiB, so that as much may come on top.
+        /// The number of bytes of one body that are buffered for a slow reader. When the buffer is full, the transport stops receiving,
+        /// which slows the server down. The last received piece may exceed the limit by up to 64 KiB.
         public var bufferSize: Int
-        /// Which proxies are asked.
+        /// The proxies to use.
         public var proxy: ProxySettings
-        /// A file with the certificates of the authorities to trust (PEM); nil for those of the system.
+        /// A PEM file with the certificates of the authorities to trust, or `nil` for the system's authorities.
         public var certificateAuthorities: URL?
-        /// A file with the certificate that this client shows to servers that ask for one (PEM); nil for none.
+        /// A PEM file with the client certificate to present to servers that request one, or `nil` for none.
         public var clientCertificate: URL?
-        /// A file with the key of ``clientCertificate`` (PEM); nil if that file has it too.
+        /// A PEM file with the private key of ``clientCertificate``, or `nil` if that file contains it.
         public var clientKey: URL?
-        /// Told of each step of each exchange, from several threads. Must be quick and must not block.
+        /// A closure that is called for each step of each exchange, from several threads. It must not block.
         package var trace: (@Sendable (TransportTrace) -> Void)?
 
-        /// A configuration; each default suits a download over the internet.
+        /// Creates a configuration. The defaults suit downloads over the internet.
         public init(
             connectTimeout: Duration = .seconds(15), stallTimeout: Duration = .seconds(60),
             redirects: RedirectPolicy = RedirectPolicy(), userAgent: String = "Sluice",
             bufferSize: Int = 256 * 1024, proxy: ProxySettings = .environment, certificateAuthorities: URL? = nil,
             clientCertificate: URL? = nil, clientKey: URL? = nil
         ) {
-            precondition(connectTimeout > .zero, "HTTPTransport: connectTimeout must be more than zero")
-            precondition(stallTimeout > .zero, "HTTPTransport: stallTimeout must be more than zero")
-            precondition(bufferSize >= 1, "HTTPTransport: bufferSize must be at least 1")
+            precondition(
+                connectTimeout > .zero,
+                "A transport's connectTimeout must be greater than zero; it is \(connectTimeout).")
+            precondition(
+                stallTimeout > .zero, "A transport's stallTimeout must be greater than zero; it is \(stallTimeout).")
+            precondition(bufferSize >= 1, "A transport's bufferSize must be at least 1; it is \(bufferSize).")
             self.connectTimeout = connectTimeout
             self.stallTimeout = stallTimeout
             self.redirects = redirects
@@ -85,24 +88,22 @@ public final class HTTPTransport: Transport {
         }
     }
 
-    /// The transport of the process, for all that needs no configuration of its own. It can't be shut down.
+    /// A transport with the default configuration that the whole process shares. It can't be shut down.
     public static let shared = HTTPTransport(
         configuration: Configuration(), engine: engine(Configuration()), isShared: true)
 
-    /// The configuration it was made with.
+    /// The configuration that the transport was created with.
     public let configuration: Configuration
     private let isShared: Bool
     private let engine: any TransportEngine
-    /// How many exchanges were traced.
     private let tracedCount = Atomic(0)
 
-    /// A transport with threads and connections of its own. They end with ``shutdown()``, or when nothing refers to it any more and
-    /// the responses that it opened have been read or dropped.
+    /// Creates a transport with its own threads and connections. They end after ``shutdown()``, or after the transport and the
+    /// responses that it opened have been dropped or read to their end.
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(configuration: configuration, engine: Self.engine(configuration))
     }
 
-    /// A transport over another engine than the platform's.
     package init(configuration: Configuration, engine: any TransportEngine, isShared: Bool = false) {
         self.configuration = configuration
         self.engine = engine
@@ -119,14 +120,13 @@ public final class HTTPTransport: Transport {
 
     deinit { engine.retire() }
 
-    /// Gives `body` a transport, and shuts it down when `body` has ended in whichever way.
+    /// Calls `body` with a new transport, and shuts the transport down when `body` returns or throws.
     public static func withTransport<Result>(
         configuration: Configuration = Configuration(), _ body: (HTTPTransport) async throws -> Result
     ) async throws -> Result {
         try await HTTPTransport(configuration: configuration).whileOpen(body)
     }
 
-    /// Calls `body`, and shuts the transport down when that has ended in whichever way.
     package func whileOpen<Result>(_ body: (HTTPTransport) async throws -> Result) async throws -> Result {
         let result: Result
         do {
@@ -139,17 +139,19 @@ public final class HTTPTransport: Transport {
         return result
     }
 
-    /// Ends all exchanges and closes all connections. Completes also when the task is cancelled; a second call does nothing.
+    /// Ends all exchanges, closes all connections and waits until that is done. Further calls have no effect.
     ///
-    /// - Precondition: It is not ``shared``.
+    /// The running exchanges fail with ``TransferError/Code-swift.struct/shutDown``. The shutdown completes even if the task is cancelled.
+    ///
+    /// - Precondition: The transport isn't ``shared``.
     public func shutdown() async {
         precondition(
             !isShared,
-            "HTTPTransport.shared belongs to the whole process: make a transport of your own to shut it down.")
+            "HTTPTransport.shared must not be shut down, because the whole process uses it. Create another transport.")
         await engine.shutdown()
     }
 
-    /// Sends `request`, follows redirects, and returns with the head of the response that they lead to.
+    /// Sends `request`, follows redirects, and returns the final response when its head has arrived.
     public func open(_ request: TransportRequest) async throws -> TransportResponse {
         var request = request
         var redirects = 0
@@ -167,7 +169,6 @@ public final class HTTPTransport: Transport {
         }
     }
 
-    /// One request and the head of its response.
     private func exchange(_ request: TransportRequest) async throws -> (ResponseHead, ExchangeBody) {
         guard let address = request.url.addressForTransport else {
             throw TransferError(.invalidURL, url: request.url)
@@ -179,7 +180,7 @@ public final class HTTPTransport: Transport {
             ExchangeTracer(exchange: tracedCount.add(1, ordering: .relaxed).newValue, $0)
         }
         let exchange = Exchange(outgoing, address: address, on: engine.carrier, bufferSize: configuration.bufferSize)
-        // When the last reference to the body goes, on a throw too, the exchange ends.
+        // The exchange ends when the last reference to the body is gone, also after a throw.
         let body = ExchangeBody(exchange, tracer)
         tracer?.sent(outgoing)
         do {
@@ -187,7 +188,7 @@ public final class HTTPTransport: Transport {
             tracer?.answered(head)
             if let coding = head.headerFields.unsupportedTransferCoding {
                 throw TransferError(
-                    .protocolViolation, url: request.url, detail: "the transfer coding \"\(coding)\" is not supported")
+                    .protocolViolation, url: request.url, detail: "the transfer coding '\(coding)' isn't supported")
             }
             return (head, body)
         } catch {
@@ -198,7 +199,7 @@ public final class HTTPTransport: Transport {
 }
 
 extension TransportRequest {
-    /// Whether sending it twice does no more than sending it once (RFC 9110, section 9.2.2).
+    /// Whether sending the request twice has the same effect as sending it once (RFC 9110, section 9.2.2).
     var isIdempotent: Bool {
         [.get, .head, .put, .delete, .options, .trace].contains(method)
     }

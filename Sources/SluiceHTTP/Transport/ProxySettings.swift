@@ -4,32 +4,33 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Which proxy a transport asks for which URL.
+/// The proxies that a transport uses, by the scheme of the URL.
 ///
 ///     var configuration = HTTPTransport.Configuration()
 ///     configuration.proxy = ProxySettings("socks5h://127.0.0.1:1080")
 ///
-/// A proxy is a URL: `http://`, `https://`, `socks4://`, `socks4a://`, `socks5://` and `socks5h://` (the proxy looks up names), with
-/// user name and password if it asks for them. Without a scheme it is `http://`.
+/// A proxy is a URL with the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and with a user name and a password if
+/// the proxy requires them. With `socks4a` and `socks5h`, the proxy looks up host names. Without a scheme, the proxy is an `http` proxy.
 public struct ProxySettings: Sendable, Hashable {
-    /// The proxy of `http` URLs; nil for none.
+    /// The proxy of `http` URLs, or `nil` for none.
     public var http: String?
-    /// The proxy of `https` URLs; nil for none.
+    /// The proxy of `https` URLs, or `nil` for none.
     public var https: String?
-    /// The hosts that are asked without a proxy: names, which include their subdomains, and addresses, separated by commas; `*` for all.
+    /// The hosts that are contacted without a proxy: names (with their subdomains) and addresses, separated by commas; `*` for all hosts.
     public var exceptions: String
 
-    /// One proxy for all URLs but those of `exceptions`.
+    /// Creates settings with one proxy for all URLs except those whose host is in `exceptions`.
     public init(_ proxy: String, exceptions: String = "") {
         (http, https, self.exceptions) = (proxy, proxy, exceptions)
     }
 
-    /// No proxy at all.
+    /// No proxy.
     public static let none = ProxySettings(variables: [:])
 
     /// The proxies of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
     ///
-    /// The names may be in capital letters, but for `HTTP_PROXY`: a CGI program gets a field of the request under that name (httpoxy.org).
+    /// The names may be in uppercase, except `HTTP_PROXY`: in a CGI program, that variable contains the request's `Proxy` field
+    /// (httpoxy.org).
     public static var environment: ProxySettings { ProxySettings(variables: ProcessInfo.processInfo.environment) }
 
     init(variables: [String: String]) {
@@ -42,9 +43,8 @@ public struct ProxySettings: Sendable, Hashable {
         exceptions = value("no_proxy", "NO_PROXY") ?? ""
     }
 
-    /// The proxy to ask for a URL; nil for none.
-    ///
-    /// libcurl looks at the exceptions too, and knows ranges of addresses among them (CURLOPT_NOPROXY(3)).
+    /// Returns the proxy for a URL, or `nil` for none. libcurl checks the exceptions again, and also supports address ranges in them
+    /// (CURLOPT_NOPROXY(3)).
     func proxy(for url: URL) -> String? {
         if http == nil, https == nil { return nil }
         guard let proxy = url.scheme?.lowercased() == "https" ? https : http, !proxy.isEmpty else { return nil }

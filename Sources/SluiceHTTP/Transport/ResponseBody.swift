@@ -5,31 +5,31 @@ public import Foundation
 #endif
 import SluiceLock
 
-/// The bytes of a response as they arrive, once.
+/// The body of a response: an asynchronous sequence of chunks of bytes, in order.
 ///
 ///     for try await chunk in response.body { try await output.write(chunk) }
 ///
-/// Reading too slowly slows the sender down: a bounded number of bytes waits in memory. The sequence can be read once, by
-/// one task. Cancelling that task ends the exchange and throws `CancellationError`; what had arrived is lost. An exchange
-/// that breaks throws a ``TransferError`` after the bytes that arrived before it did.
+/// A body can be iterated once, by one task at a time. A bounded number of bytes is buffered, so a slow reader slows the server down.
+///
+/// - Cancellation: The next chunk throws `CancellationError` immediately, which ends the exchange. The buffered bytes are dropped.
+/// - Failure: A ``TransferError``. It is thrown after the chunks that arrived before it, and ends the iteration.
 public struct ResponseBody: AsyncSequence, Sendable {
     private let reader: Reader
 
-    /// A body that reads from `source`; for transports.
+    /// Creates a body that reads from `source`. Transports call this initializer.
     public init(_ source: any ResponseBodySource) {
         reader = Reader(source)
     }
 
-    /// Begins to read. A second iterator goes on where the first one is.
+    /// Returns an iterator over the remaining chunks. All iterators of a body share one position.
     public func makeAsyncIterator() -> Iterator {
         Iterator(reader: reader)
     }
 
-    /// All the bytes from here to the end, at most `limit` of them.
+    /// Returns the remaining bytes if there are at most `limit`.
     ///
-    ///     let page = try await response.body.collect(upTo: 1_000_000)
-    ///
-    /// - Throws: What reading throws; ``TooLong`` as soon as there are more bytes, after which the rest cannot be read.
+    /// - Throws: ``TooLong`` as soon as more than `limit` bytes have arrived, or the error of reading the body. The bytes that were read
+    ///   are lost.
     public func collect(upTo limit: Int) async throws -> Data {
         var data = Data()
         while let batch = try await reader.nextBatch() {
@@ -41,41 +41,40 @@ public struct ResponseBody: AsyncSequence, Sendable {
         return data
     }
 
-    /// The times of the exchange so far.
     var timings: TransportTimings? { reader.timings }
 
-    /// A body had more bytes than the reader wanted.
+    /// The error of ``ResponseBody/collect(upTo:)`` if the body has more bytes than the limit.
     public struct TooLong: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
-        /// How many were wanted at most.
+        /// The limit that was passed to ``ResponseBody/collect(upTo:)``.
         public let limit: Int
 
-        /// One line.
+        /// The problem and a remedy, on one line.
         public var description: String {
-            "The response has more than \(limit) bytes. Allow more, or read it chunk by chunk."
+            "The response body has more than \(limit) bytes. Raise the limit, or read the body chunk by chunk."
         }
 
-        /// The same line as ``description``.
+        /// The same text as ``description``.
         public var errorDescription: String? { description }
     }
 
-    /// Reads a body chunk by chunk, or batch by batch.
+    /// An iterator that reads a body chunk by chunk, or in batches of chunks.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: Reader
 
-        /// The next bytes, never empty; nil at the end.
+        /// Returns the next chunk, which is never empty, or `nil` at the end of the body.
         public mutating func next() async throws -> Data? {
             try await reader.nextChunk()
         }
 
-        /// Everything that has arrived and was not read yet, in order, in as many pieces as it arrived in; nil at the end.
+        /// Waits until at least one chunk has arrived, and returns all unread chunks, or `nil` at the end of the body.
         ///
-        /// One call after another this costs one suspension for many chunks, and suits writers that take several pieces.
+        /// Reading in batches suspends less often than ``next()``, and suits writers that accept several chunks.
         public mutating func nextBatch() async throws -> [Data]? {
             try await reader.nextBatch()
         }
     }
 
-    /// What the iterators of a body share: the rest of the batch that is being read.
+    /// The state that the iterators of a body share: the unread chunks of the current batch.
     fileprivate final class Reader: Sendable {
         private let source: any ResponseBodySource
         private let pending = Lock<ArraySlice<Data>>([])

@@ -4,15 +4,16 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Where a ``ResponseBody`` comes from; for writing a ``Transport``.
+/// The source of a ``ResponseBody``. Implement it when you write a ``Transport``.
 public protocol ResponseBodySource: AnyObject, Sendable {
-    /// All bytes that have arrived since the last call, waiting for at least one; nil at the end, also when asked again.
+    /// Returns all chunks that have arrived since the last call, and waits if there are none. Returns `nil` at the end of the body, and in
+    /// every call after that.
     func nextBatch() async throws -> [Data]?
-    /// How long the steps of the exchange took until now; nil if that isn't measured, which is the default.
+    /// The durations of the exchange's steps so far, or `nil`, the default, if the transport doesn't measure them.
     var timings: TransportTimings? { get }
 }
 
 extension ResponseBodySource {
-    /// Nil.
+    /// The default implementation, which returns `nil`.
     public var timings: TransportTimings? { nil }
 }

@@ -5,9 +5,8 @@ import Foundation
 #endif
 import HTTPTypes
 
-/// Makes a head of the lines in which libcurl delivers it (RFC 9112, sections 4 and 5).
-///
-/// Informational heads (1xx) come before the final one, and trailers after the body: neither is part of the head.
+/// Parses a response head from the lines that libcurl delivers (RFC 9112, sections 4 and 5). Ignores informational heads (1xx), which
+/// come before the final head, and trailers, which come after the body.
 struct ResponseHeadParser {
     private var status: HTTPResponse.Status?
     private var fields = HTTPFields()
@@ -15,10 +14,10 @@ struct ResponseHeadParser {
     private var value: [UInt8] = []
     private var isFinal = false
 
-    /// A head begins with no status line, or with one whose status is no number of three digits from 100 on.
+    /// A head doesn't begin with a status line, or its status isn't a three-digit number from 100 to 999.
     struct Malformed: Error {}
 
-    /// Takes a line with its line ending. Returns the final head when the line is the empty one that ends it.
+    /// Takes a line with its line ending. Returns the final head when the line is the empty line that ends it, and `nil` otherwise.
     mutating func take(_ line: UnsafeRawBufferPointer) throws(Malformed) -> ResponseHead? {
         if isFinal { return nil }
         var line = line[...]
@@ -35,13 +34,13 @@ struct ResponseHeadParser {
             guard let found = Self.status(line) else { throw Malformed() }
             status = found
         } else if let first = line.first, first == 0x20 || first == 0x09 {
-            // A field that is folded over two lines (section 5.2): the fold is a space.
+            // A folded field (section 5.2): the line break counts as a space.
             value.append(0x20)
             value += Self.trimmed(line)
         } else {
             endField()
             guard let colon = line.firstIndex(of: 0x3A) else { return nil }
-            // A name that is no token is nothing that a program could ask for.
+            // If the name isn't a token, this is nil and the field is dropped: no program could look it up.
             name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
             value = Array(Self.trimmed(line[(colon + 1)...]))
         }
@@ -54,7 +53,6 @@ struct ResponseHeadParser {
         self.name = nil
     }
 
-    /// `HTTP/1.1 200 OK`.
     private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> HTTPResponse.Status? {
         let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: true)
         guard parts.count >= 2, parts[0].starts(with: Array("HTTP/".utf8)), parts[1].count == 3 else { return nil }

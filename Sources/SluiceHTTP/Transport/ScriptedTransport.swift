@@ -6,22 +6,22 @@ public import Foundation
 public import HTTPTypes
 import SluiceLock
 
-/// Answers from memory what a script says: a ``Transport`` for tests.
+/// A transport for tests that answers from memory.
 ///
 ///     let transport = ScriptedTransport([
 ///         url: [.failure(TransferError(.connectionRefused, url: url)), .response(body: [bytes])]
 ///     ])
 ///
-/// Each request for a URL takes the next of its answers; the last one is repeated. A URL without answers gets a 404.
-/// Redirects are not followed. It keeps the requests that it saw.
+/// Each request for a URL gets the next of the URL's answers. The last answer is repeated. A URL without answers gets a 404.
+/// The transport doesn't follow redirects. It records the requests it receives in ``requests``.
 public final class ScriptedTransport: Transport {
-    /// One answer.
+    /// The answer to one request.
     public enum Answer: Sendable {
-        /// A response whose body consists of `chunks`; after them it ends, or breaks with `failure`.
+        /// A response with the chunks of `body`. After them the body ends, or throws `failure` if there is one.
         case response(
             status: HTTPResponse.Status = .ok, headerFields: HTTPFields = [:], body: [Data] = [],
             failure: TransferError? = nil)
-        /// No response.
+        /// An error instead of a response.
         case failure(TransferError)
     }
 
@@ -32,15 +32,15 @@ public final class ScriptedTransport: Transport {
 
     private let state: Lock<State>
 
-    /// A transport that gives these answers.
+    /// Creates a transport with the answers for each URL, in order.
     public init(_ answers: [URL: [Answer]]) {
         state = Lock(State(answers: answers))
     }
 
-    /// The requests so far, in order.
+    /// The requests that the transport has received, in order.
     public var requests: [TransportRequest] { state.withLock { $0.requests } }
 
-    /// Gives the next answer for the request's URL.
+    /// Returns the next answer for the request's URL, or throws it if it is a failure.
     public func open(_ request: TransportRequest) async throws -> TransportResponse {
         try Task.checkCancellation()
         let answer: Answer = state.withLock { state in

@@ -5,7 +5,7 @@ public import Foundation
 #endif
 public import HTTPTypes
 
-/// A request or a transfer that failed: what happened, to which URL, and what to do.
+/// The error of a request or a transfer that failed.
 ///
 ///     do {
 ///         cover = try await cache.data(for: url)
@@ -15,46 +15,37 @@ public import HTTPTypes
 ///         show(error.localizedDescription)            // what happened, and what to do
 ///     }
 ///
-/// ``HTTPTransport``, `ResourceCache` and `DownloadCoordinator` throw it. Its texts hold no secrets: the user name, password, query
-/// and fragment of a URL stay out of them.
-///
-/// Two errors are equal if they say the same. What caused them is not compared.
+/// ``HTTPTransport``, `ResourceCache` and `DownloadCoordinator` throw this error. Its ``code`` is for programs, its ``description`` for
+/// users. Its texts omit the user name, password, query and fragment of a URL, which may be secrets. Only ``url`` contains them.
 public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// What went wrong, for programs.
     public var code: Code
-    /// What it is about: the URL without its secrets.
+    /// The URL without user name, password, query and fragment, which may be secrets.
     public var subject: String
-    /// What happened: one sentence.
+    /// What happened, in one sentence.
     public var message: String
-    /// What to do: one sentence.
+    /// What to do, in one sentence.
     public var remedy: String?
-    /// The error of a layer below, such as the `FileError` of ``Code-swift.struct/file``.
+    /// The underlying error, such as the `FileError` of ``Code-swift.struct/file``.
     public var cause: (any Error)?
-    /// The URL that was requested. It may hold secrets.
+    /// The URL that was requested. It may contain secrets.
     public var url: URL
-    /// What the server answered, for ``Code-swift.struct/status``.
+    /// The status of the response, if the code is ``Code-swift.struct/status``.
     public var status: HTTPResponse.Status?
-    /// How many attempts there were.
+    /// The number of attempts, including the first.
     public var attempts = 1
-    /// What a `Retry-After` of the server asks for.
-    package var retryAfter: Duration?
+    /// The delay that the server's `Retry-After` field requests.
+    public var retryAfter: Duration?
 
-    /// Creates an error with the message and the remedy of its code.
+    /// Creates an error with the message and the remedy of its code, unless `remedy` is given.
     ///
-    ///     throw TransferError(.connectionRefused, url: request.url)
-    ///
-    /// - Parameters:
-    ///   - code: What went wrong.
-    ///   - url: The URL that was requested.
-    ///   - detail: What the layer below says, without secrets. It becomes a part of the message.
-    ///   - remedy: What to do: one sentence, where the code's own doesn't fit.
-    ///   - cause: The error of the layer below.
+    /// The message contains `detail`, such as the text of the underlying error, in parentheses. It must contain no secrets.
     public init(_ code: Code, url: URL, detail: String? = nil, remedy: String? = nil, cause: (any Error)? = nil) {
         self.init(
             code, url: url, message: "\(code.summary)\(detail.map { " (\($0))" } ?? "").", remedy: remedy, cause: cause)
     }
 
-    /// Creates the error of a server that answered with a status that brings no file.
+    /// Creates an error for a response whose status means that it contains no file.
     public init(status: HTTPResponse.Status, url: URL) {
         let phrase = status.reasonPhrase.isEmpty ? "" : " \(status.reasonPhrase)"
         self.init(
@@ -63,7 +54,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         self.status = status
     }
 
-    /// Creates an error with a message of its own, and the remedy of its code unless it has its own.
+    /// Creates an error with the given message. If `remedy` is `nil`, the error has the remedy of its code.
     package init(_ code: Code, url: URL, message: String, remedy: String? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.url = url
@@ -73,23 +64,22 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         subject = url.redactedForDisplay
     }
 
-    /// Creates the error of a body whose length isn't the announced one.
     package static func length(announced: Int64, received: Int64, url: URL) -> TransferError {
         TransferError(
             received < announced ? .bodyTooShort : .bodyTooLong, url: url,
             message: "The server announced \(announced) bytes and sent \(received).",
-            remedy: "Try again; if it happens again, the server doesn't send its responses whole.")
+            remedy: "Try again, and report it to the server's operator if it happens again.")
     }
 
-    /// Whether another attempt may succeed (``RetryPolicy``).
+    /// Whether another attempt may succeed. See ``RetryPolicy``.
     ///
-    /// A certificate that is not trusted, a refused redirect and an answer that is not HTTP don't change by themselves. A host
-    /// that is not found may exist: the system's resolver doesn't say whether the name is wrong or no name server answered.
+    /// An untrusted certificate, a refused redirect or an invalid HTTP response isn't transient. A host that wasn't found is: the system's
+    /// resolver doesn't report whether the name is wrong or no name server answered.
     public var isTransient: Bool {
         status.map(RetryPolicy.isTransient) ?? code.isTransient
     }
 
-    /// One line: the URL, what happened, and what to do.
+    /// The URL, what happened and what to do, on one line.
     public var description: String {
         let place = subject.isEmpty ? "" : "\(subject): "
         let tries = attempts > 1 ? " There were \(attempts) attempts." : ""
@@ -98,38 +88,38 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     private static func remedy(for status: HTTPResponse.Status) -> String {
         switch status.code {
-        case 401, 407: "Give credentials that the server accepts."
-        case 403: "Check that you may fetch it."
+        case 401, 407: "Provide credentials that the server accepts."
+        case 403: "Check that you have permission to fetch the URL."
         case 404, 410: "Check the URL."
-        case 408, 425, 429, 503: "The server is busy: try again later, with fewer concurrent requests."
-        case 500..<600: "The server has a problem: try again later."
-        case 300..<400: "The response redirects to no other place: check the URL."
-        case 200..<300: "The response brings no file: check the URL."
+        case 408, 425, 429, 503: "Try again later, with fewer concurrent requests."
+        case 500..<600: "Try again later, because the server has a problem."
+        case 300..<400: "Check the URL, because the response has no redirect that can be followed."
+        case 200..<300: "Check the URL, because the response contains no file."
         default: "Check the URL and the request."
         }
     }
 }
 
 extension TransferError: LocalizedError {
-    /// The same line as ``description``.
+    /// The same text as ``description``.
     public var errorDescription: String? { description }
 
-    /// What happened.
+    /// The same text as ``message``.
     public var failureReason: String? { message }
 
-    /// What to do.
+    /// The same text as ``remedy``.
     public var recoverySuggestion: String? { remedy }
 }
 
 extension TransferError: Hashable {
-    /// Whether both say the same. What caused them is not compared.
+    /// Returns whether all properties except ``cause`` are equal.
     public static func == (one: TransferError, other: TransferError) -> Bool {
         one.code == other.code && one.subject == other.subject && one.message == other.message
             && one.remedy == other.remedy && one.url == other.url && one.status == other.status
             && one.attempts == other.attempts && one.retryAfter == other.retryAfter
     }
 
-    /// Hashes what is compared.
+    /// Hashes some of the properties that `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(code)
         hasher.combine(message)

@@ -1,15 +1,13 @@
-/// Opens HTTP exchanges: the seam between what Sluice does with a response and who carries it.
+/// A type that sends HTTP requests and returns streaming responses.
 ///
-///     let response = try await transport.open(TransportRequest(url))
-///     for try await chunk in response.body { consume(chunk) }
-///
-/// ``HTTPTransport`` is the one that talks to servers; ``ScriptedTransport`` answers from memory, for tests.
+/// ``HTTPTransport`` sends requests to servers. ``ScriptedTransport`` answers from memory, for tests.
 public protocol Transport: Sendable {
-    /// Sends `request` and returns when the head of the final response is there; the body streams afterwards.
+    /// Sends `request` and returns the response when its head has arrived. The body arrives while the caller reads it.
     ///
-    /// Redirects have been followed. A status that says failure, such as 404, is a response like any other and no error.
+    /// ``HTTPTransport`` follows redirects and returns the response of the last URL. A failure status, such as 404, is a response and not
+    /// an error.
     ///
-    /// - Throws: ``TransferError``; `CancellationError` if the task is cancelled before the head arrives, after which
-    ///   nothing is left open.
+    /// - Throws: ``TransferError``; `CancellationError` if the task is cancelled before the head arrives. After an error, the exchange is
+    ///   closed.
     func open(_ request: TransportRequest) async throws -> TransportResponse
 }

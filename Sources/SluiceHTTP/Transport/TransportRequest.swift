@@ -5,21 +5,22 @@ public import Foundation
 #endif
 public import HTTPTypes
 
-/// What to fetch.
+/// A request for a ``Transport``: URL, method, header fields and body.
 public struct TransportRequest: Sendable {
     /// An absolute `http` or `https` URL.
     public var url: URL
-    /// The method; `GET` unless said otherwise.
+    /// The method.
     public var method: HTTPRequest.Method
-    /// Fields beside those that the transport sets itself (`Host`, `User-Agent`, `Accept-Encoding: identity`).
+    /// The header fields, in addition to those that the transport sets: `Host`, `User-Agent` and `Accept-Encoding: identity`. A
+    /// `User-Agent` or `Accept-Encoding` field here replaces the transport's.
     ///
-    /// They are sent to the URL's origin only: a redirect to another host leaves them behind (``RedirectPolicy``).
+    /// A redirect to another origin drops these fields, except `Range` and `If-Range` (``RedirectPolicy``).
     public var headerFields: HTTPFields
 
-    /// The bytes to send, or nil for a request without a body. Say in ``headerFields`` what they are (`Content-Type`).
+    /// The bytes to send, or `nil` for a request without a body. Describe them with a `Content-Type` field in ``headerFields``.
     public var body: Data?
 
-    /// A request for `url`.
+    /// Creates a request for `url`.
     public init(
         _ url: URL, method: HTTPRequest.Method = .get, headerFields: HTTPFields = [:], body: Data? = nil
     ) {

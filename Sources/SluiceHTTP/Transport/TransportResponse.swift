@@ -5,20 +5,20 @@ public import Foundation
 #endif
 public import HTTPTypes
 
-/// The head of a response, and its body as it arrives.
+/// A response whose head has arrived and whose body streams.
 public struct TransportResponse: Sendable {
     /// The status, such as 200.
     public var status: HTTPResponse.Status
     /// The header fields, in the order of arrival.
     public var headerFields: HTTPFields
-    /// Where the response came from: the request's URL, or the last redirect's target.
+    /// The URL of the response: the request's URL, or the target of the last redirect.
     public var url: URL
-    /// How many redirects were followed.
+    /// The number of redirects that were followed.
     public var redirectCount: Int
-    /// The bytes, as they arrive. Dropping the response without reading them ends the exchange.
+    /// The bytes of the body, as they arrive. Dropping the last reference to the body ends the exchange.
     public var body: ResponseBody
 
-    /// A response from its parts; for transports.
+    /// Creates a response. Transports call this initializer.
     public init(
         status: HTTPResponse.Status, headerFields: HTTPFields = [:], url: URL, redirectCount: Int = 0,
         body: ResponseBody
@@ -30,14 +30,12 @@ public struct TransportResponse: Sendable {
         self.body = body
     }
 
-    /// How long the steps of the exchange took; nil from a transport that doesn't measure, such as ``ScriptedTransport``.
-    ///
-    /// Ask again after the body has ended for ``TransportTimings/total``.
+    /// The durations of the exchange's steps, or `nil` if the transport doesn't measure them (``ScriptedTransport``). The total is `nil`
+    /// until the body has arrived: read this property again after the end of the body.
     public var timings: TransportTimings? { body.timings }
 
-    /// The bytes that `Content-Length` announces (RFC 9110, section 8.6), or nil where it is absent or not a number.
-    ///
-    /// A field sent twice with equal values counts once, as the section allows; with different values it counts as absent.
+    /// The length in bytes that `Content-Length` announces (RFC 9110, section 8.6), or `nil` if it is absent or not a number. Equal
+    /// repeated values count as one, and different values as absent.
     public var contentLength: Int64? {
         guard let field = headerFields[.contentLength] else { return nil }
         if field.isDigits { return Int64(field) }
@@ -48,9 +46,7 @@ public struct TransportResponse: Sendable {
 }
 
 extension HTTPFields {
-    /// The transfer codings of a response, unless they are `chunked` alone, or none (RFC 9112, section 6.1).
-    ///
-    /// With others the bytes of the body would be those of the coding, or of its framing.
+    /// The unsupported transfer codings of a response, or `nil` for no coding and for `chunked` alone (RFC 9112, section 6.1).
     var unsupportedTransferCoding: String? {
         guard let codings = self[.transferEncoding]?.trimmingSpaces().lowercased() else { return nil }
         return codings == "chunked" ? nil : codings

@@ -1,25 +1,25 @@
-/// How long the steps of an exchange took.
+/// The durations of the steps of an exchange.
 ///
 ///     let response = try await HTTPTransport.shared.open(TransportRequest(url))
 ///     _ = try await response.body.collect(upTo: 1_000_000)
 ///     if let timings = response.timings { print("first byte after", timings.firstByte, "total", timings.total ?? .zero) }
 ///
-/// After redirects these are the times of the last exchange. Through a proxy, the lookup and the connection are those of the proxy.
+/// After redirects, these are the timings of the last exchange. With a proxy, the lookup and the connection are those of the proxy.
 public struct TransportTimings: Hashable, Sendable {
-    /// How long the lookup of the host's name took; nil if the exchange used an open connection, or if the engine doesn't tell.
+    /// The duration of the name lookup, or `nil` if the exchange reused a connection or the engine doesn't measure it.
     public var nameLookup: Duration?
-    /// How long connecting took, after the lookup and without TLS; nil as ``nameLookup`` is.
+    /// The duration of connecting, after the lookup and without TLS, or `nil` in the same cases as ``nameLookup``.
     public var connection: Duration?
-    /// How long TLS took to agree on keys, after connecting; nil without TLS, and as ``nameLookup`` is.
+    /// The duration of the TLS handshake, after connecting, or `nil` without TLS and in the same cases as ``nameLookup``.
     public var handshake: Duration?
-    /// From the start of the exchange to the first byte of its response.
+    /// The time from the start of the exchange to the first byte of its response.
     public var firstByte: Duration
-    /// From the start of the exchange to the last byte of its response; nil until that has arrived.
+    /// The time from the start of the exchange to the last byte of its response, or `nil` until that byte has arrived.
     public var total: Duration?
-    /// Whether the exchange used a connection of an earlier one; nil if the engine doesn't tell.
+    /// Whether the exchange reused the connection of an earlier one, or `nil` if the engine doesn't report it.
     public var isConnectionReused: Bool?
 
-    /// Timings from their parts; for transports.
+    /// Creates timings. Transports call this initializer.
     public init(
         nameLookup: Duration? = nil, connection: Duration? = nil, handshake: Duration? = nil, firstByte: Duration,
         total: Duration? = nil, isConnectionReused: Bool? = nil

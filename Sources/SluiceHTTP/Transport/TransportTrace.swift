@@ -1,22 +1,20 @@
 import Synchronization
 
-/// One step of an exchange, for a trace. Redirects are exchanges of their own.
+/// One step of an exchange, for a trace. Each redirect is a separate exchange.
 ///
-/// The steps of an exchange come in this order: `sent`, then `answered` unless it fails, then `ended` or `failed`. Those of different
-/// exchanges come concurrently. Secrets are still in them: see `HTTPField.redactedForDisplay`.
+/// The steps of an exchange come in this order: `sent`, then `answered` unless the exchange fails earlier, then `ended` or `failed`. Steps
+/// of different exchanges are reported concurrently. The requests and heads contain secrets: show `HTTPField.redactedForDisplay` instead.
 package struct TransportTrace: Sendable {
     package enum Step: Sendable {
-        /// The request is handed to the engine.
         case sent(TransportRequest)
-        /// The head of the response has arrived.
         case answered(ResponseHead)
-        /// The body has arrived and was read.
+        /// The reader reached the end of the body, or dropped a body that had arrived completely.
         case ended(TransportTimings?)
-        /// The exchange broke; a `CancellationError` if the reader left before the end.
+        /// The exchange failed; a `CancellationError` if the reader dropped the body before its end.
         case failed(any Error)
     }
 
-    /// The number of the exchange in its transport, from 1 on.
+    /// Counted from 1 in each transport.
     package var exchange: Int
     package var step: Step
 
@@ -26,7 +24,7 @@ package struct TransportTrace: Sendable {
     }
 }
 
-/// Tells of the steps of one exchange. Its end is told once.
+/// Reports the steps of one exchange. The end is reported only once.
 final class ExchangeTracer: Sendable {
     private let exchange: Int
     private let report: @Sendable (TransportTrace) -> Void

@@ -12,47 +12,40 @@ public import Observation
 ///         }
 ///     }
 ///
-/// It is structured: the task that calls ``follow(_:)`` iterates the sequence, and no other task is started. When the view
-/// disappears, its task is cancelled, and with it the iteration. The value stays.
+/// The task that calls ``follow(_:)`` iterates the sequence. When the view disappears, SwiftUI cancels this task, which ends the iteration.
+/// The value stays.
 ///
-/// **Isolation.** It lives on the main actor, and so does the iteration: the sequence and its elements needn't be `Sendable`.
+/// **Isolation.** The object and the iteration are isolated to the main actor, so the sequence and its elements needn't be `Sendable`.
 ///
-/// **What is observed.** ``value``, ``failure`` and ``isFollowing`` are tracked each for itself. Several changes before the
-/// interface draws are one update, which shows the newest value.
+/// **Observation.** Changes of ``value``, ``failure`` and ``isFollowing`` are tracked separately. If the value changes several times before
+/// the next update of the interface, the interface shows the newest one.
 @MainActor @Observable
 public final class Latest<Value> {
-    /// The newest value, or the initial one while there is none.
+    /// The newest element, or the initial value before the first element.
     public private(set) var value: Value
 
-    /// The error with which the last ``follow(_:)`` ended; nil while it runs, and if it ended without one or was cancelled.
+    /// The error that ended the most recent call of ``follow(_:)``; `nil` while it runs, and if it ended without an error or was cancelled.
     public private(set) var failure: (any Error)?
 
-    /// Whether a call of ``follow(_:)`` runs.
+    /// Whether a call of ``follow(_:)`` is running.
     public var isFollowing: Bool { followerCount > 0 }
 
     private var followerCount = 0
-    /// The number of the call that began last. Only that one changes the value and the failure.
+    /// The number of the most recent call. Only that call changes the value and the failure.
     @ObservationIgnored private var newestCall = 0
 
-    /// Creates an object that shows `initial` until a sequence has given an element.
-    ///
-    ///     @MainActor final class Screen {
-    ///         let progress = Latest(initial: Progress())
-    ///     }
+    /// Creates an object whose value is `initial` until the first element of a sequence.
     public init(initial: Value) {
         value = initial
     }
 
-    /// Iterates a sequence on the calling task, and makes each element the ``value``.
+    /// Iterates a sequence in the calling task and assigns each element to ``value``.
     ///
-    ///     await progress.follow(transfer.changes)
+    /// The method returns when the sequence ends or throws. It doesn't throw: an error becomes the ``failure``. If another call is running,
+    /// the new call replaces it: the elements and the error of the older call are ignored, and the older call returns at its next element.
     ///
-    /// It returns when the sequence ends or fails, and doesn't throw: an error becomes the ``failure``. To follow another
-    /// sequence, call it again. A call that begins while another runs takes over: the elements and the error of the other
-    /// are ignored from then on, and that one returns at its next element.
-    ///
-    /// **Cancellation** of the calling task cancels the iteration. The value stays, and an error that comes of the
-    /// cancellation is no failure.
+    /// **Cancellation** of the calling task ends the iteration. The value stays, and an error after the cancellation doesn't become the
+    /// failure.
     public func follow<Source: AsyncSequence>(_ sequence: Source) async where Source.Element == Value {
         newestCall += 1
         let call = newestCall

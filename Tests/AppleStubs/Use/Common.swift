@@ -10,7 +10,7 @@ struct Help: View {
         VStack {
             NativeMarkText("Hello *world*")
             NativeMarkText(document, linkSchemes: ["https", "settings"]) { image in
-                await picture(image.source)
+                await loadImage(image.source)
             }
             NativeMarkText(localized: "welcome")
         }
@@ -18,7 +18,7 @@ struct Help: View {
     }
 }
 
-@Sendable private func picture(_ source: String) async -> Image? { nil }
+@Sendable private func loadImage(_ source: String) async -> Image? { nil }
 
 func document() -> [Document] {
     [Document(localized: "welcome"), Document(localized: "greeting", arguments: ["Ada"])]

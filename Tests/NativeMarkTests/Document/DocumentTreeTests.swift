@@ -27,7 +27,7 @@ import Testing
         #expect(empty.events.map { _ in 1 }.count == 2)
     }
 
-    @Test func `neighbours agree with each other`() {
+    @Test func `neighbors agree with each other`() {
         for node in document.nodes(where: { _ in true }) {
             let children = Array(node.children)
             #expect(children.first == node.firstChild)
@@ -50,7 +50,7 @@ import Testing
         #expect(document.root.plainText == "One\ntwo\nthree four\nfive\neight")
     }
 
-    @Test func `pictures and nodes are found in document order`() {
+    @Test func `images and nodes are found in document order`() {
         #expect(document.images.map(\.kind) == [.image(source: "six.png", title: "seven")])
         let headings = document.nodes { if case .heading = $0.kind { true } else { false } }
         #expect(headings.map(\.plainText) == ["One"])

@@ -15,7 +15,7 @@ private func document(_ format: String, _ arguments: String...) -> Document {
         ("%0$@", "%0$@"), ("%99999999999999999999$@", "%99999999999999999999$@"), ("%.2f %+5d", "A B"), ("%", "%"),
         ("%1$", "%1$"), ("%é", "%é"), ("%lu%llu%hhx", "AB%hhx"), ("%#@count@", "%#@count@"), ("%n", "%n"),
     ])
-    func `are what string catalogues have`(_ format: String, _ text: String) {
+    func `have the forms of string catalogs`(_ format: String, _ text: String) {
         #expect(document(format, "A", "B").root.plainText == text)
     }
 
@@ -52,7 +52,7 @@ private func document(_ format: String, _ arguments: String...) -> Document {
         ("x", "x"), ("a`b", "a`b"), ("``", "``"), ("`", "`"), (" ", " "), (" a ", " a "), ("\\", "\\"), ("a\nb", "a b"),
         ("*x*", "*x*"), ("a|b", "a|b"), ("\\|", "\\|"), ("&amp;", "&amp;"),
     ])
-    func `are what they are in code, which they do not leave`(_ argument: String, _ code: String) {
+    func `stay code in code, and do not leave it`(_ argument: String, _ code: String) {
         #expect(kinds(document("`%@`", argument)).contains(.code(code)))
         #expect(kinds(document("a ``x `%@`` *b*", argument)).contains(.code("x `" + code)))
         #expect(

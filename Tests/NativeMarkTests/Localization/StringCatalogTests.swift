@@ -1,7 +1,7 @@
 import NativeMark
 import Testing
 
-@Suite struct `String catalogues` {
+@Suite struct `String catalogs` {
     private let catalog = try! StringCatalog(
         json: """
             {
@@ -121,7 +121,7 @@ import Testing
     @Test(arguments: [
         Mistake("", "", "JSON", "comma"), Mistake("{", "", "JSON"), Mistake("[]", "", "object"),
         Mistake("{}", "", "sourceLanguage"),
-        Mistake(#"{"sourceLanguage": 1, "strings": {}}"#, "sourceLanguage", "text"),
+        Mistake(#"{"sourceLanguage": 1, "strings": {}}"#, "sourceLanguage", "string"),
         Mistake(#"{"sourceLanguage": "en"}"#, "", "strings"),
         Mistake(#"{"sourceLanguage": "en", "strings": []}"#, "strings", "object"),
         Mistake(#"{"sourceLanguage": "en", "strings": {"a": 1}}"#, "strings.a", "object"),
@@ -130,14 +130,14 @@ import Testing
             "strings.a.localizations.de.stringUnit", "value"),
         Mistake(
             #"{"sourceLanguage": "en", "strings": {"a": {"localizations": {"de": {"stringUnit": {"value": null}}}}}}"#,
-            "strings.a.localizations.de.stringUnit.value", "text"),
+            "strings.a.localizations.de.stringUnit.value", "string"),
         Mistake(
             #"{"sourceLanguage": "en", "strings": {"a": {"localizations": {"de": {"variations": {"plural": {"lots": {}}}}}}}}"#,
-            "strings.a.localizations.de.variations.plural.lots", "no kind of number", "few"),
+            "strings.a.localizations.de.variations.plural.lots", "isn't a plural category", "few"),
         Mistake(String(repeating: "[", count: 100_000), "", "JSON"),
         Mistake(String(repeating: #"{"strings":"#, count: 100_000), "", "JSON"),
     ])
-    func `one that is broken says where, and what to do`(_ mistake: Mistake) throws {
+    func `a broken one names the place and the remedy`(_ mistake: Mistake) throws {
         let error = try #require(throws: NativeMarkError.self) { try StringCatalog(json: mistake.json) }
         #expect(error.subject == mistake.keyPath)
         for word in mistake.words { #expect("\(error)".contains(word), "\(error)") }
@@ -162,7 +162,7 @@ import Testing
         ("xx", "other other other other other other other other other other"),
         ("", "other other other other other other other other other other"),
     ])
-    func `are those of the language`(_ language: String, _ categories: String) {
+    func `have the forms of the language`(_ language: String, _ categories: String) {
         let numbers = [0, 1, 2, 5, 11, 14, 21, 22, 100, 1_000_000]
         let found = numbers.map { PluralCategory(of: $0, language: language).rawValue }
         #expect(found.joined(separator: " ") == categories)

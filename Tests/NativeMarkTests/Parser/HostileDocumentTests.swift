@@ -10,8 +10,8 @@ import Testing
         ("openers of links", { String(repeating: "[a](", count: $0) }),
         ("openers with a destination", { String(repeating: "[a](<b", count: $0) }),
         ("openers with a title", { String(repeating: "[a](b \"", count: $0) }),
-        ("openers of pictures", { String(repeating: "![", count: $0) }),
-        ("links in pictures", { String(repeating: "![", count: $0) + String(repeating: "[a](b)", count: $0) }),
+        ("openers of images", { String(repeating: "![", count: $0) }),
+        ("links in images", { String(repeating: "![", count: $0) + String(repeating: "[a](b)", count: $0) }),
         ("brackets with an address", { String(repeating: "![[a](b) http://c.d ", count: $0) }),
         ("links", { String(repeating: "[a](b)", count: $0) }),
         ("closers", { String(repeating: "a](b)", count: $0) }),
@@ -100,11 +100,11 @@ import Testing
         #expect(Double(steps[1]) <= 2.2 * Double(steps[0]), "\(name): \(steps)")
     }
 
-    @Test func `a line is looked at once for a thematic break, not once for each item in it`() {
+    @Test func `a line is checked a single time for a thematic break, not for each item in it`() {
         func steps(_ marker: String) -> Int {
             DocumentParser.parseCounting(String(repeating: marker + " ", count: 1_000) + "a", options: .init()).steps
         }
-        // Of plus signs there are none.
+        // Plus signs make no thematic break.
         #expect(steps("*") <= 2 * steps("+"))
     }
 
@@ -157,7 +157,7 @@ import Testing
                 + "a")
     }
 
-    @Test(arguments: ["*a **b ", "![a ", "~~a *b "]) func `emphasis and pictures nest so deep and no deeper`(
+    @Test(arguments: ["*a **b ", "![a ", "~~a *b "]) func `emphasis and images nest so deep and no deeper`(
         opener: String
     ) {
         let closer = ["*a **b ": " b** a*", "![a ": "](c)", "~~a *b ": " b* a~~"][opener]!

@@ -27,7 +27,7 @@ import Testing
         #expect(html(markdown) == expected + "\n")
     }
 
-    @Test func `what begins in a cell ends in it`() {
+    @Test func `an inline that begins in a cell ends in it`() {
         for pair in [
             ("&am", "p;"), ("`a", "b`"), ("*a", "b*"), ("[a", "b](/u)"), ("http://a", ".b.c"), ("[a](/u \"b", "c\")"),
         ] {

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a blank line in the code of an item keeps what is behind the indentation`() {
+    @Test func `a blank line in the code of an item keeps the spaces behind the indentation`() {
         #expect(html("- ```\n      \n  x") == "<ul>\n<li>\n<pre><code>    \nx\n</code></pre>\n</li>\n</ul>\n")
         #expect(html("-\n    \n  x") == "<ul>\n<li></li>\n</ul>\n<p>x</p>\n")
     }

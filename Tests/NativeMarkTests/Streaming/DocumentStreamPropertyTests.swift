@@ -2,7 +2,7 @@ import Testing
 
 @testable import NativeMark
 
-/// Random texts in random pieces, beside the same text at once.
+/// Random texts in random pieces, compared with the same text in one piece.
 @Suite struct `A text in pieces` {
     typealias Generator = `Random documents`.Generator
 
@@ -31,7 +31,7 @@ import Testing
         return result
     }
 
-    @Test(arguments: 0..<8) func `is in the end what it is at once`(seed: Int) {
+    @Test(arguments: 0..<8) func `is in the end the same as the text in one piece`(seed: Int) {
         var generator = Generator(state: UInt64(seed))
         for _ in 0..<250 {
             let text = Self.document(&generator, of: Self.fragments)
@@ -83,7 +83,7 @@ import Testing
                 for index in change.blocks { shown.append(stream.block(at: index)) }
                 for index in change.earlier { shown[index] = stream.block(at: index) }
                 if change.footnotes { footnotes = stream.footnotes }
-                // A stream that got the same text at once, and was never asked.
+                // A stream that got the same text in one piece, without reads in between.
                 var other = DocumentStream()
                 other.append(stream.source)
                 if stream.isFinished { other.finish() }

@@ -47,7 +47,7 @@ import Testing
         stream.append("a [b]\n\nc\n\nd [b][B] [e]\n\nf\n")
         #expect(stream.blocks.map(\.html) == ["<p>a [b]</p>\n", "<p>c</p>\n", "<p>d [b][B] [e]</p>\n", "<p>f</p>\n"])
 
-        // Half an address is none yet.
+        // Half an address isn't a link yet.
         #expect(stream.append("\n[b]: http://x.y/z").earlier == [])
         #expect(stream.append("zz\n").earlier == [])
         let change = stream.append("\ng\n")
@@ -89,7 +89,7 @@ import Testing
         #expect(stream.footnotes?.root.children.map(\.plainText) == ["X", "Y ", "Z"])
     }
 
-    @Test func `tells blocks apart whose references mean something else`() {
+    @Test func `tells blocks apart if their references differ`() {
         func first(_ definition: String) -> Document {
             var stream = DocumentStream()
             stream.append("a [b]\n\n[b]: \(definition)")

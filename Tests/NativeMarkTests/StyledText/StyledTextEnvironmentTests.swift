@@ -5,9 +5,9 @@ import Testing
 @Suite struct `Styles in an environment` {
     private typealias Rows = `Styles in styled text`
 
-    // MARK: Colours
+    // MARK: Colors
 
-    /// The style with another colour; `nil` if it has none.
+    /// The style with another color; `nil` if it has none.
     private func colored(_ style: StyleSheet.InlineStyle, _ color: StyleSheet.Color) -> StyleSheet.InlineStyle? {
         switch style {
         case .color: .color(color)
@@ -35,7 +35,7 @@ import Testing
         tones(style.text).union([style.border?.color, style.background].compactMap(\.self))
     }
 
-    /// A colour of every kind, and what it is in light and in dark.
+    /// A color of every kind, with its values in light and in dark.
     static let colors: [(color: StyleSheet.Color, light: StyleSheet.Tone, dark: StyleSheet.Tone)] =
         [
             (.dynamic(light: .rgb(0x102030), dark: .ansi(.brightBlue)), .rgb(0x102030), .ansi(.brightBlue)),
@@ -45,7 +45,7 @@ import Testing
             (.role(role), .rgb(UInt32(number + 1)), .rgb(UInt32(number + 101)))
         }
 
-    /// A sheet in which every role has two colours of its own.
+    /// A sheet with two different colors for every role.
     private var sheet: StyleSheet {
         var sheet = StyleSheet()
         for (number, role) in StyleSheet.Role.allCases.enumerated() {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: colors)
-    func `every style with a colour has the one of the appearance`(
+    func `every style with a color has the one of the appearance`(
         _ color: StyleSheet.Color, _ light: StyleSheet.Tone, _ dark: StyleSheet.Tone
     ) {
         for appearance in StyleSheet.Appearance.allCases {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a highlighter's colours are those of the appearance, too`() {
+    @Test func `a highlighter's colors are those of the appearance, too`() {
         for (appearance, tone) in [(StyleSheet.Appearance.light, StyleSheet.Tone.rgb(4)), (.dark, .rgb(104))] {
             let text = StyledText(
                 Document("    ab"), style: sheet, environment: .init(appearance: appearance),

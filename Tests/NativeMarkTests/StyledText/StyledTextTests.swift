@@ -15,7 +15,7 @@ import Testing
         #expect(text.runs.map(\.style.isBold) == [false, false, false, true, false])
     }
 
-    @Test func `a soft break is a space and splits no run, a hard one is a run of its own`() {
+    @Test func `a soft break is a space and splits no run, a hard one is a separate run`() {
         let text = StyledText(Document("one\ntwo\\\nthree"))
 
         #expect(pieces(text) == ["one two", "\u{2028}", "three"])
@@ -78,7 +78,7 @@ import Testing
         #expect(text.runs[1].style.color != text.runs[0].style.color)
     }
 
-    @Test func `links side by side stay two, and what is behind them is in none`() {
+    @Test func `links side by side stay two, and text behind them is in none`() {
         let text = StyledText(Document("[a](b)[c](d)e"), style: StyleSheet())
 
         #expect(pieces(text) == ["a", "c", "e"])
@@ -154,7 +154,7 @@ import Testing
         #expect(blocks.allSatisfy { $0.style.spacingBefore == 0 && $0.style.spacingAfter == 0 })
     }
 
-    @Test func `appearance and size category change colours and sizes`() {
+    @Test func `appearance and size category change colors and sizes`() {
         let document = Document("# a\n\n[b](c)")
         let small = StyledText(document, environment: .init(appearance: .light, sizeCategory: .xSmall))
         let large = StyledText(document, environment: .init(appearance: .dark, sizeCategory: .accessibility5))
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `numbers go on from the first, with the delimiter of the document`() {
+    @Test func `numbers continue from the first, with the delimiter of the document`() {
         #expect(markers("9) a\n9) b\n1) c") == ["9)", "10)", "11)"])
         #expect(markers("0. a\n1. b") == ["0.", "1."])
     }

@@ -8,12 +8,12 @@ import Testing
         return text.runs.map { text.traits(of: $0) }
     }
 
-    @Test func `are what the markup says`() {
+    @Test func `follow the markup`() {
         #expect(traits("a*b*`c`~~d~~***e***") == [[], .emphasis, .code, .strikethrough, [.emphasis, .strong]])
         #expect(traits("a\\\nb") == [[], .lineBreak, []])
     }
 
-    @Test func `are not what the whole block is`() {
+    @Test func `leave out the traits of the whole block`() {
         #expect(traits("# a **b** *c*") == [[], .emphasis])
         #expect(traits("```\na\n```") == [[]])
     }

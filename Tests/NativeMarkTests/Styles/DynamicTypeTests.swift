@@ -55,7 +55,7 @@ let dynamicTypeSizes: [(category: StyleSheet.SizeCategory, points: [Double])] = 
     }
 
     @Test(arguments: StyleSheet.TextStyle.allCases)
-    func `no text style becomes smaller when text is to be larger`(_ style: StyleSheet.TextStyle) {
+    func `no text style becomes smaller when text must be larger`(_ style: StyleSheet.TextStyle) {
         let sizes = StyleSheet.SizeCategory.allCases.map { style.size(at: $0) }
         #expect(sizes == sizes.sorted())
     }

@@ -24,7 +24,7 @@ import Foundation
         #expect(own == .default.setting(inline: [.emphasis: [.color(.accent)]]))
     }
 
-    @Test func `the example of the documentation is what it says`() throws {
+    @Test func `the example of the documentation gives the documented sheet`() throws {
         let sheet = try StyleSheet(
             json: """
                 {
@@ -68,11 +68,11 @@ import Foundation
     @Test(arguments: [
         Mistake("[]", "", "object", "{"),
         Mistake("{", "", "JSON", "comma"),
-        Mistake(##"{"blcks": {}}"##, "blcks", "is no part of a style sheet", "blocks"),
+        Mistake(##"{"blcks": {}}"##, "blcks", "isn't a known part of a style sheet", "blocks"),
         Mistake(##"{"base": "dark"}"##, "base", "dark", "default"),
         Mistake(##"{"base": 1}"##, "base", "string"),
         Mistake(##"{"blocks": []}"##, "blocks", "object"),
-        Mistake(##"{"blocks": {"heading7": {}}}"##, "blocks.heading7", "is no block", "heading6"),
+        Mistake(##"{"blocks": {"heading7": {}}}"##, "blocks.heading7", "isn't a known block", "heading6"),
         Mistake(##"{"blocks": {"heading1": {"colour": "accent"}}}"##, "blocks.heading1.colour", "color"),
         Mistake(
             ##"{"blocks": {"heading1": {"spacingAfter": "big"}}}"##, "blocks.heading1.spacingAfter", "big", "1.5em"),

@@ -38,7 +38,7 @@ import Testing
         #expect(one.color == resolved.tone(of: .accent))
     }
 
-    @Test func `text and alignment are inherited, what is around a block is not`() {
+    @Test func `text and alignment are inherited, the surroundings of a block are not`() {
         let sheet = StyleSheet().setting(block: [
             .blockQuote: [
                 .color(.ansi(.red)), .alignment(.center), .lineSpacing(.points(3)), .spacingAfter(.points(9)),
@@ -59,7 +59,7 @@ import Testing
 }
 
 @Suite struct `Resolving a style sheet` {
-    @Test func `light and dark have their own colours`() {
+    @Test func `light and dark have their own colors`() {
         let sheet = StyleSheet().setting(inline: [
             .strong: [.color(.dynamic(light: .rgb(0x102030), dark: .ansi(.brightBlue)))]
         ])
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: StyleSheet.Role.allCases)
-    func `every role has the colour that the sheet gives it, or the usual one`(_ role: StyleSheet.Role) {
+    func `every role has the color that the sheet gives it, or the usual one`(_ role: StyleSheet.Role) {
         let own = StyleSheet().setting(colors: [role: .init(light: .rgb(1), dark: .rgb(2))])
 
         #expect(own.resolved(in: .init(appearance: .light)).tone(of: .role(role)) == .rgb(1))

@@ -2,7 +2,7 @@ import Foundation
 import NativeMark
 import Testing
 
-/// The article of the documentation, whose pictures are drawn from its JSON: both of its languages say the same.
+/// The article of the documentation. Its images are drawn from its JSON, and the Swift samples must say the same.
 @Suite struct `Styling by example` {
     /// The sheets of the article, in Swift.
     static let steps: [StyleSheet] = [

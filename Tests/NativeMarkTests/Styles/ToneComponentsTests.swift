@@ -2,8 +2,8 @@ import Testing
 
 @testable import NativeMark
 
-@Suite struct `Colours where there are no sixteen` {
-    @Test func `are those of xterm, and none for the standard one`() throws {
+@Suite struct `Colors where there are no sixteen` {
+    @Test func `are those of xterm, and the standard color has none`() throws {
         #expect(StyleSheet.Tone.standard.rgb == nil)
         let own = try #require(StyleSheet.Tone.rgb(0x0A_50C8).rgb)
         #expect(own == (0x0A, 0x50, 0xC8))

@@ -11,7 +11,7 @@ extension Document {
         nodes { condition($0.kind) }.first
     }
 
-    /// What stands in the source where a node is.
+    /// The source text of a node.
     func source(of node: Node) -> String {
         String(decoding: Array(source.utf8)[node.sourceRange], as: UTF8.self)
     }

@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// Runs work on a thread of its own with a stack of 512 KiB, and gives what it returns.
+/// Runs work on a new thread with a stack of 512 KiB, and returns its result.
 func onSmallStack(_ work: @escaping @Sendable () -> Bool) async -> Bool {
     await withCheckedContinuation { continuation in
         let box = Unmanaged.passRetained(Work { continuation.resume(returning: work()) })

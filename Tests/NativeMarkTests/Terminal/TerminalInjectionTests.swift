@@ -3,9 +3,9 @@ import Testing
 @testable import NativeMark
 
 @Suite struct `Controls in a document` {
-    /// What somebody might want to send to a terminal, as Markdown has it.
+    /// Control sequences for a terminal, in the forms that Markdown allows.
     static let attacks: [(what: String, markdown: String)] = [
-        ("colour by entity", "&#27;[31m"), ("colour by hexadecimal entity", "&#x1b;[31m"), ("raw ESC", "\u{1B}[2J"),
+        ("color by entity", "&#27;[31m"), ("color by hexadecimal entity", "&#x1b;[31m"), ("raw ESC", "\u{1B}[2J"),
         ("raw CSI", "\u{9B}31m"), ("CSI by entity", "&#155;31m"), ("CSI by hexadecimal entity", "&#x9b;2J"),
         ("OSC with BEL", "\u{1B}]0;t\u{7}"), ("BEL by entity", "&#7;"), ("BEL", "\u{7}"),
         ("ST", "\u{1B}\\"), ("C1 OSC and ST", "\u{9D}8;;x\u{9C}"), ("ST by entity", "&#x9c;"),
@@ -68,7 +68,7 @@ import Testing
         #expect(plain.hasPrefix("a <http://b/"))
     }
 
-    /// The parser percent-encodes what is not ASCII in a target. Whoever else makes one does not have to.
+    /// The parser percent-encodes characters of a target that aren't ASCII. Other code that makes targets may not.
     @Test(arguments: ["a\u{1B}]0;t\u{7}b", "\u{9B}31m", "a\u{202E}b", "a\nb\u{85}"])
     func `are none in targets that no parser has seen`(target: String) {
         check(LinkTarget.visible(target).replacing("\n", with: "\u{7}"), "a visible target")

@@ -59,7 +59,7 @@ import Testing
         #expect(lines(list, 20).allSatisfy { TerminalText.width(of: $0) <= 20 })
     }
 
-    @Test func `of code are cut, or go on, and keep their spaces`() {
+    @Test func `of code are cut or wrapped, and keep their spaces`() {
         let code = "```\n  abcdefghij\n\tx\n\ny  \n```"
         var renderer = TerminalRenderer(width: 8)
         #expect(renderer.render(Document(code), style: .init()) == "  abcde…\n    x\n\ny")
@@ -109,19 +109,19 @@ import Testing
     }
 }
 
-@Suite struct `Pictures in a terminal` {
+@Suite struct `Images in a terminal` {
     private let text = StyledText(Document("a\n\n![b](c)\n\nd ![e](f)"), style: .init())
-    private let picture = TerminalRenderer.Image(bytes: [1, 2, 3], columns: 4, rows: 3)
+    private let image = TerminalRenderer.Image(bytes: [1, 2, 3], columns: 4, rows: 3)
 
     @Test func `are alternative text without a protocol, and where none was loaded`() {
         let plain = "a\nb <c>\nd e <f>"
-        #expect(TerminalRenderer(width: 40).render(text) { _ in picture } == plain)
+        #expect(TerminalRenderer(width: 40).render(text) { _ in image } == plain)
         #expect(TerminalRenderer(width: 40, images: .kitty).render(text) { _ in nil } == plain)
         #expect(TerminalRenderer(width: 40, images: .iTerm2).render(text) == plain)
     }
 }
 
-@Suite struct `Colours that a terminal has` {
+@Suite struct `Colors that a terminal has` {
     @Test(arguments: [
         (["TERM": "xterm-256color", "COLORTERM": "truecolor"], true, TerminalRenderer.Color.full),
         (["TERM": "xterm", "COLORTERM": "24bit"], true, .full), (["TERM": "xterm-direct"], true, .full),
@@ -131,7 +131,7 @@ import Testing
         (["TERM": "dumb", "COLORTERM": "truecolor"], true, .none), ([:], true, .none), (["TERM": ""], true, .none),
         (["TERM": "xterm-256color", "COLORTERM": "truecolor"], false, .none),
     ])
-    func `are what the environment says`(
+    func `follow the environment`(
         _ environment: [String: String], _ isTerminal: Bool, _ color: TerminalRenderer.Color
     ) {
         #expect(TerminalRenderer.Color.detect(environment: environment, isTerminal: isTerminal) == color)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Any document in a terminal` {
-    /// Wants room, lines and colours everywhere.
+    /// A sheet with space, lines and colors everywhere.
     private let greedy: StyleSheet = {
         var sheet = StyleSheet.default
         let block: [StyleSheet.BlockStyle] = [
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `shows the same with and without colours, and in light and dark`() {
+    @Test func `shows the same with and without colors, and in light and dark`() {
         var random = SeededRandom(seed: 12)
         for _ in 0..<300 {
             let document = Document(.markdown(using: &random))

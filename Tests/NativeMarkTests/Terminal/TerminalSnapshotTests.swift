@@ -29,7 +29,7 @@ import Testing
 
         - b[^1]
 
-          ![a picture](pictures/one.png)
+          ![a drawing](drawings/one.png)
 
         ---
 
@@ -39,7 +39,7 @@ import Testing
         """
 
     @Test(arguments: [20, 40, 80, 120])
-    func `at each width are what they were`(_ width: Int) throws {
+    func `are unchanged at each width`(_ width: Int) throws {
         let output = TerminalRenderer(width: width).render(Document(Self.markdown))
 
         let expected = try #require(Self.snapshots[width])

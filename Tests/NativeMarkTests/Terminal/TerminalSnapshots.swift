@@ -45,8 +45,8 @@ extension `Snapshots of a terminal` {
 
         • b¹
 
-          a picture
-          <pictures/one.png>
+          a drawing
+          <drawings/one.png>
 
         ────────────────────
 
@@ -89,7 +89,7 @@ extension `Snapshots of a terminal` {
 
         • b¹
 
-          a picture <pictures/one.png>
+          a drawing <drawings/one.png>
 
         ────────────────────────────────────────
 
@@ -126,7 +126,7 @@ extension `Snapshots of a terminal` {
 
         • b¹
 
-          a picture <pictures/one.png>
+          a drawing <drawings/one.png>
 
         ────────────────────────────────────────────────────────────────────────────────
 
@@ -162,7 +162,7 @@ extension `Snapshots of a terminal` {
 
         • b¹
 
-          a picture <pictures/one.png>
+          a drawing <drawings/one.png>
 
         ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

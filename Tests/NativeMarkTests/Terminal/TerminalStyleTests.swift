@@ -35,22 +35,22 @@ import Testing
         Row("italic", "a **b**", inline: [.strong: [.italic(true)]], "a ⎋3mb⎋0m"),
         Row("underline", "a `b`", inline: [.code: [.underline(true)]], "a ⎋4mb⎋0m"),
         Row("strikethrough", "a ~~b~~", inline: [.strikethrough: [.strikethrough(true)]], "a ⎋9mb⎋0m"),
-        Row("several at once", "*b*", inline: [.emphasis: [.bold(true), .italic(true)]], "⎋1;3mb⎋0m"),
+        Row("several together", "*b*", inline: [.emphasis: [.bold(true), .italic(true)]], "⎋1;3mb⎋0m"),
         Row("monospaced, which a terminal is anyway", "`b`", inline: [.code: [.monospaced(true)]], "b"),
-        Row("a colour", "*b*", inline: [.emphasis: [.color(.rgb(0x010203))]], "⎋38;2;1;2;3mb⎋0m"),
+        Row("a color", "*b*", inline: [.emphasis: [.color(.rgb(0x010203))]], "⎋38;2;1;2;3mb⎋0m"),
         Row(
-            "a colour behind text", "*b*", inline: [.emphasis: [.inlineBackground(.rgb(0x010203))]], "⎋48;2;1;2;3mb⎋0m"),
+            "a color behind text", "*b*", inline: [.emphasis: [.inlineBackground(.rgb(0x010203))]], "⎋48;2;1;2;3mb⎋0m"),
         Row("one of the sixteen", "*b*", inline: [.emphasis: [.color(.ansi(.red))]], "⎋31mb⎋0m"),
         Row(
             "a bright one, behind text", "*b*", inline: [.emphasis: [.inlineBackground(.ansi(.brightCyan))]],
             "⎋106mb⎋0m"),
-        Row("the colour that text has anyway", "*b*", inline: [.emphasis: [.color(.primary)]], "b"),
-        Row("256 colours", "*b*", inline: [.emphasis: [.color(.rgb(0xFF0000))]], "⎋38;5;196mb⎋0m", color: .ansi256),
+        Row("the color that text has anyway", "*b*", inline: [.emphasis: [.color(.primary)]], "b"),
+        Row("256 colors", "*b*", inline: [.emphasis: [.color(.rgb(0xFF0000))]], "⎋38;5;196mb⎋0m", color: .ansi256),
         Row(
-            "256 colours, a grey", "*b*", inline: [.emphasis: [.color(.rgb(0x585858))]], "⎋38;5;240mb⎋0m",
+            "256 colors, a gray", "*b*", inline: [.emphasis: [.color(.rgb(0x585858))]], "⎋38;5;240mb⎋0m",
             color: .ansi256),
-        Row("16 colours", "*b*", inline: [.emphasis: [.color(.rgb(0xF01010))]], "⎋91mb⎋0m", color: .ansi16),
-        Row("no colours", "*b*", inline: [.emphasis: [.color(.rgb(0xF01010)), .bold(true)]], "b", color: .none),
+        Row("16 colors", "*b*", inline: [.emphasis: [.color(.rgb(0xF01010))]], "⎋91mb⎋0m", color: .ansi16),
+        Row("no colors", "*b*", inline: [.emphasis: [.color(.rgb(0xF01010)), .bold(true)]], "b", color: .none),
         Row("kerning", "*abc* d", inline: [.emphasis: [.kerning(.em(0.5))]], "a b c  d", color: .none),
         Row("raised digits", "*12*", inline: [.emphasis: [.baseline(.em(0.3))]], "¹²"),
         Row("lowered digits", "*12*", inline: [.emphasis: [.baseline(.em(-0.3))]], "₁₂"),
@@ -142,7 +142,7 @@ import Testing
             "a background of the letters", "    a", block: [.codeBlock: [.inlineBackground(.ansi(.blue))]], "⎋44ma⎋0m",
             width: 10),
         Row(
-            "a background where there are no colours", "    a", block: [.codeBlock: [.background(.ansi(.blue))]], "a",
+            "a background where there are no colors", "    a", block: [.codeBlock: [.background(.ansi(.blue))]], "a",
             color: .none),
     ])
     func `of blocks`(_ row: Row) {

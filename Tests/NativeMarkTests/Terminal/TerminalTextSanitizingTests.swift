@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [
-        Row("colour", "\u{1B}[31mred\u{1B}[0m", "\u{FFFD}[31mred\u{FFFD}[0m"),
+        Row("color", "\u{1B}[31mred\u{1B}[0m", "\u{FFFD}[31mred\u{FFFD}[0m"),
         Row("clear the screen", "\u{1B}[2J\u{1B}[H", "\u{FFFD}[2J\u{FFFD}[H"),
         Row("set the title", "\u{1B}]0;owned\u{7}", "\u{FFFD}]0;owned\u{FFFD}"),
         Row("hyperlink ended by ST", "\u{1B}]8;;http://x\u{1B}\\", "\u{FFFD}]8;;http://x\u{FFFD}\\"),

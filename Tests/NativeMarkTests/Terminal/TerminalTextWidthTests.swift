@@ -85,7 +85,7 @@ import Testing
         Row("emoji", "😀", 2),
         Row("emoji with a skin tone", "👍🏽", 2),
         Row("text-style base with a skin tone", "☝🏽", 2),
-        Row("picture-style base with a skin tone", "☝\u{FE0F}🏽", 2),
+        Row("image-style base with a skin tone", "☝\u{FE0F}🏽", 2),
         Row("skin tone alone", "🏽", 2),
         Row("skin tone on a letter, which no terminal joins", "a🏽", 3),
         Row("family joined of three", "👨‍👩‍👧", 2),
@@ -102,7 +102,7 @@ import Testing
         Row("keycap without its selector", "1\u{20E3}", 1),
         Row("heart as text", "❤", 1),
         Row("heart as text, spelled out", "❤\u{FE0E}", 1),
-        Row("heart as a picture", "❤\u{FE0F}", 2),
+        Row("heart as an image", "❤\u{FE0F}", 2),
         Row("two selectors", "❤\u{FE0F}\u{FE0F}", 2),
         Row("selector on a wide emoji", "😀\u{FE0F}", 2),
         Row("text selector on a wide emoji: the wider reading", "⌚\u{FE0E}", 2),
@@ -110,7 +110,7 @@ import Testing
         Row("selector alone", "\u{FE0F}", 0),
         Row("in a sentence", "go 👨‍👩‍👧!", 6),
     ])
-    func `one picture takes two columns however many scalars it is made of`(_ row: Row) {
+    func `one emoji takes two columns however many scalars it is made of`(_ row: Row) {
         #expect(TerminalText.width(of: row.text) == row.width)
     }
 

@@ -61,7 +61,7 @@ import Testing
         #expect(live.now == 0)
     }
 
-    @Test func `tasks that use it at once never see a limit exceeded or another key's value`() async {
+    @Test func `tasks that use it concurrently never see a limit exceeded or another key's value`() async {
         let live = LiveCount()
         let cache = MemoryCache<Int, Counted>(maximumCost: 500, maximumCount: 40)
         let (tasks, steps) = (8, 5_000)

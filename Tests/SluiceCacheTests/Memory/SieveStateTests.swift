@@ -5,7 +5,7 @@ import Testing
 @Suite struct `State of a memory cache` {
     typealias State = SieveState<Int, Int>
 
-    @Test func `what was never asked for leaves first, oldest before newest`() {
+    @Test func `values without lookups leave first, oldest before newest`() {
         var state = State(maximumCost: .max, maximumCount: 3)
         for key in 1...3 { _ = state.insert(key, for: key, cost: 1) }
         _ = state.value(for: 1)
@@ -22,7 +22,7 @@ import Testing
         #expect(state.insert(4, for: 4, cost: 1).discarded.map(\.key) == [1])
     }
 
-    @Test func `a long list that is seen once does not drive out what is asked for often`() {
+    @Test func `a long list that is seen once does not evict values with many lookups`() {
         var state = State(maximumCost: .max, maximumCount: 100)
         for key in 0..<50 { _ = state.insert(key, for: key, cost: 1) }
         for key in 0..<50 { _ = state.value(for: key) }
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [(100, 12), (100, 1_000), (60, 4), (1_000, 1), (0, 5), (Int.max, 20)], UInt64(1)...4)
-    func `it does what the naive model does, whatever happens`(_ limits: (cost: Int, count: Int), _ seed: UInt64) {
+    func `it behaves like the naive model`(_ limits: (cost: Int, count: Int), _ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var state = State(maximumCost: limits.cost, maximumCount: limits.count)
         // The model multiplies by ten.

@@ -29,17 +29,17 @@ import Testing
         return results
     }
 
-    @Test func `a hundred callers make one request, also of what may not be kept`()
+    @Test func `a hundred callers make one request, also for a response that may not be kept`()
         async throws
     {
         for fields in [[.cacheControl: "max-age=60"], [.cacheControl: "no-store"]] as [HTTPFields] {
-            try await withFolder { folder in
+            try await withDirectory { directory in
                 let gate = Gate()
                 let transport = ClosureTransport { _, number in
                     await gate.pass()
                     return .bytes(pattern(100, seed: number), fields)
                 }
-                try await withCache(in: folder, transport) { cache in
+                try await withCache(in: directory, transport) { cache in
                     let executor = ManualExecutor()
                     let tasks = callers(100, of: cache, on: executor)
                     await gate.open()
@@ -54,10 +54,10 @@ import Testing
     }
 
     @Test func `a hundred callers after a restart read the disk once`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(100)) }
-            try await withCache(in: folder, transport) { _ = try await $0.data(for: url("a")) }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { _ = try await $0.data(for: url("a")) }
+            try await withCache(in: directory, transport) { cache in
                 let executor = ManualExecutor()
                 let tasks = callers(100, of: cache, on: executor)
                 for result in await results(tasks, executor) {
@@ -71,13 +71,13 @@ import Testing
     }
 
     @Test func `the first caller's cancellation does not harm the others`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let gate = Gate()
             let transport = ClosureTransport { _, _ in
                 await gate.pass()
                 return .bytes(pattern(100))
             }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 let executor = ManualExecutor()
                 let tasks = callers(10, of: cache, on: executor)
                 await gate.arrivals(1)
@@ -95,8 +95,8 @@ import Testing
     }
 
     @Test func `the last to leave cancels the fetch, as the server sees`() async throws {
-        try await withFolder { folder in
-            // Given a body that goes on when the callers have left: more of it than fits between server and client
+        try await withDirectory { directory in
+            // Given a body that continues when the callers have left, with more bytes than fit between server and client
             let began = Gate()
             let left = Gate()
             let wasSent = Recorder<Bool>()
@@ -111,7 +111,7 @@ import Testing
                     announcedLength: 60_000_001,
                     steps: [.send([7]), held] + rest + [.perform { wasSent.note(true) }])
             } during: { origin in
-                try await withResourceCache(directory: folder) { cache in
+                try await ResourceCache.withCache(directory: directory) { cache in
                     let url = try URL(fetchable: origin.url("/a"))
                     let tasks = (0..<10).map { _ in Task { try await cache.data(for: url) } }
                     await began.pass()
@@ -129,10 +129,10 @@ import Testing
     }
 
     @Test
-    func `a passing failure fails nobody, a lasting one fails all with one request, and the next begins anew`()
+    func `a passing failure fails no caller, a lasting one fails all with one request, and the next begins again`()
         async throws
     {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let gate = Gate()
             let transport = ClosureTransport { request, number in
                 await gate.pass()
@@ -142,7 +142,7 @@ import Testing
                 default: .response(status: .notFound)
                 }
             }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 let executor = ManualExecutor()
                 let first = callers(10, of: cache, on: executor)
                 await gate.open()
@@ -156,7 +156,7 @@ import Testing
                 await second.pass()
                 return number == 1 ? .response(status: .notFound) : .bytes(pattern(100))
             }
-            try await withCache(in: folder, failing) { cache in
+            try await withCache(in: directory, failing) { cache in
                 let executor = ManualExecutor()
                 let tasks = callers(10, of: cache, on: executor)
                 await second.open()
@@ -170,10 +170,10 @@ import Testing
     }
 
     @Test
-    func `whoever waits for another holds no place, nor does a fetch between its attempts`()
+    func `a caller that waits for another holds no place, nor does a fetch between its attempts`()
         async throws
     {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let gate = Gate()
             let transport = ClosureTransport { request, number in
                 if request.url == url("b") { return .bytes(pattern(50)) }
@@ -184,7 +184,7 @@ import Testing
             // One place: `a` fails, and waits for its second attempt on a clock that the test holds.
             let clock = HeldClock()
             let cache = try await ResourceCache(
-                directory: folder, configuration: .init(concurrency: 1), transport: transport, files: .shared,
+                directory: directory, configuration: .init(concurrency: 1), transport: transport, files: .shared,
                 clock: clock, now: WallClock().now)
             let tasks = (0..<10).map { _ in Task { try await cache.data(for: url("a")) } }
             await clock.gate.arrivals(1)
@@ -197,7 +197,7 @@ import Testing
     }
 }
 
-/// A clock whose sleeps end when the test opens its gate.
+/// A clock with sleeps that end when the test opens its gate.
 private final class HeldClock: Clock {
     typealias Instant = ContinuousClock.Instant
     let gate = Gate()

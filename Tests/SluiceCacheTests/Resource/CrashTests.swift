@@ -11,15 +11,15 @@ import Testing
 @testable import SluiceCache
 
 @Suite struct `What killed and cancelled tasks leave` {
-    /// Copies the folder at each system call that changes it: the state that a kill at that moment would leave.
+    /// Copies the directory at each system call that changes it: the state that a kill at that moment would leave.
     private final class Snapshots: Sendable {
-        let folder: URL
+        let directory: URL
         let copies: URL
         private let count = Guarded(0)
         let failures = Recorder<any Error>()
 
-        init(of folder: URL, in copies: URL) {
-            self.folder = folder
+        init(of directory: URL, in copies: URL) {
+            self.directory = directory
             self.copies = copies
         }
 
@@ -29,7 +29,7 @@ import Testing
                 return count
             }
             do {
-                try FileManager.default.copyItem(at: folder, to: copies.appending(path: "\(number)"))
+                try FileManager.default.copyItem(at: directory, to: copies.appending(path: "\(number)"))
             } catch {
                 failures.note(error)
             }
@@ -66,15 +66,15 @@ import Testing
     @Test(.timeLimit(.minutes(15)))
     func `a kill at any moment leaves nothing that the next start does not remove, and no wrong bytes`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { parent in
-            let folder = parent.appending(path: "cache")
+            let directory = parent.appending(path: "cache")
             let copies = parent.appending(path: "copies")
             try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
-            let snapshots = Snapshots(of: folder, in: copies)
+            let snapshots = Snapshots(of: directory, in: copies)
             let files = FileIO(calls: snapshots.calls)
             // Room for three: replacing, evicting and removing all happen.
             let configuration = ResourceCache.Configuration(maximumDiskSize: 5000, maximumDiskEntrySize: 1000)
             try await withCache(
-                in: folder, ClosureTransport { _, _ in .bytes(pattern(1000)) }, configuration, files: files
+                in: directory, ClosureTransport { _, _ in .bytes(pattern(1000)) }, configuration, files: files
             ) {
                 cache in
                 for name in ["a", "b", "c", "d"] { _ = try await cache.data(for: url(name)) }
@@ -96,11 +96,11 @@ import Testing
         }
     }
 
-    @Test func `what a living writer works on is left alone, and removed when it is dead`() async throws {
-        try await withFolder { folder in
+    @Test func `the files of a living writer are left alone, and removed when it is dead`() async throws {
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             let key = ResourceKey(url("a"))
-            try await withCache(in: folder, transport) { living in
+            try await withCache(in: directory, transport) { living in
                 let head = StoredResponse.Head(
                     status: 200, fields: [:], requested: living.now(), received: living.now(),
                     maximumHeuristicLifetime: .zero)
@@ -113,8 +113,8 @@ import Testing
                     at: file.deletingLastPathComponent(), withIntermediateDirectories: false)
                 for place in [file, part] { try pattern(1000).write(to: place) }
 
-                try await withCache(in: folder, transport) { #expect($0.disk.slot.number == 1) }
-                #expect(bodies(in: folder).count == 2)
+                try await withCache(in: directory, transport) { #expect($0.disk.slot.number == 1) }
+                #expect(bodies(in: directory).count == 2)
                 let rows = try await living.disk.database.read {
                     try Int.fetchOne($0, sql: "SELECT count(*) FROM entry")
                 }
@@ -122,7 +122,7 @@ import Testing
 
                 // As if writer 1 had been killed while it wrote: a third one that becomes writer 1 or another removes it.
                 try await living.disk.database.write { try $0.execute(sql: "UPDATE entry SET writer = 7") }
-                try await withCache(in: folder, transport) { try await expectConsistent($0, entries: 0) }
+                try await withCache(in: directory, transport) { try await expectConsistent($0, entries: 0) }
             }
         }
     }
@@ -134,7 +134,7 @@ import Testing
             step += 1
             let cancelled = step
             let wasReached = Guarded(false)
-            try await withFolder { folder in
+            try await withDirectory { directory in
                 let victim = Guarded<Task<Data, any Error>?>(nil)
                 let steps = Guarded(0)
                 let take: @Sendable () -> Void = {
@@ -171,7 +171,7 @@ import Testing
                     return .bytes(pattern(1000))
                 }
                 let configuration = ResourceCache.Configuration(maximumDiskSize: 5000, maximumDiskEntrySize: 1000)
-                try await withCache(in: folder, transport, configuration, files: files) { cache in
+                try await withCache(in: directory, transport, configuration, files: files) { cache in
                     for name in ["a", "b", "c"] { _ = try await cache.data(for: url(name)) }
                     isWatched.withLock { $0 = true }
                     let task = Task { try await cache.data(for: url("victim")) }
@@ -181,7 +181,7 @@ import Testing
                     isWatched.withLock { $0 = false }
                     try await expectConsistent(cache)
                     #expect(cache.flights.runningCount == 0 && cache.limiter.runningCount == 0)
-                    // And the cache is as good as ever.
+                    // And the cache still works.
                     try await expect(pattern(1000), from: cache, url("victim"))
                 }
                 await files.shutdown()

@@ -10,8 +10,9 @@ import Testing
 
 @Suite struct `Damage on disk` {
     enum Damage: String, CaseIterable, Sendable {
-        case truncated, emptied, extended, flippedByte, missing, missingFolder, folderInItsPlace, fullFolderInItsPlace
-        case linkInItsPlace, fifoInItsPlace, fileInPlaceOfItsFolder, shortDigest, otherDigest, negativeLength,
+        case truncated, emptied, extended, flippedByte, missing, missingDirectory, directoryInItsPlace,
+            fullDirectoryInItsPlace
+        case linkInItsPlace, fifoInItsPlace, fileInPlaceOfItsDirectory, shortDigest, otherDigest, negativeLength,
             hugeLength, strangeStatus
         case strangeFields, strangeTimes
 
@@ -32,18 +33,18 @@ import Testing
                 data[500] ^= 1
                 try data.write(to: file)
             case .missing: try manager.removeItem(at: file)
-            case .missingFolder: try manager.removeItem(at: file.deletingLastPathComponent())
-            case .folderInItsPlace, .fullFolderInItsPlace:
+            case .missingDirectory: try manager.removeItem(at: file.deletingLastPathComponent())
+            case .directoryInItsPlace, .fullDirectoryInItsPlace:
                 try manager.removeItem(at: file)
                 try manager.createDirectory(at: file, withIntermediateDirectories: false)
-                if self == .fullFolderInItsPlace { try Data([1]).write(to: file.appending(path: "x")) }
+                if self == .fullDirectoryInItsPlace { try Data([1]).write(to: file.appending(path: "x")) }
             case .linkInItsPlace:
                 try manager.removeItem(at: file)
                 try manager.createSymbolicLink(at: file, withDestinationURL: file)
             case .fifoInItsPlace:
                 try manager.removeItem(at: file)
                 #expect(mkfifo(file.path, 0o600) == 0)
-            case .fileInPlaceOfItsFolder:
+            case .fileInPlaceOfItsDirectory:
                 try manager.removeItem(at: file.deletingLastPathComponent())
                 try Data([1]).write(to: file.deletingLastPathComponent())
             case .shortDigest: try await row("digest = x'0011'")
@@ -59,26 +60,26 @@ import Testing
 
     @Test(.timeLimit(.minutes(15)), arguments: Damage.allCases)
     func `a damaged entry is dropped and fetched again`(damage: Damage) async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 try await expect(pattern(1000), from: cache, url("a"))
                 try await damage.apply(to: try await file(of: url("a"), in: cache), cache)
             }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 try await expect(pattern(1000), from: cache, url("a"))
                 #expect(transport.requests.values.count == 2)
                 #expect(cache.statistics.damaged == 1 && cache.statistics.diskHits == 0)
-                if damage == .fileInPlaceOfItsFolder {
-                    // Nobody removes a file that is not the cache's: the entry is kept in memory only.
+                if damage == .fileInPlaceOfItsDirectory {
+                    // The cache doesn't remove a file that isn't its own: the entry is kept in memory only.
                     #expect(cache.statistics.diskFailures == 1)
                     return
                 }
                 #expect(cache.statistics.diskFailures == 0)
                 try await expectConsistent(cache, entries: 1)
             }
-            if damage == .fileInPlaceOfItsFolder { return }
-            try await withCache(in: folder, transport) { cache in
+            if damage == .fileInPlaceOfItsDirectory { return }
+            try await withCache(in: directory, transport) { cache in
                 try await expect(pattern(1000), from: cache, url("a"))
                 #expect(cache.statistics.diskHits == 1 && transport.requests.values.count == 2)
             }
@@ -86,12 +87,12 @@ import Testing
     }
 
     @Test func `a damaged version is dropped, a newer one of another process is not`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 try await cache.store(pattern(10), for: url("a"))
                 let old = try await cache.disk.database.read { try Int64.fetchOne($0, sql: "SELECT id FROM entry") }
-                _ = try await withCache(in: folder, transport) { try await $0.store(pattern(20), for: url("a")) }
+                _ = try await withCache(in: directory, transport) { try await $0.store(pattern(20), for: url("a")) }
                 try await cache.disk.drop(try #require(old), ResourceKey(url("a")))
                 try await expectConsistent(cache, entries: 1)
             }
@@ -102,15 +103,15 @@ import Testing
     @Test(arguments: [ENOSPC, EACCES, EIO, EDQUOT, EROFS])
     func `a disk that cannot be written fails no request, leaves nothing, and is counted`(number: CInt) async throws {
         for call in ["write", "rename", "open"] {
-            try await withFolder { folder in
+            try await withDirectory { directory in
                 let isBroken = Recorder<Bool>()
                 let files = FileIO(calls: .failing(call, with: number) { !isBroken.values.isEmpty })
                 let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
-                try await withCache(in: folder, transport, files: files) { cache in
+                try await withCache(in: directory, transport, files: files) { cache in
                     isBroken.note(true)
                     try await expect(pattern(1000), from: cache, url("a"))
                     #expect(cache.statistics.diskFailures == 1)
-                    #expect(cache.statistics.lastDiskFailure?.contains(folder.lastPathComponent) == true)
+                    #expect(cache.statistics.lastDiskFailure?.contains(directory.lastPathComponent) == true)
                     // In memory it is all the same.
                     try await expect(pattern(1000), from: cache, url("a"))
                     #expect(transport.requests.values.count == 1)
@@ -125,12 +126,12 @@ import Testing
     }
 
     @Test func `a disk that cannot be read fails no request, and is not taken for damage`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
-            try await withCache(in: folder, transport) { try await expect(pattern(1000), from: $0, url("a")) }
+            try await withCache(in: directory, transport) { try await expect(pattern(1000), from: $0, url("a")) }
             let isBroken = Recorder<Bool>()
             let files = FileIO(calls: .failing("read", with: EIO) { !isBroken.values.isEmpty })
-            try await withCache(in: folder, transport, files: files) { cache in
+            try await withCache(in: directory, transport, files: files) { cache in
                 isBroken.note(true)
                 try await expect(pattern(1000), from: cache, url("a"))
                 #expect(cache.statistics.damaged == 0 && cache.statistics.diskFailures == 1)
@@ -140,14 +141,14 @@ import Testing
     }
 
     @Test func `an index that breaks fails no request`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
-            let cache = try await ResourceCache(directory: folder, transport: transport)
+            let cache = try await ResourceCache(directory: directory, transport: transport)
             try await cache.disk.database.write { try $0.execute(sql: "DROP TABLE entry") }
             try await expect(pattern(1000), from: cache, url("a"))
             try await expect(pattern(1000), from: cache, url("a"))
             #expect(transport.requests.values.count == 1 && cache.statistics.diskFailures == 2)
-            #expect(bodies(in: folder).isEmpty)
+            #expect(bodies(in: directory).isEmpty)
             try await cache.shutdown()
         }
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import SluiceCache
 
 @Suite struct `The limit on disk` {
-    /// Looks at the folder after each system call that changes it.
+    /// Checks the directory after each system call that changes it.
     private func watching(_ look: @escaping @Sendable () -> Void) -> SystemCalls {
         let real = SystemCalls.system
         var calls = real
@@ -24,19 +24,19 @@ import Testing
         return calls
     }
 
-    @Test func `is never exceeded, the file that is being written included, with two caches on the folder`()
+    @Test func `is never exceeded, the file that is being written included, with two caches on the directory`()
         async throws
     {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let limit = 20_000
             let sums = Recorder<Int>()
-            let files = FileIO(calls: watching { sums.note(bodies(in: folder).values.reduce(0, +)) })
+            let files = FileIO(calls: watching { sums.note(bodies(in: directory).values.reduce(0, +)) })
             let transport = ClosureTransport { request, _ in
                 .bytes(pattern(request.url.path.utf8.reduce(0) { $0 &* 31 &+ Int($1) } % 2000))
             }
-            let configuration = ResourceCache.Configuration(maximumMemorySize: 0, maximumDiskSize: limit)
-            try await withCache(in: folder, transport, configuration, files: files) { first in
-                try await withCache(in: folder, transport, configuration, files: files) { second in
+            let configuration = ResourceCache.Configuration(maximumMemorySize: 0, maximumDiskSize: Int64(limit))
+            try await withCache(in: directory, transport, configuration, files: files) { first in
+                try await withCache(in: directory, transport, configuration, files: files) { second in
                     #expect(first.disk.slot.number == 0 && second.disk.slot.number == 1)
                     try await withThrowingTaskGroup { group in
                         for number in 0..<200 {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `those that were not used for longest leave first, also if the use was in memory`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }
             // Ten entries of 1000 bytes and what each counts beside.
             let configuration = ResourceCache.Configuration(maximumDiskSize: 15_120, maximumDiskEntrySize: 1000)
@@ -66,12 +66,12 @@ import Testing
                     try String.fetchAll($0, sql: "SELECT key FROM entry ORDER BY key").map { String($0.suffix(1)) }
                 }
             }
-            try await withCache(in: folder, transport, configuration) { cache in
+            try await withCache(in: directory, transport, configuration) { cache in
                 for number in 0..<10 { _ = try await cache.data(for: url("\(number)")) }
                 #expect(cache.statistics.evicted == 0)
                 _ = try await cache.data(for: url("0"))
             }
-            try await withCache(in: folder, transport, configuration) { cache in
+            try await withCache(in: directory, transport, configuration) { cache in
                 _ = try await cache.data(for: url("1"))
                 for name in ["a", "b", "c"] { _ = try await cache.data(for: url(name)) }
                 #expect(try await names(cache) == ["0", "1", "5", "6", "7", "8", "9", "a", "b", "c"])
@@ -85,13 +85,13 @@ import Testing
     }
 
     @Test func `hits write their times down together`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
             let count = UseTimes.batch
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 for number in 0..<count { _ = try await cache.data(for: url("\(number)")) }
             }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 func changes() async throws -> Int {
                     try await cache.disk.database.read { try Int.fetchOne($0, sql: "SELECT total_changes()") ?? 0 }
                 }
@@ -105,9 +105,9 @@ import Testing
     }
 
     @Test func `a limit of nothing keeps nothing`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
-            try await withCache(in: folder, transport, .init(maximumMemorySize: 0, maximumDiskSize: 0)) { cache in
+            try await withCache(in: directory, transport, .init(maximumMemorySize: 0, maximumDiskSize: 0)) { cache in
                 for _ in 1...2 { try await expect(pattern(10), from: cache, url("a")) }
                 #expect(cache.statistics.diskFailures == 0 && cache.memory.count == 0)
                 try await expectConsistent(cache, entries: 0)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `The cache's fetches` {
     @Test func `a failure that may pass is tried again, as often as configured`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let clock = InstantClock()
             let transport = ClosureTransport { request, number in
                 switch number {
@@ -18,7 +18,7 @@ import Testing
                 default: .bytes(pattern(10))
                 }
             }
-            try await withCache(in: folder, transport, clock: clock) { cache in
+            try await withCache(in: directory, transport, clock: clock) { cache in
                 try await expect(pattern(10), from: cache, url("a"))
                 #expect(cache.statistics.retries == 2 && cache.statistics.fetched == 1)
             }
@@ -28,12 +28,12 @@ import Testing
 
     @Test(arguments: [404, 403, 500, 204, 206, 304, 301])
     func `a status without a resource is an error, and nothing is kept`(status: Int) async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in
                 .response(
                     status: .init(code: status), headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
             }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 let secret = try #require(URL(string: "http://example.test/a?token=secret"))
                 let error = try #require(await failure { try await cache.data(for: secret) } as? TransferError)
                 #expect("\(error)".contains("\(status)") && !"\(error)".contains("secret"))
@@ -47,10 +47,10 @@ import Testing
     @Test(arguments: [(5, 10), (10, 5)])
     func `a body of another length than announced is an error, and is not kept`(announced: Int, sent: Int) async throws
     {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLength: "\(announced)"]
             let transport = ClosureTransport { _, _ in .response(headerFields: fields, body: [pattern(sent)]) }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 let error = await failure { try await cache.data(for: url("a")) } as? TransferError
                 #expect(error?.code == (sent < announced ? .bodyTooShort : .bodyTooLong))
                 #expect(error?.message == "The server announced \(announced) bytes and sent \(sent).")
@@ -62,11 +62,11 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a body beyond the limit is refused, announced or not`(isAnnounced: Bool) async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in
                 isAnnounced ? .bytes(pattern(1001)) : .response(body: [pattern(1000), pattern(1)])
             }
-            try await withCache(in: folder, transport, .init(maximumResponseSize: 1000)) { cache in
+            try await withCache(in: directory, transport, .init(maximumResponseSize: 1000)) { cache in
                 let error = await failure { try await cache.data(for: url("a")) } as? TransferError
                 #expect(error?.code == .responseTooLarge && error?.message.contains("1000 bytes") == true)
                 #expect(transport.requests.values.count == 1)
@@ -75,9 +75,9 @@ import Testing
     }
 
     @Test func `a body that is coded without being asked for is refused`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(10), [.contentEncoding: "gzip"]) }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 let error = await failure { try await cache.data(for: url("a")) }
                 #expect("\(error as Any)".contains("gzip"))
             }
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `a response that a server cuts off is never kept`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             try await LoopbackOrigin.serve { request in
                 request.attempt < 3
                     ? OriginResponse(
@@ -93,7 +93,8 @@ import Testing
                         steps: [.send(Array(pattern(500))), .hangUp])
                     : OriginResponse(headerFields: [.cacheControl: "max-age=60"], body: Array(pattern(1000)))
             } during: { origin in
-                try await withResourceCache(directory: folder, configuration: .init(retries: .never)) { cache in
+                try await ResourceCache.withCache(directory: directory, configuration: .init(retries: .never)) {
+                    cache in
                     let url = try URL(fetchable: origin.url("/a"))
                     for _ in 1...2 {
                         #expect(await failure { try await cache.data(for: url) } is TransferError)
@@ -106,14 +107,14 @@ import Testing
         }
     }
 
-    @Test func `no more exchanges run at once than the configuration says, as the server counts`() async throws {
+    @Test func `no more exchanges run concurrently than the configuration says, as the server counts`() async throws {
         let gate = Gate()
-        try await withFolder { folder in
+        try await withDirectory { directory in
             try await LoopbackOrigin.serve { _ in
                 await gate.pass()
                 return OriginResponse(headerFields: [.cacheControl: "max-age=60"], body: Array(pattern(1000)))
             } during: { origin in
-                try await withResourceCache(directory: folder, configuration: .init(concurrency: 3)) { cache in
+                try await ResourceCache.withCache(directory: directory, configuration: .init(concurrency: 3)) { cache in
                     try await withThrowingTaskGroup { group in
                         group.addTask { try await expect(3, heldAt: gate, by: origin) }
                         for number in 0..<60 {
@@ -133,19 +134,19 @@ import Testing
     @Test func `a shutdown ends fetches that are under way, with an error that says so`()
         async throws
     {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let began = Gate()
             try await LoopbackOrigin.serve { _ in
                 await began.open()
                 return OriginResponse(announcedLength: 1000, steps: [.send(Array(pattern(10))), .stall])
             } during: { origin in
-                let cache = try await ResourceCache(directory: folder)
+                let cache = try await ResourceCache(directory: directory)
                 let url = try URL(fetchable: origin.url("/a"))
                 let callers = (0..<5).map { _ in Task { try await cache.data(for: url) } }
                 await began.pass()
                 try await cache.shutdown()
                 for caller in callers { #expect(await failure { try await caller.value } is TransferError) }
-                try await withResourceCache(directory: folder) { try await expectConsistent($0, entries: 0) }
+                try await ResourceCache.withCache(directory: directory) { try await expectConsistent($0, entries: 0) }
             }
         }
     }

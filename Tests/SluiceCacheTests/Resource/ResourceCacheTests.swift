@@ -10,15 +10,15 @@ import Testing
 @Suite struct `The resource cache` {
     @Test(arguments: [0, 1, 27_702, 1_000_000])
     func `fetches once, then reads from memory, and after a restart from disk`(size: Int) async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(size)) }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 for _ in 0..<3 { try await expect(pattern(size), from: cache, url("a")) }
                 try await expect(pattern(size), from: cache, url("a#part"))
                 #expect(cache.statistics.fetched == 1 && cache.statistics.memoryHits == 3)
                 try await expectConsistent(cache, entries: 1)
             }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 for _ in 0..<2 { try await expect(pattern(size), from: cache, url("a")) }
                 let statistics = cache.statistics
                 #expect(statistics.diskHits == 1 && statistics.memoryHits == 1 && statistics.fetched == 0)
@@ -27,9 +27,9 @@ import Testing
         }
     }
 
-    @Test func `folder and files are for their owner`() async throws {
-        try await withFolder { folder in
-            let inner = folder.appending(path: "new/cache")
+    @Test func `directory and files are for their owner`() async throws {
+        try await withDirectory { directory in
+            let inner = directory.appending(path: "new/cache")
             try await withCache(in: inner, ClosureTransport { _, _ in .bytes(pattern(10)) }) { cache in
                 _ = try await cache.data(for: url("a"))
                 let file = try await file(of: url("a"), in: cache)
@@ -45,10 +45,10 @@ import Testing
             [.cacheControl: "max-age=60, no-store"], [.cacheControl: "max-age=60", .vary: "Accept"],
             [.cacheControl: "max-age=60", .setCookie: "a=b"], [:], [.cacheControl: "max-age=0"],
         ] as [HTTPFields])
-    func `what must not be kept, or is of no use, is asked for each time`(fields: HTTPFields) async throws {
-        try await withFolder { folder in
+    func `a response that must not be kept, or is of no use, is requested each time`(fields: HTTPFields) async throws {
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, number in .bytes(pattern(100, seed: number), fields) }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 for number in 1...2 {
                     try await expect(pattern(100, seed: number), from: cache, url("a"))
                     #expect(!(try await cache.contains(url("a"))))
@@ -59,11 +59,11 @@ import Testing
         }
     }
 
-    @Test func `what a redirect led to is kept only where everything holds for ever`() async throws {
+    @Test func `the target of a redirect is kept only if everything holds forever`() async throws {
         for (policy, requests) in [(ResourceCache.Configuration.Policy.http, 2), (.immutable, 1)] {
-            try await withFolder { folder in
+            try await withDirectory { directory in
                 let transport = ClosureTransport(redirects: 1) { _, _ in .bytes(pattern(100)) }
-                try await withCache(in: folder, transport, .init(policy: policy)) { cache in
+                try await withCache(in: directory, transport, .init(policy: policy)) { cache in
                     for _ in 1...2 { _ = try await cache.data(for: url("a")) }
                 }
                 #expect(transport.requests.values.count == requests)
@@ -72,10 +72,10 @@ import Testing
     }
 
     @Test func `without an end of freshness nothing is asked again`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(100), [:]) }
             let wall = WallClock()
-            try await withCache(in: folder, transport, .init(policy: .immutable), wall: wall) { cache in
+            try await withCache(in: directory, transport, .init(policy: .immutable), wall: wall) { cache in
                 for _ in 1...3 {
                     _ = try await cache.data(for: url("a"))
                     wall.advance(1 << 30)
@@ -85,12 +85,12 @@ import Testing
         }
     }
 
-    @Test func `a request with fields or credentials of its own is for its caller alone`() async throws {
-        try await withFolder { folder in
+    @Test func `a request with its own fields or credentials is only for its caller`() async throws {
+        try await withDirectory { directory in
             let transport = ClosureTransport { request, number in
                 .bytes(pattern(100, seed: request.headerFields[.authorization] == nil ? 0 : number))
             }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 try await expect(pattern(100), from: cache, url("a"))
                 for number in 2...3 {
                     let data = try await cache.data(for: url("a"), headerFields: [.authorization: "Bearer \(number)"])
@@ -107,10 +107,10 @@ import Testing
     }
 
     @Test func `bytes can be stored, looked for and removed directly`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(50)) }
             let wall = WallClock()
-            try await withCache(in: folder, transport, wall: wall) { cache in
+            try await withCache(in: directory, transport, wall: wall) { cache in
                 #expect(try await cache.store(pattern(100), for: url("a"), freshFor: .seconds(60)))
                 #expect(try await cache.store(pattern(200), for: url("a"), freshFor: .seconds(60)))
                 #expect(try await cache.contains(url("a")))
@@ -135,11 +135,11 @@ import Testing
         }
     }
 
-    @Test func `what is too large for the disk's entries is returned and kept in memory`() async throws {
-        try await withFolder { folder in
+    @Test func `a body that is too large for the disk's entries is returned and kept in memory`() async throws {
+        try await withDirectory { directory in
             let transport = ClosureTransport { _, number in .bytes(pattern(number == 1 ? 100 : 1001)) }
             let wall = WallClock()
-            try await withCache(in: folder, transport, .init(maximumDiskSize: 10_000), wall: wall) { cache in
+            try await withCache(in: directory, transport, .init(maximumDiskSize: 10_000), wall: wall) { cache in
                 #expect(cache.configuration.maximumDiskEntrySize == 1000)
                 _ = try await cache.data(for: url("a"))
                 wall.advance(60)
@@ -153,28 +153,28 @@ import Testing
     }
 
     @Test func `after its shutdown a cache refuses, and a second one does no harm`() async throws {
-        try await withFolder { folder in
-            let cache = try await ResourceCache(directory: folder)
+        try await withDirectory { directory in
+            let cache = try await ResourceCache(directory: directory)
             try await cache.shutdown()
             try await cache.shutdown()
             let error = await failure { try await cache.data(for: url("a")) } as? TransferError
             guard error?.code == .shutDown else { return #expect(Bool(false), "\(error as Any)") }
             await #expect(throws: CancellationError.self) {
-                try await withResourceCache(directory: folder) { _ in throw CancellationError() }
+                try await ResourceCache.withCache(directory: directory) { _ in throw CancellationError() }
             }
         }
     }
 
     @Test func `an index that is none is an error that names it`() async throws {
-        try await withFolder { folder in
-            try Data(repeating: 0x41, count: 5000).write(to: folder.appending(path: "index.db"))
-            let error = try #require(await failure { try await ResourceCache(directory: folder) } as? TransferError)
+        try await withDirectory { directory in
+            try Data(repeating: 0x41, count: 5000).write(to: directory.appending(path: "index.db"))
+            let error = try #require(await failure { try await ResourceCache(directory: directory) } as? TransferError)
             #expect("\(error)".contains("index.db") && "\(error)".contains("Move the file away"))
-            let inTheWay = folder.appending(path: "index.db/cache")
+            let inTheWay = directory.appending(path: "index.db/cache")
             #expect(await failure { try await ResourceCache(directory: inTheWay) } is FileError)
             // The writer's number was given back.
-            try FileManager.default.removeItem(at: folder.appending(path: "index.db"))
-            try await withResourceCache(directory: folder) { #expect($0.disk.slot.number == 0) }
+            try FileManager.default.removeItem(at: directory.appending(path: "index.db"))
+            try await ResourceCache.withCache(directory: directory) { #expect($0.disk.slot.number == 0) }
         }
     }
 }

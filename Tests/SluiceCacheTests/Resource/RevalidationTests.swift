@@ -11,7 +11,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a stale response is confirmed without its body, from memory and from disk`(afterRestart: Bool) async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let wall = WallClock()
             let transport = ClosureTransport { request, number in
                 guard request.headerFields[.ifNoneMatch] == "\"a\"" else {
@@ -23,12 +23,12 @@ import Testing
             func read(_ cache: ResourceCache) async throws {
                 try await expect(pattern(100), from: cache, url("a"))
             }
-            try await withCache(in: folder, transport, wall: wall) { cache in
+            try await withCache(in: directory, transport, wall: wall) { cache in
                 try await read(cache)
                 wall.advance(60)
                 if !afterRestart { try await read(cache) }
             }
-            try await withCache(in: folder, transport, wall: wall) { cache in
+            try await withCache(in: directory, transport, wall: wall) { cache in
                 try await read(cache)
                 #expect(cache.statistics.revalidated == (afterRestart ? 1 : 0))
                 #expect(cache.statistics.fetched == 0)
@@ -43,7 +43,7 @@ import Testing
                 try await expectConsistent(cache, entries: 1)
             }
             // What the confirmation said is on disk, too.
-            try await withCache(in: folder, transport, wall: wall) { cache in
+            try await withCache(in: directory, transport, wall: wall) { cache in
                 wall.advance(99)
                 try await read(cache)
             }
@@ -52,12 +52,12 @@ import Testing
     }
 
     @Test func `a changed response takes the old one's place`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let wall = WallClock()
             let transport = ClosureTransport { _, number in
                 .bytes(pattern(100 * number), [.cacheControl: "max-age=60", .eTag: "\"\(number)\""])
             }
-            try await withCache(in: folder, transport, wall: wall) { cache in
+            try await withCache(in: directory, transport, wall: wall) { cache in
                 for number in 1...3 {
                     try await expect(pattern(100 * number), from: cache, url("a"))
                     wall.advance(60)
@@ -69,13 +69,13 @@ import Testing
     }
 
     @Test func `no-cache is kept, and asked about each time`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { request, _ in
                 request.headerFields[.ifNoneMatch] == nil
                     ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
                     : .response(status: .notModified)
             }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 for _ in 1...3 { try await expect(pattern(100), from: cache, url("a")) }
                 #expect(cache.statistics.fetched == 1 && cache.statistics.revalidated == 2)
             }
@@ -85,7 +85,7 @@ import Testing
     /// A 304 with another tag, and one behind a redirect, are about something else.
     @Test(arguments: [0, 1])
     func `a confirmation of something else is not believed`(redirects: Int) async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let wall = WallClock()
             let transport = ClosureTransport(redirects: redirects) { request, number in
                 if request.headerFields[.ifNoneMatch] != nil {
@@ -93,7 +93,7 @@ import Testing
                 }
                 return .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .eTag: "\"a\""])
             }
-            try await withCache(in: folder, transport, wall: wall) { cache in
+            try await withCache(in: directory, transport, wall: wall) { cache in
                 // Kept as if it had come without the redirect.
                 let head = StoredResponse.Head(
                     status: 200, fields: [.eTag: "\"a\""], requested: wall.now(), received: wall.now(),
@@ -107,13 +107,13 @@ import Testing
     }
 
     @Test func `a confirmation that forbids storing ends the keeping`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let transport = ClosureTransport { request, _ in
                 request.headerFields[.ifNoneMatch] == nil
                     ? .bytes(pattern(100), [.cacheControl: "no-cache", .eTag: "\"a\""])
                     : .response(status: .notModified, headerFields: [.cacheControl: "no-store"])
             }
-            try await withCache(in: folder, transport) { cache in
+            try await withCache(in: directory, transport) { cache in
                 for _ in 1...2 { try await expect(pattern(100), from: cache, url("a")) }
                 #expect(cache.memory.count == 0)
                 try await expectConsistent(cache, entries: 0)
@@ -122,14 +122,14 @@ import Testing
     }
 
     @Test func `a stale response is not given out when its server cannot be asked`() async throws {
-        try await withFolder { folder in
+        try await withDirectory { directory in
             let wall = WallClock()
             let transport = ClosureTransport { request, number in
                 number == 1
                     ? .bytes(pattern(100), [.cacheControl: "max-age=60", .eTag: "\"a\""])
                     : .failure(TransferError(.hostNotFound, url: request.url))
             }
-            try await withCache(in: folder, transport, .init(retries: .never), wall: wall) { cache in
+            try await withCache(in: directory, transport, .init(retries: .never), wall: wall) { cache in
                 _ = try await cache.data(for: url("a"))
                 wall.advance(60)
                 #expect(await failure { try await cache.data(for: url("a")) } is TransferError)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import SluiceCache
 
-/// Bytes that tell their place, others for each seed.
+/// Bytes that depend on their position and on the seed.
 func pattern(_ count: Int, seed: Int = 0) -> Data {
     Data((0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ $0 >> 8) ^ seed &* 7) })
 }
@@ -19,7 +19,7 @@ func same(_ a: Data, _ b: Data) -> Bool { a.elementsEqual(b) }
 
 func url(_ name: String) -> URL { URL(string: "http://example.test/\(name)")! }
 
-/// A clock whose sleeps take no time and are noted.
+/// A clock with sleeps that take no time and are recorded.
 final class InstantClock: Clock {
     typealias Instant = ContinuousClock.Instant
     let slept = Recorder<Duration>()
@@ -43,11 +43,11 @@ final class WallClock: Sendable {
     func advance(_ duration: Int64) { seconds.withLock { $0 += duration } }
 }
 
-/// Answers as a closure says, and keeps the requests.
+/// A transport that answers with a closure, and records the requests.
 final class ClosureTransport: Transport {
     let requests = Recorder<TransportRequest>()
     private let answer: @Sendable (TransportRequest, Int) async throws -> ScriptedTransport.Answer
-    /// What the response claims about redirects.
+    /// The redirects that the response reports.
     private let redirects: Int
 
     init(
@@ -68,7 +68,7 @@ final class ClosureTransport: Transport {
 }
 
 extension ScriptedTransport.Answer {
-    /// A whole response that is fresh for a minute unless its fields say otherwise.
+    /// A complete response that is fresh for a minute, unless its fields say otherwise.
     static func bytes(_ data: Data, _ fields: HTTPFields = [.cacheControl: "max-age=60"]) -> Self {
         var fields = fields
         fields[.contentLength] = "\(data.count)"
@@ -76,34 +76,35 @@ extension ScriptedTransport.Answer {
     }
 }
 
-/// Opens a cache on a folder, with clocks that take no time.
+/// Opens a cache in a directory, with clocks that take no time.
 func withCache<R>(
-    in folder: URL, _ transport: any Transport, _ configuration: ResourceCache.Configuration = .init(),
+    in directory: URL, _ transport: any Transport, _ configuration: ResourceCache.Configuration = .init(),
     files: FileIO = .shared, clock: InstantClock = InstantClock(), wall: WallClock = WallClock(),
     _ body: (ResourceCache) async throws -> R
 ) async throws -> R {
     let cache = try await ResourceCache(
-        directory: folder, configuration: configuration, transport: transport, files: files, clock: clock, now: wall.now
+        directory: directory, configuration: configuration, transport: transport, files: files, clock: clock,
+        now: wall.now
     )
     return try await cache.shutDown(after: body)
 }
 
-func withFolder(_ body: (URL) async throws -> Void) async throws {
+func withDirectory(_ body: (URL) async throws -> Void) async throws {
     try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests", body)
 }
 
-/// The bodies' files below a folder, by name relative to it, with their sizes.
-func bodies(in folder: URL) -> [String: Int] {
+/// The files of bodies below a directory, with their sizes, by their names relative to it.
+func bodies(in directory: URL) -> [String: Int] {
     var found: [String: Int] = [:]
-    for name in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? [] {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: folder.appending(path: name).path)
+    for name in (try? FileManager.default.subpathsOfDirectory(atPath: directory.path)) ?? [] {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: directory.appending(path: name).path)
         guard attributes?[.type] as? FileAttributeType == .typeRegular, name.contains("/") else { continue }
         found[name] = (attributes?[.size] as? NSNumber)?.intValue
     }
     return found
 }
 
-/// Expects that each row is ready and has its file, each file its row, and that the sum is right.
+/// Expects that each row is ready and has a file, that each file has a row, and that the sum is correct.
 func expectConsistent(
     _ cache: ResourceCache, entries: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
@@ -142,7 +143,7 @@ func failure(_ body: () async throws -> some Any) async -> (any Error)? {
     }
 }
 
-/// Expects these bytes of the cache.
+/// Expects these bytes from the cache.
 func expect(
     _ expected: Data, from cache: ResourceCache, _ url: URL, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
@@ -150,10 +151,10 @@ func expect(
     #expect(same(data, expected), sourceLocation: sourceLocation)
 }
 
-/// Waits until the gate holds as many answers of the origin as a limit allows, expects no further request, and opens it.
+/// Waits until the gate holds as many answers of the origin as a limit allows, expects no further request, and opens the gate.
 func expect(_ limit: Int, heldAt gate: Gate, by origin: LoopbackOrigin) async throws {
     await gate.arrivals(limit)
-    // A request too many would have been sent before these.
+    // A request above the limit would have been sent before these.
     try await LoopbackOrigin.serve { _ in
         OriginResponse()
     } during: { other in

@@ -3,7 +3,7 @@ import SluiceConcurrency
 import SluiceFiles
 import TestSupport
 
-/// The program `sluice` that was built with these tests, in a process of its own.
+/// The program `sluice` that was built with these tests, in a child process.
 enum ChildProgram {
     /// How a process ended, and what it wrote.
     struct Ended: Sendable {
@@ -14,11 +14,11 @@ enum ChildProgram {
         var error: String
     }
 
-    /// Runs a line of the shell, in which `"$@"` is the program and its arguments, and waits for its end.
+    /// Runs a line of shell code, in which `"$@"` is the program and its arguments, and waits for its end.
     ///
     /// - Parameters:
-    ///   - watching: Called with the shell's process as long as it runs.
-    ///   - readsOutput: What is waited for before anything reads the output.
+    ///   - watching: Called with the shell's process while it runs.
+    ///   - readsOutput: Awaited before the output is read.
     static func run(
         _ line: String, _ arguments: [String],
         watching: @escaping @Sendable (Process) async throws -> Void = { _ in },
@@ -42,7 +42,7 @@ enum ChildProgram {
             await ended.wait()
             return texts
         } onCancel: {
-            // The test's time is over.
+            // The time limit of the test is reached.
             kill(process.processIdentifier, SIGKILL)
         }
         return Ended(
@@ -53,7 +53,7 @@ enum ChildProgram {
     private static func text(of pipe: Pipe, after ready: @Sendable () async -> Void = {}) async throws -> String {
         await ready()
         let data = try await FileIO.shared.readToEnd(
-            descriptor: pipe.fileHandleForReading.fileDescriptor, name: "output", limit: 64 << 20)
+            descriptor: pipe.fileHandleForReading.fileDescriptor, name: "output", maximumSize: 64 << 20)
         withExtendedLifetime(pipe) {}
         return String(decoding: data, as: UTF8.self)
     }

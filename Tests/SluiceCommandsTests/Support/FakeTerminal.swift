@@ -1,34 +1,34 @@
 import Foundation
 
-/// As much of a terminal as `sluice show` uses: a screen that scrolls, and the pictures that are on it.
+/// The parts of a terminal that `sluice show` uses: a screen that scrolls, and the images on it.
 ///
-/// Pictures by kitty's protocol stay where text is erased; those by iTerm2's are in the cells, and the cursor moves behind
+/// Images by kitty's protocol stay where text is erased; those by iTerm2's are in the cells, and the cursor moves behind
 /// them, as it does in iTerm2.
 struct FakeTerminal {
-    struct Picture: Hashable, Comparable {
-        /// Counted from the first line ever written.
+    struct ShownImage: Hashable, Comparable {
+        /// Counted from the first written line.
         var row: Int
         var column: Int
         var columns: Int
         var rows: Int
         var bytes: [UInt8]
 
-        static func < (first: Picture, second: Picture) -> Bool {
+        static func < (first: ShownImage, second: ShownImage) -> Bool {
             (first.row, first.column) < (second.row, second.column)
         }
     }
 
     let columns: Int
     let rows: Int
-    /// All lines since the beginning, also those that have left the screen.
+    /// All lines since the beginning, including those that have left the screen.
     private(set) var lines: [[Unicode.Scalar]]
     private(set) var row = 0
     private(set) var column = 0
-    /// Controls that it does not know, and what was sent that it does not expect.
+    /// Unknown controls, and unexpected output.
     private(set) var unknown: [String] = []
     private var saved = (row: 0, column: 0)
-    private var named: [String: Picture] = [:]
-    private var inCells: [Picture] = []
+    private var named: [String: ShownImage] = [:]
+    private var inCells: [ShownImage] = []
     private var transfer: (control: [String: String], data: String)?
 
     init(columns: Int, rows: Int) {
@@ -36,7 +36,7 @@ struct FakeTerminal {
         lines = [[]]
     }
 
-    var pictures: [Picture] { (Array(named.values) + inCells).sorted() }
+    var loadedImages: [ShownImage] { (Array(named.values) + inCells).sorted() }
 
     /// The lines without spaces at their ends.
     var text: [String] {
@@ -122,11 +122,11 @@ struct FakeTerminal {
             guard parts.count == 2 else { return }
             let keys = Self.keys(parts[0], separator: ";")
             place(String(parts[1]), columns: keys["width"], rows: keys["height"]) { $0.inCells.append($1) }
-            guard let picture = inCells.last, keys["inline"] == "1" else {
+            guard let loadedImage = inCells.last, keys["inline"] == "1" else {
                 return unknown.append(String(text.prefix(40)))
             }
-            for _ in 1..<max(picture.rows, 2) { down() }
-            column += picture.columns
+            for _ in 1..<max(loadedImage.rows, 2) { down() }
+            column += loadedImage.columns
         } else if text.hasPrefix("_G") {
             let parts = text.dropFirst(2).split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)
             graphics(Self.keys(parts[0], separator: ","), parts.count > 1 ? String(parts[1]) : "")
@@ -144,7 +144,7 @@ struct FakeTerminal {
         transfer?.data += data
         guard keys["m"] == "0", let (keys, data) = transfer else { return }
         transfer = nil
-        // An end without a beginning is an error, of which nobody is told (q=2).
+        // An end without a beginning is an error that isn't reported (q=2).
         guard keys["a"] != nil || keys["q"] != "2" else { return }
         guard keys["a"] == "T", keys["f"] == "100", keys["q"] == "2", keys["C"] == "1" else {
             return unknown.append("\(keys)")
@@ -153,13 +153,13 @@ struct FakeTerminal {
     }
 
     private mutating func place(
-        _ data: String, columns: String?, rows: String?, _ keep: (inout FakeTerminal, Picture) -> Void
+        _ data: String, columns: String?, rows: String?, _ keep: (inout FakeTerminal, ShownImage) -> Void
     ) {
         guard let bytes = Data(base64Encoded: data), let columns = columns.flatMap({ Int($0) }),
             let rows = rows.flatMap({ Int($0) })
         else { return }
-        if row + rows > top + self.rows { unknown.append("a picture over the edge") }
-        keep(&self, Picture(row: row, column: column, columns: columns, rows: rows, bytes: Array(bytes)))
+        if row + rows > top + self.rows { unknown.append("an image over the edge") }
+        keep(&self, ShownImage(row: row, column: column, columns: columns, rows: rows, bytes: Array(bytes)))
     }
 
     private static func keys(_ text: Substring, separator: Character) -> [String: String] {

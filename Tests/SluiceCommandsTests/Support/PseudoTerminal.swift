@@ -3,16 +3,16 @@ import SluiceCommands
 import SluiceConcurrency
 import TestSupport
 
-/// A terminal without a screen (pty(7)), and what a program writes on it.
+/// A terminal without a screen (pty(7)), and the output of a program on it.
 final class PseudoTerminal: Sendable {
     private let master: CInt
     private let slave: CInt
     private let bytes = Monitor([UInt8]())
 
-    /// - Parameter cell: The pixels of a character, as the terminal tells them.
+    /// - Parameter cell: The size of a character in pixels, as the terminal reports it.
     init(columns: Int, rows: Int, cell: (width: Int, height: Int)) throws {
         #if os(Linux)
-        // What posix_openpt(3), unlockpt(3) and ptsname(3), which Swift does not see, are made of (ioctl_tty(2)).
+        // The system calls of posix_openpt(3), unlockpt(3) and ptsname(3), which Swift can't import (ioctl_tty(2)).
         master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
         var (isLocked, number): (CInt, CInt) = (0, 0)
         let (unlock, tell) = (UInt(0x4004_5431), UInt(0x8004_5430))
@@ -35,17 +35,17 @@ final class PseudoTerminal: Sendable {
         guard ioctl(slave, UInt(TIOCSWINSZ), &size) == 0 else { throw POSIXError(.ENOTTY) }
     }
 
-    /// What was written so far.
+    /// The output so far.
     var output: String { String(decoding: bytes.state, as: UTF8.self) }
 
-    /// Waits until what was written contains a text.
+    /// Waits until the output contains a text.
     func output(containing wanted: String) async throws {
         try await bytes.waitUnlessCancelled(where: { String(decoding: $0, as: UTF8.self).contains(wanted) })
     }
 
-    /// Runs a program with its standard input and output here, and returns how it ended and what it wrote to standard error.
+    /// Runs a program with this terminal as its standard input and output, and returns its status and its standard error.
     ///
-    /// - Parameter watching: Called with the process as long as it runs.
+    /// - Parameter watching: Called with the process while it runs.
     func run(
         _ program: URL, _ arguments: [String], environment: [String: String],
         watching: @escaping @Sendable (Int32) async -> Void = { _ in }
@@ -63,14 +63,14 @@ final class PseudoTerminal: Sendable {
         try process.run()
         close(slave)
         async let watch: Void = watching(process.processIdentifier)
-        // A terminal reads at any time, also when the tasks of other tests keep all threads of the pool busy. A program that finds it
-        // full drops what it can't write now.
+        // A thread, because a terminal reads at any time, even if the tasks of other tests keep the pool busy. A program that finds it
+        // full drops output.
         await offPool { [self] in
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {
                 let count = read(master, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
-                // It ends with EIO when the last program has gone.
+                // The read fails with EIO when the last program has closed the terminal.
                 if count <= 0 { break }
                 bytes.withState { $0 += buffer[..<count] }
             }

@@ -1,7 +1,7 @@
 import SluiceCommands
 import SluiceConcurrency
 
-/// Keeps what a command writes.
+/// A console that records the output of a command.
 final class RecordedConsole: Sendable {
     private let texts = Monitor<[Console.Stream: String]>([:])
     private let isTerminal: Bool
@@ -20,7 +20,7 @@ final class RecordedConsole: Sendable {
     var error: String { texts.state[.error, default: ""] }
     var errorLines: [String] { error.split(separator: "\n").map(String.init) }
 
-    /// Waits until the output is as `isReached` asks.
+    /// Waits until `isReached` returns true for the output.
     func output(where isReached: @escaping @Sendable (String) -> Bool) async throws {
         try await texts.waitUnlessCancelled(where: { isReached($0[.output, default: ""]) })
     }

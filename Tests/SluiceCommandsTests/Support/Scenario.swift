@@ -3,34 +3,34 @@ import LoopbackOrigin
 import SluiceCommands
 import SluiceFiles
 
-/// One run of the program against a server that answers well or badly by the request's path, in a folder of its own.
+/// One run of the program in a temporary directory, against a server that answers well or badly, depending on the request's path.
 struct Scenario: Sendable {
     let status: ExitStatus
     let console: RecordedConsole
-    /// The names in the folder afterwards.
+    /// The names in the directory afterwards.
     let names: [String]
 
-    /// Replaces `{origin}`, `{tls}` and `{folder}` in the arguments and in the files, by name, and runs the arguments.
+    /// Replaces `{origin}`, `{tls}` and `{dir}` in the arguments and in the named files, and runs the arguments.
     static func run(
         _ arguments: [String], isTerminal: Bool = false, files: [String: String] = [:],
         prepare: @Sendable (URL) throws -> Void = { _ in },
         inspect: @escaping @Sendable (URL) throws -> Void = { _ in }
     ) async throws -> Scenario {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            try prepare(folder)
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            try prepare(directory)
             return try await LoopbackOrigin.serve(answer) { origin in
                 let console = RecordedConsole(isTerminal: isTerminal)
                 func filled(_ text: String) -> String {
                     text.replacing("{origin}", with: "http://127.0.0.1:\(origin.port)")
                         .replacing("{tls}", with: "https://127.0.0.1:\(origin.port)")
-                        .replacing("{folder}", with: folder.path)
+                        .replacing("{dir}", with: directory.path)
                 }
                 for (name, text) in files {
-                    try await Data(filled(text).utf8).asyncWrite(to: folder.appending(path: name))
+                    try await Data(filled(text).utf8).asyncWrite(to: directory.appending(path: name))
                 }
                 let status = await SluiceProgram.run(arguments.map(filled), console: console.console)
-                try inspect(folder)
-                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+                try inspect(directory)
+                let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
                 return Scenario(status: status, console: console, names: names)
             }
         }
@@ -53,5 +53,5 @@ struct Scenario: Sendable {
     }
 }
 
-/// Ours: Swift Testing has a type of this name, too.
+/// Our type; Swift Testing has a type of this name, too.
 typealias ExitStatus = SluiceCommands.ExitStatus

@@ -125,7 +125,7 @@ import TestSupport
     }
 
     @Test
-    func `finish gives producers that wait an error, and consumers what is left`() async throws {
+    func `finish gives waiting producers an error, and consumers the remaining elements`() async throws {
         produce(1, 2)
         produce(3)
         produce(4)
@@ -177,7 +177,7 @@ import TestSupport
     }
 
     @Test
-    func `trySend gives back what a finished queue does not take`() {
+    func `trySend returns an element that a finished queue does not take`() {
         #expect(queue.trySend(1) == .enqueued)
         queue.finish()
 
@@ -216,7 +216,7 @@ import TestSupport
     // MARK: Removing
 
     @Test
-    func `removeAll leaves what producers offer, and lets the first of them in`() {
+    func `removeAll leaves the elements of waiting producers, and lets the first of them in`() {
         produce(1, 2)
         for number in 3...5 { produce(number) }
 
@@ -245,7 +245,7 @@ import TestSupport
 
     // MARK: Values of users
 
-    /// An element whose end uses the queue that it was in: it deadlocks or traps if that is under the lock.
+    /// An element with a deinitializer that uses its queue: it deadlocks or traps under the lock.
     final class Meddler: Sendable {
         let queue: AsyncBoundedQueue<Meddler>
         init(_ queue: AsyncBoundedQueue<Meddler>) { self.queue = queue }

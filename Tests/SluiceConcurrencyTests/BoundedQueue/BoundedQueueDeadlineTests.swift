@@ -55,7 +55,7 @@ import TestSupport
     }
 
     @Test
-    func `what is there now is taken although the deadline has passed`() async throws {
+    func `an element in the queue is taken although the deadline has passed`() async throws {
         pass(10)
         #expect(try await queue.send(1, until: ManualClock.Instant(), clock: clock) == .enqueued)
         #expect(try await queue.dequeue(until: ManualClock.Instant(), clock: clock) == 1)

@@ -24,7 +24,7 @@ import TestSupport
     }
 
     @Test
-    func `trySend gives back what has no room`() {
+    func `trySend returns an element that has no room`() {
         let queue = AsyncBoundedQueue<Int>(capacity: 1, overflow: .suspend)
         #expect(queue.trySend(1) == .enqueued)
 
@@ -49,7 +49,7 @@ import TestSupport
     }
 
     @Test
-    func `dropNewest keeps what is there, and send takes that for no failure`() {
+    func `dropNewest keeps the elements of the queue, and send does not fail`() {
         let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .dropNewest)
         for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
 
@@ -61,7 +61,7 @@ import TestSupport
     }
 
     @Test
-    func `a queue suspends its producers unless it is told otherwise`() {
+    func `a queue suspends its producers by default`() {
         let queue = AsyncBoundedQueue<Int>(capacity: 1)
         produce(1, 2, to: queue)
         #expect(recorder.values == ["1 enqueued"])

@@ -5,7 +5,7 @@ import TestSupport
 @testable import SluiceConcurrency
 
 @Suite struct `Broadcast: what it holds` {
-    /// An element whose end uses the broadcast that it was in: it deadlocks or traps if that is under the lock.
+    /// An element with a deinitializer that uses its broadcast: it deadlocks or traps under the lock.
     final class Meddler: Sendable {
         let broadcast: Broadcast<Meddler, Never>
         let ended: Recorder<Int>
@@ -36,7 +36,7 @@ import TestSupport
     func `an element is let go when the last subscriber has got it`() async {
         let broadcast = Broadcast<Meddler, Never>()
         send(0...0, to: broadcast)
-        #expect(ended.values == [0], "nobody subscribes")
+        #expect(ended.values == [0], "no task subscribes")
         let (first, second) = (broadcast.subscribe(), broadcast.subscribe())
         send(1...3, to: broadcast)
 
@@ -52,7 +52,7 @@ import TestSupport
     }
 
     @Test
-    func `what is replayed is let go when newer ones take its place`() async {
+    func `replayed elements are released when newer ones replace them`() async {
         let broadcast = Broadcast<Meddler, Never>(replay: 2)
 
         send(1...4, to: broadcast)
@@ -73,7 +73,7 @@ import TestSupport
             let slow = broadcast.subscribe(buffering: buffering)
 
             send(1...200, to: broadcast)
-            #expect(ended.values.count >= 200 - 64, "those that nobody can get any more are not kept for long")
+            #expect(ended.values.count >= 200 - 64, "elements that no subscriber can get are not kept for long")
             await take(3, slow)
 
             #expect(ended.values.sorted() == Array(1...200))
@@ -81,7 +81,7 @@ import TestSupport
     }
 
     @Test
-    func `what a subscriber had still to get goes with it, outside the lock`() {
+    func `the remaining elements of a subscriber are released with it, outside the lock`() {
         for buffering in [Broadcast<Meddler, Never>.Buffering.unbounded, .oldest(3)] {
             ended.forget()
             let broadcast = Broadcast<Meddler, Never>()

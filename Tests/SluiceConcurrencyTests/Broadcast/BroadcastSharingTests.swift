@@ -5,7 +5,7 @@ import TestSupport
 @Suite struct `Broadcast: sharing a sequence` {
     struct Unplugged: Error {}
 
-    /// Counts up to a number, and fails there if it is told to; not `Sendable`.
+    /// Counts up to a number, and then fails if requested; not `Sendable`.
     final class Counter: AsyncSequence, AsyncIteratorProtocol {
         var count = 0
         let limit: Int
@@ -83,7 +83,7 @@ import TestSupport
     }
 
     @Test
-    func `sharing returns once the broadcast is finished by somebody else`() async {
+    func `sharing returns once the broadcast is finished by another task`() async {
         let broadcast = Broadcast<Int, Unplugged>()
         let counter = Counter(to: 10)
         broadcast.finish()
@@ -96,7 +96,7 @@ import TestSupport
     // MARK: Isolation
 
     @Test @MainActor
-    func `subscribers and those who share stay on the actor from which they do it`() async throws {
+    func `subscribers and sharing tasks stay on the actor from which they do it`() async throws {
         let broadcast = Broadcast<Int, Unplugged>()
         let (subscription, values) = (broadcast.subscribe(), broadcast.subscribe().values)
         let unbounded = broadcast.subscribeUnbounded()

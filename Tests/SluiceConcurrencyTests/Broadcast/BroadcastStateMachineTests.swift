@@ -63,7 +63,7 @@ import TestSupport
             return brokenInvariant()
         }
 
-        /// What a subscriber gets; if it is to wait, it gives up at once.
+        /// What a subscriber gets; if it must wait, it gives up immediately.
         private mutating func next(_ name: Int) -> NaiveBroadcast.Next {
             switch machine.next(places[name]!) {
             case .deliver(let delivery, _): return .delivery(delivery)
@@ -96,7 +96,7 @@ import TestSupport
 
     /// All orders of six steps, after the first, of two subscribers and a sender.
     @Test(.timeLimit(.minutes(2)), arguments: bufferings, [0, 2])
-    func `every order of a few steps does what the naive model does`(
+    func `every order of a few steps behaves like the naive model`(
         buffering: NaiveBroadcast.Buffering, replay: Int
     ) async {
         let steps: [Pair.Step] = [
@@ -128,7 +128,7 @@ import TestSupport
     }
 
     @Test(arguments: 1...30)
-    func `random steps do what the naive model does`(seed: UInt64) {
+    func `random steps behave like the naive model`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let bounds = seed.isMultiple(of: 2) ? 1...4 : 1...150
         var pair = Pair(replay: Int.random(in: 0...5, using: &random), room: seed.isMultiple(of: 3) ? 4 : 64)
@@ -158,7 +158,7 @@ import TestSupport
     // MARK: Waiting
 
     @Test
-    func `an element wakes those who wait, in order, and those who are about to suspend`() throws {
+    func `an element wakes the waiting tasks, in order, and those about to suspend`() throws {
         var machine = Machine(replay: 0)
         let places = (0..<3).map { _ in machine.subscribe(.unbounded) }
         let tickets = try places.map { try #require(wait($0, &machine)) }
@@ -173,7 +173,7 @@ import TestSupport
     }
 
     @Test
-    func `the end wakes those who wait, and is told only once`() throws {
+    func `the end wakes the waiting tasks, and is reported only once`() throws {
         var machine = Machine(replay: 0)
         let place = machine.subscribe(.unbounded)
         let ticket = try #require(wait(place, &machine))
@@ -261,7 +261,7 @@ import TestSupport
         #expect(machine.subscriberCount == 0)
     }
 
-    /// Those who were woken; nil if the element was refused.
+    /// The woken subscribers; nil if the element was refused.
     private func woken(_ action: Machine.SendAction) -> [String]? {
         if case .resume(let waiters, _) = action { waiters } else { nil }
     }

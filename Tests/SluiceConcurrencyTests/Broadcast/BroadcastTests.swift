@@ -60,7 +60,7 @@ import TestSupport
     }
 
     @Test
-    func `a loop over the values begins with what is replayed, and ends with the error`() async {
+    func `a loop over the values begins with the replayed elements, and ends with the error`() async {
         let broadcast = Broadcast<Int, Unplugged>(replay: 2)
         for element in 1...3 { broadcast.send(element) }
         broadcast.finish(throwing: Unplugged())
@@ -72,7 +72,7 @@ import TestSupport
         #expect(elements == [2, 3])
     }
 
-    // MARK: Every element to everybody
+    // MARK: Every element to every subscriber
 
     @Test
     func `every subscriber gets every element, in order`() {
@@ -89,7 +89,7 @@ import TestSupport
     }
 
     @Test
-    func `what is sent after subscribing is not missed, however late the loop begins`() {
+    func `elements sent after subscribing are not missed, even if the loop begins late`() {
         broadcast.send(1)
         let subscription = broadcast.subscribe()
         broadcast.send(2)
@@ -100,7 +100,7 @@ import TestSupport
     }
 
     @Test
-    func `a subscriber gets the last elements first, and then what comes, each once`() {
+    func `a subscriber gets the last elements first, and then the new ones, each once`() {
         let broadcast = Broadcast<Int, Unplugged>(replay: 2)
         for element in 1...3 { broadcast.send(element) }
 
@@ -157,7 +157,7 @@ import TestSupport
     }
 
     @Test
-    func `replay counts against the bound like what is sent`() {
+    func `replayed elements count against the bound like sent ones`() {
         let broadcast = Broadcast<Int, Unplugged>(replay: 3)
         for element in 1...3 { broadcast.send(element) }
 
@@ -177,7 +177,7 @@ import TestSupport
     // MARK: The end
 
     @Test
-    func `finish comes after what waits, and after it nothing is sent`() {
+    func `finish comes after the waiting elements, and after it nothing is sent`() {
         note("a", broadcast.subscribe())
         let late = broadcast.subscribe()
         send(1...2)
@@ -192,7 +192,7 @@ import TestSupport
     }
 
     @Test
-    func `an error comes after what waits, to each once, and also to those who come later`() async throws {
+    func `an error comes after the waiting elements, to each once, and also to later subscribers`() async throws {
         let subscription = broadcast.subscribe()
         note("w", broadcast.subscribe())
         broadcast.send(1)
@@ -209,7 +209,7 @@ import TestSupport
     }
 
     @Test
-    func `dropping the last reference to the broadcast ends its subscribers, after what waits`() {
+    func `dropping the last reference to the broadcast ends its subscribers, after the waiting elements`() {
         var dropped: Broadcast<Int, Unplugged>? = Broadcast()
         note("a", dropped!.subscribe())
         dropped!.send(1)
@@ -275,7 +275,7 @@ import TestSupport
     }
 
     @Test
-    func `a second loop over a subscription goes on where the first was left`() async throws {
+    func `a second loop over a subscription continues where the first was left`() async throws {
         let subscription = broadcast.subscribe()
         send(1...3)
         broadcast.finish()

@@ -1,6 +1,6 @@
 import SluiceConcurrency
 
-/// What a broadcast does, written down as simply as possible: each subscriber has a list of its own.
+/// A model of a broadcast, as simple as possible: each subscriber has a separate list.
 struct NaiveBroadcast {
     typealias Buffering = Broadcast<Int, Failure>.Buffering
     typealias Delivery = Broadcast<Int, Failure>.Delivery

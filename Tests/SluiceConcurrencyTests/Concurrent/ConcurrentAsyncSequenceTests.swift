@@ -78,12 +78,12 @@ import SluiceConcurrency
         open.signal()
         executor.runUntilIdle()
 
-        // Asked for without an await, which would wait for ever if the error did.
+        // Without an await, which would wait forever if the error did.
         #expect(noted.values == ["\(Broken(number: 1))"])
         withExtendedLifetime(continuation) {}
     }
 
-    /// Gives 1 at once and 2 when it is let, also in a cancelled task.
+    /// Returns 1 immediately, and 2 when the test allows it, also in a cancelled task.
     struct Late: AsyncSequence, AsyncIteratorProtocol, Sendable {
         let mayCome: Condition
         var number = 0
@@ -117,7 +117,7 @@ import SluiceConcurrency
         #expect(noted.values == ["begins 1", "\(Broken(number: 1))"])
     }
 
-    @Test func `an error of the sequence cancels what is under way, and is thrown when that has ended`() async {
+    @Test func `an error of the sequence cancels the running bodies, and is thrown when they have ended`() async {
         let (failing, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
         continuation.yield(1)
         continuation.finish(throwing: Broken(number: 9))
@@ -163,7 +163,7 @@ import SluiceConcurrency
         #expect(isolated == [true, true])
     }
 
-    @Test func `on all threads, errors, cancellation and the end race without losing anybody`() async {
+    @Test func `on all threads, errors, cancellation and the end race without losing any task`() async {
         let ended = Recorder<Int>()
         for round in 0..<300 {
             let task = Task {

@@ -24,8 +24,9 @@ import SluiceConcurrency
         #expect(try await all.value == [0, 10, 20, 30, 40])
     }
 
-    @Test(arguments: [1, 3]) func `as many as the limit run at once, and no element is taken ahead of them`(limit: Int)
-    {
+    @Test(arguments: [1, 3]) func `as many as the limit run concurrently, and no element is taken ahead of them`(
+        limit: Int
+    ) {
         let taken = Recorder<Int>()
         let started = Recorder<Int>()
         let gates = (0..<100).map { _ in Condition.makeCondition() }
@@ -62,7 +63,7 @@ import SluiceConcurrency
                     started.note(number)
                     if number == 1 { throw Broken(number: number) }
                     await gate.wait()
-                    // Those who notice that they are cancelled come later, with other errors.
+                    // Bodies that notice their cancellation come later, with other errors.
                     if Task.isCancelled { throw Broken(number: number) }
                 }
                 return []
@@ -97,7 +98,7 @@ import SluiceConcurrency
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func `a caller that is cancelled when all have been started gets what they made of it`() async throws {
+    @Test func `a caller that is cancelled after all bodies have started gets their results`() async throws {
         let (gate, open) = Condition.makeCondition()
         let task = executor.spawnThrowing {
             try await (0..<2).concurrentMap(concurrency: 5) { number in
@@ -152,7 +153,7 @@ import SluiceConcurrency
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #if DEBUG
-        #expect(message.contains("needs a concurrency of at least 1, not 0"))
+        #expect(message.contains("concurrency must be at least 1; it is 0"))
         #endif
     }
 }

@@ -60,7 +60,7 @@ import TestSupport
     }
 
     @Test
-    func `what is signalled already is told also after the deadline and to a cancelled task`() async throws {
+    func `an earlier signal is reported after the deadline and to a cancelled task`() async throws {
         let (condition, signal) = Condition.makeCondition()
         signal.signal()
         clock.advance(by: .seconds(3))

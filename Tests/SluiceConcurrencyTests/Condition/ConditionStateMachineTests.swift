@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test
-    mutating func `whoever has not suspended yet is told when it does, whoever has is resumed`() throws {
+    mutating func `a task that has not suspended yet is told when it does, one that has is resumed`() throws {
         let early = try #require(wait())
         let late = try #require(wait())
         let known = machine.suspend(early, "early")
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test
-    mutating func `the only one who waits and cannot be cancelled needs no line`() {
+    mutating func `the only waiting task needs no line if it cannot be cancelled`() {
         _ = machine.wait(uninterrupted: "only")
 
         #expect(machine.line.slotCount == 0)
@@ -64,7 +64,7 @@ import Testing
         case join(String)
         case suspend(String)
         case wait(uninterrupted: String)
-        /// Cancellation or deadline; nothing to do for one who has not joined.
+        /// Cancellation or deadline; does nothing for a task that has not joined.
         case leave(String, WaitEnd<Condition.Outcome>)
         case complete(Condition.Outcome)
     }
@@ -85,7 +85,7 @@ import Testing
             ends[name] = end
         }
 
-        /// Returns those who are let go, in order.
+        /// Returns the released tasks, in order.
         mutating func complete(_ outcome: Condition.Outcome) -> [String] {
             if self.outcome != nil { return [] }
             self.outcome = outcome
@@ -107,7 +107,7 @@ import Testing
                 [.leave("c", .expired)], [.leave("c", .cancelled)], [.complete(.signalled)],
             ],
         ] as [[[Step]]])
-    func `in every interleaving each who waits is told once, in order, what the model says`(tasks: [[Step]]) {
+    func `in every interleaving each waiting task gets the model's outcome once, in order`(tasks: [[Step]]) {
         var count = 0
         forEachInterleaving(of: tasks) { steps in
             count += 1

@@ -6,7 +6,7 @@ import TestSupport
     let executor = ManualExecutor()
 
     @Test
-    func `a signal lets go all who wait, in order, and all who come later`() async {
+    func `a signal lets go all waiting tasks, in order, and all later ones`() async {
         let (condition, signal) = Condition.makeCondition()
         let recorder = Recorder<Int>()
         for number in 0..<5 {
@@ -36,7 +36,7 @@ import TestSupport
     }
 
     @Test
-    func `dropping the last signal lets go those who wait, as abandoned`() async throws {
+    func `dropping the last signal lets go the waiting tasks, as abandoned`() async throws {
         let signals = [Recorder<Signal>(), Recorder<Signal>()]
         let condition = makeCondition(signals)
         let recorder = Recorder<Condition.Outcome>()
@@ -55,7 +55,7 @@ import TestSupport
         #expect(await condition.wait() == .abandoned)
     }
 
-    /// Makes a condition whose signal only these recorders hold.
+    /// Makes a condition with a signal that only these recorders hold.
     private func makeCondition(_ recorders: [Recorder<Signal>]) -> Condition {
         let (condition, signal) = Condition.makeCondition()
         for recorder in recorders { recorder.note(signal) }
@@ -63,7 +63,7 @@ import TestSupport
     }
 
     @Test
-    func `a producer that fails tells those who wait, though others still hold the signal`() async {
+    func `a producer that fails tells the waiting tasks, though others still hold the signal`() async {
         let (condition, signal) = Condition.makeCondition()
         let waiter = executor.spawn { await condition.wait() }
         executor.runUntilIdle()
@@ -116,14 +116,14 @@ import TestSupport
         late.cancel()
         executor.runUntilIdle()
 
-        // Asked for without an await, which would wait for ever if one of them did.
+        // Without an await, which would wait forever if one of them did.
         #expect(cancelled.values == ["early", "late"])
         signal.signal()
         executor.runUntilIdle()
     }
 
     @Test
-    func `what is signalled already is told to a cancelled task, too`() async throws {
+    func `an earlier signal is reported to a cancelled task, too`() async throws {
         let (condition, signal) = Condition.makeCondition()
         signal.signal()
         let task = executor.spawnThrowing { try await condition.waitUnlessCancelled() }
@@ -136,7 +136,7 @@ import TestSupport
 
     /// Trap: a signal gets lost on a waiter that is cancelled at the same time.
     @Test
-    func `cancel racing signal lets go everybody else`() async {
+    func `cancel racing signal lets go every other task`() async {
         for _ in 0..<3_000 {
             let (condition, signal) = Condition.makeCondition()
             let cancelled = Task { try await condition.waitUnlessCancelled() }

@@ -13,14 +13,14 @@ import TestSupport
         case wait
     }
 
-    /// Every change is in a list, of which a subscriber has seen so many.
+    /// A list of all changes. A subscriber stores the number of changes that it has seen.
     struct Model {
         var changes = [0]
         var isFinished = false
         var seen = [0, 0]
 
         mutating func change(to value: Int) {
-            // After the end it is a change that nobody is told of.
+            // No loop sees a change after the end.
             if isFinished { changes.removeLast() }
             changes.append(value)
         }
@@ -34,7 +34,7 @@ import TestSupport
 
     /// All orders of eight steps: a change, the end, and two subscribers that ask; if one is to wait, it gives up.
     @Test
-    func `every order of a few steps does what the naive model does`() {
+    func `every order of a few steps behaves like the naive model`() {
         func explore(_ machine: Machine, _ model: Model, _ seen: [UInt64], _ left: Int) -> Int {
             if left == 0 { return 1 }
             var count = 0
@@ -74,7 +74,7 @@ import TestSupport
     }
 
     @Test
-    func `a change and the end wake those who wait, in order, and those who are about to suspend`() throws {
+    func `a change and the end wake the waiting loops, in order, and those about to suspend`() throws {
         var machine = Machine(0)
         for ends in [false, true] {
             let tickets = try (0..<3).map { _ in try #require(wait(&machine)) }

@@ -4,7 +4,7 @@ import TestSupport
 
 @Suite struct `CurrentValue: many tasks` {
     @Test(.timeLimit(.minutes(5)))
-    func `no update is lost, and all who follow see the last value and never an older one`() async {
+    func `no update is lost, and all loops see the last value and never an older one`() async {
         let current = CurrentValue(0)
         let (writers, each) = (4, 3_000)
 
@@ -53,7 +53,7 @@ import TestSupport
     }
 
     @Test(arguments: 1...50)
-    func `any order of jobs ends with the last value seen by all who were not cancelled`(seed: UInt64) {
+    func `any order of jobs ends with the last value seen by all that were not cancelled`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let current = CurrentValue(0)

@@ -57,7 +57,7 @@ import TestSupport
     }
 
     @Test
-    func `update changes in one step and returns what its body returns`() {
+    func `update changes in one step and returns the result of its body`() {
         final class NotSendable {
             var number = 0
         }
@@ -77,7 +77,7 @@ import TestSupport
     }
 
     @Test
-    func `an update that throws changes nothing, wakes nobody, and keeps its error type`() {
+    func `an update that throws changes nothing, wakes no loop, and keeps its error type`() {
         follow("a", current.values)
 
         do throws(Refused) {
@@ -111,7 +111,7 @@ import TestSupport
     }
 
     @Test
-    func `one who follows sees the end, though the value still changes`() async {
+    func `a loop sees the end, though the value still changes`() async {
         var iterator = current.values.makeAsyncIterator()
         #expect(await iterator.next() == 0)
         current.finish()
@@ -123,7 +123,7 @@ import TestSupport
     }
 
     @Test
-    func `dropping the last reference ends those who follow, after the newest value`() {
+    func `dropping the last reference ends the loops, after the newest value`() {
         var dropped: CurrentValue<Int>? = CurrentValue(0)
         follow("a", dropped!.values)
         let late = dropped!.values
@@ -138,7 +138,7 @@ import TestSupport
     }
 
     @Test
-    func `a cancelled subscriber ends, whether it waits, was woken, or has not begun; others go on`() {
+    func `a cancelled subscriber ends, whether it waits, was woken, or has not begun; others continue`() {
         let waiting = follow("a", current.values)
         let woken = follow("b", current.values)
         follow("c", current.values)
@@ -173,7 +173,7 @@ import TestSupport
 
     // MARK: The lock
 
-    /// A value whose end uses the object that held it: it deadlocks or traps if that is under the lock.
+    /// A value with a deinitializer that uses its holder: it deadlocks or traps under the lock.
     final class Meddler: Sendable {
         let current: CurrentValue<Meddler?>
         let ended: Recorder<Int>

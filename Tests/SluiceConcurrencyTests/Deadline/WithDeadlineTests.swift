@@ -124,7 +124,7 @@ import TestSupport
     }
 
     @Test
-    func `cancelling the caller cancels the body, whose error is thrown as it is, also if the deadline comes then`()
+    func `cancelling the caller cancels the body, and its error is thrown as it is, also if the deadline comes then`()
         async
     {
         let (stopped, stop) = Condition.makeCondition()
@@ -149,7 +149,7 @@ import TestSupport
     }
 
     @Test
-    func `a deadline that has passed cancels the body from the start, and what it returns still counts`() async throws {
+    func `a deadline that has passed cancels the body from the start, and its result still counts`() async throws {
         clock.advance(by: .seconds(1))
         let past = ManualClock.Instant()
 
@@ -161,7 +161,7 @@ import TestSupport
     }
 
     @Test
-    func `who was cancelled before a deadline that has passed gets the body's error`() async {
+    func `a caller that was cancelled before a deadline that has passed gets the body's error`() async {
         let task = executor.spawnThrowing { [clock] in
             try await withDeadline(until: clock.now, clock: clock) { try await Self.hang() }
         }
@@ -172,7 +172,7 @@ import TestSupport
     }
 
     @Test
-    func `a body that cannot throw is cancelled by the deadline and returns what it has`() async {
+    func `a body that cannot throw is cancelled by the deadline and returns its partial result`() async {
         let task = executor.spawn { [clock] in
             await withDeadline(until: clock.after(.seconds(3)), clock: clock) {
                 try? await Self.hang()
@@ -260,12 +260,12 @@ extension `A body with a deadline` {
     }
 
     @Test
-    func `on an actor the body uses its state and returns what is not Sendable`() async throws {
+    func `on an actor the body uses its state and returns a value that is not Sendable`() async throws {
         #expect(try await Counter().increment(clock) == 2)
     }
 
     @Test @MainActor
-    func `on the main actor the body runs there, and what is not Sendable goes in and out`() async throws {
+    func `on the main actor the body runs there, and values that are not Sendable go in and out`() async throws {
         let object = NotSendable()
         let same = try await withDeadline(until: clock.after(.seconds(1)), clock: clock) { () async throws in
             MainActor.assertIsolated()
@@ -322,7 +322,7 @@ extension `A body with a deadline` {
         }.value
     }
 
-    /// The actor is never free while the body runs: who cancels it must not need the actor.
+    /// The actor is never free while the body runs: code that cancels it must not need the actor.
     @Test @MainActor
     func `a body that keeps its actor busy is cancelled`() async {
         let limit = ContinuousClock.now.advanced(by: .seconds(20))
@@ -333,7 +333,7 @@ extension `A body with a deadline` {
     }
 
     @Test
-    func `what the body has taken with it is let go when it is done`() async throws {
+    func `the captures of the body are released when it is done`() async throws {
         weak var watched: NotSendable?
         func run() async throws {
             let object = NotSendable()

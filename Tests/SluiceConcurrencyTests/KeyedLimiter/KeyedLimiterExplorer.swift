@@ -3,7 +3,7 @@
 /// Runs the keyed limiter's machine and the naive one through every interleaving of a few tasks' programs.
 ///
 /// Each event of the machine happens at one moment, as all are under one lock. So a step is an event, and entering is two:
-/// joining the line and suspending in it. A copy of both machines is made wherever more than one task can go on.
+/// joining the line and suspending in it. Both machines are copied wherever more than one task can continue.
 struct KeyedLimiterExplorer {
     enum Operation: Hashable {
         case enter(String)
@@ -132,6 +132,6 @@ struct KeyedLimiterExplorer {
     private mutating func checkEnd(_ state: State) {
         let known = Set(state.naive.running + state.naive.line.map(\.key)).count
         if state.machine.traces.keys != known { violation = "\(state.machine.traces.keys) keys are kept, not \(known)" }
-        if state.naive.line.isEmpty, state.machine.traces.turns != 0 { violation = "turns are kept, and nobody waits" }
+        if state.naive.line.isEmpty, state.machine.traces.turns != 0 { violation = "turns are kept, and no task waits" }
     }
 }

@@ -82,8 +82,8 @@ import Testing
         }
         let messages = [perKey, total].map { String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self) }
         #if DEBUG
-        #expect(messages[0].contains("for each key, not 0"))
-        #expect(messages[1].contains("in total, not 0"))
+        #expect(messages[0].contains("perKey must be at least 1; it is 0"))
+        #expect(messages[1].contains("total must be at least 1; it is 0"))
         #endif
     }
 }

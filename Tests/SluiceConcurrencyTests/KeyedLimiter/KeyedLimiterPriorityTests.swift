@@ -15,7 +15,7 @@ import Testing
         case throwing, uninterrupted, bounded
     }
 
-    /// Starts a task that runs until it is told to end, and lets it come that far.
+    /// Starts a task that runs until it is signalled, and waits until it runs.
     private func hold(_ key: String) -> Signal {
         let (condition, signal) = Condition.makeCondition()
         _ = executor.spawn { [limiter] in await limiter.run(for: key) { _ = await condition.wait() } }
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Form.allCases)
-    func `a waiting task whose priority is raised moves up`(form: Form) {
+    func `a waiting task moves up when its priority is raised`(form: Form) {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let signal = hold("a")
         note("a", "medium", .medium, form)

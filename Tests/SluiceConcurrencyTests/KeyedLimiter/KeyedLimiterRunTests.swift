@@ -30,7 +30,7 @@ import SluiceConcurrency
         #expect((image, count, lines) == ("image", 7, 2))
     }
 
-    @Test func `errors come back as they are, typed where that is possible, and the place is free again`() async {
+    @Test func `errors come back unchanged, typed where that is possible, and the place is free again`() async {
         await #expect(throws: StoreError(code: 3)) { try await limiter.run(for: "a") { throw StoreError(code: 3) } }
         do throws(StoreError) {
             try await limiter.runUninterrupted(for: "a") { () async throws(StoreError) in throw StoreError(code: 4) }
@@ -45,7 +45,7 @@ import SluiceConcurrency
         do throws(CancellationError) {
             #expect(try await limiter.runUnlessCancelled(for: "a") { 6 } == 6)
         } catch {
-            Issue.record("Nobody cancelled.")
+            Issue.record("No task was cancelled.")
         }
         #expect(limiter.runningCount == 0)
     }
@@ -73,25 +73,25 @@ import SluiceConcurrency
     }
 
     actor Album {
-        var pictures = 0
+        var images = 0
         let limiter = KeyedLimiter<Int>(perKey: 1, total: 1)
 
         func add() async throws {
             await limiter.run(for: 1) {
                 preconditionIsolated("A body must run on the actor of the caller.")
-                pictures += 1
+                images += 1
                 await suspendOnce()
                 preconditionIsolated("A body must come back to the actor of the caller.")
             }
             try await limiter.run(for: 2) { () async throws in
                 preconditionIsolated("A body must run on the actor of the caller.")
-                pictures += 1
+                images += 1
             }
-            try await limiter.runUnlessCancelled(for: 1) { pictures += 1 }
-            await limiter.runUninterrupted(for: 2) { pictures += 1 }
-            _ = await limiter.runIfAvailable(for: 1) { pictures += 1 }
+            try await limiter.runUnlessCancelled(for: 1) { images += 1 }
+            await limiter.runUninterrupted(for: 2) { images += 1 }
+            _ = await limiter.runIfAvailable(for: 1) { images += 1 }
             // No load outlasts this timeout: what it is for is tested elsewhere.
-            try await limiter.run(for: 1, timeout: .seconds(86_400)) { pictures += 1 }
+            try await limiter.run(for: 1, timeout: .seconds(86_400)) { images += 1 }
         }
     }
 
@@ -103,7 +103,7 @@ import SluiceConcurrency
             try await group.waitForAll()
         }
 
-        #expect(await album.pictures >= 80)
+        #expect(await album.images >= 80)
     }
 
     @Test @MainActor func `a body runs on the main actor if its caller does`() async {

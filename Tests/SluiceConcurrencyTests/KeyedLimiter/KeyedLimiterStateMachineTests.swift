@@ -18,7 +18,7 @@ import Testing
     @Test func `a key has no more places than its own, and all no more than the total`() {
         var machine = Machine(perKey: 2, total: 3)
 
-        let entered = ["a", "a", "a", "b", "b"].map { machine.enterAtOnce($0) }
+        let entered = ["a", "a", "a", "b", "b"].map { machine.enterImmediately($0) }
 
         #expect(entered == [true, true, false, true, false])
         #expect((machine.running, machine.running(for: "a"), machine.running(for: "b")) == (3, 2, 1))
@@ -26,13 +26,13 @@ import Testing
 
     @Test func `keys have their turns one after the other, whatever their backlog`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("a")
+        _ = machine.enterImmediately("a")
         for waiter in 1...3 { _ = wait(&machine, "a", waiter) }
         for waiter in 11...12 { _ = wait(&machine, "b", waiter) }
         _ = wait(&machine, "c", 21)
 
         var served: [Int] = []
-        // Who was not served does not leave: the machine would trap, and two tests that trap at once may hang.
+        // A task that was not served does not leave: the machine would trap, and two tests that trap together may hang.
         for key in ["a", "b", "c", "a", "b", "a"] where machine.running(for: key) > 0 {
             served.append(machine.leave(key).next ?? -1)
         }
@@ -40,12 +40,12 @@ import Testing
         #expect(served == [11, 21, 1, 12, 2, 3])
     }
 
-    @Test func `a key at its limit holds up nobody`() {
+    @Test func `a key at its limit delays no other key`() {
         var machine = Machine(perKey: 1, total: 2)
-        _ = machine.enterAtOnce("a")
+        _ = machine.enterImmediately("a")
         for waiter in 1...100 { _ = wait(&machine, "a", waiter) }
 
-        let entered = machine.enterAtOnce("b")
+        let entered = machine.enterImmediately("b")
         _ = wait(&machine, "b", 101)
         let next = [machine.leave("b").next, machine.leave("a").next]
 
@@ -53,9 +53,9 @@ import Testing
         #expect(next == [101, 1])
     }
 
-    @Test func `a ticket of a forgotten key does not touch who came after`() {
+    @Test func `a ticket of a forgotten key does not touch later tasks`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("x")
+        _ = machine.enterImmediately("x")
         let old = wait(&machine, "a", 1)!
         let forgotten = machine.settle(old, .cancelled).forgotten
         let new = wait(&machine, "a", 2)!
@@ -66,9 +66,9 @@ import Testing
         #expect(waiters == [nil, 2])
     }
 
-    @Test func `those who cannot be interrupted stay, in order`() {
+    @Test func `tasks that cannot be interrupted stay, in order`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("a")
+        _ = machine.enterImmediately("a")
         _ = machine.enter("a", uninterrupted: 1)
         _ = wait(&machine, "a", 2)
         _ = wait(&machine, "b", 3)
@@ -83,21 +83,21 @@ import Testing
         #expect(next == [1, 4])
     }
 
-    @Test func `those who watch are told when the last has left, and not while one still runs`() {
+    @Test func `watching tasks are told when the last has left, and not while one still runs`() {
         var machine = Machine(perKey: 2, total: 2)
-        for key in ["a", "b"] { _ = machine.enterAtOnce(key) }
+        for key in ["a", "b"] { _ = machine.enterImmediately(key) }
         _ = wait(&machine, "a", 1)
 
-        let isIdleAtFirst = machine.watch(2)
+        let isIdleAtFirst = machine.watch(2) == nil
         let told = ["b", "a", "a"].map { machine.leave($0).watchers }
-        let isIdleAtLast = machine.watch(3)
+        let isIdleAtLast = machine.watch(3) == nil
 
         #expect((isIdleAtFirst, isIdleAtLast) == (false, true))
         #expect(told == [[], [], [2]])
     }
 
     /// A million in a release build.
-    @Test func `very many keys, one after the other and all at once, are forgotten`() async {
+    @Test func `very many keys, one after the other and all together, are forgotten`() async {
         #if DEBUG
         let keys = 20_000
         #else
@@ -106,10 +106,10 @@ import Testing
         let traces = await offPool {
             var machine = KeyedLimiterStateMachine<Int, Int>(perKey: 1, total: .max)
             for key in 0..<keys {
-                guard machine.enterAtOnce(key), machine.leave(key).forgotten == key else { return (-1, 0, 0) }
+                guard machine.enterImmediately(key), machine.leave(key).forgotten == key else { return (-1, 0, 0) }
             }
             guard machine.traces.room <= Machine.keysKept else { return machine.traces }
-            for key in 0..<keys where !machine.enterAtOnce(key) { return (-2, 0, 0) }
+            for key in 0..<keys where !machine.enterImmediately(key) { return (-2, 0, 0) }
             for key in 0..<keys { _ = machine.leave(key) }
             return machine.traces
         }
@@ -138,7 +138,7 @@ import Testing
 
     @Test func `within a key higher priorities go first, and equal ones in order of arrival`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("a")
+        _ = machine.enterImmediately("a")
         for (waiter, priority) in [(1, 10), (2, 20), (3, 30), (4, 20), (5, 30)] as [(Int, UInt8)] {
             _ = wait(&machine, "a", waiter, priority: priority)
         }
@@ -148,7 +148,7 @@ import Testing
 
     @Test func `priorities don't change the turns of the keys`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("x")
+        _ = machine.enterImmediately("x")
         _ = wait(&machine, "a", 1, priority: 10)
         for waiter in 11...13 { _ = wait(&machine, "b", waiter, priority: 30) }
         _ = wait(&machine, "a", 2, priority: 10)
@@ -159,7 +159,7 @@ import Testing
 
     @Test func `a low priority gets one of seventeen places of its key`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("a")
+        _ = machine.enterImmediately("a")
         _ = wait(&machine, "a", 100, priority: 10)
         for waiter in 0..<40 { _ = wait(&machine, "a", waiter, priority: 30) }
 
@@ -170,7 +170,7 @@ import Testing
 
     @Test func `a task that is raised moves to the end of its new level`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("a")
+        _ = machine.enterImmediately("a")
         let raised = wait(&machine, "a", 1, priority: 10)!
         _ = wait(&machine, "a", 2, priority: 10)
         _ = wait(&machine, "a", 3, priority: 20)
@@ -185,7 +185,7 @@ import Testing
 
     @Test func `a key keeps its turn while its only task is raised`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("x")
+        _ = machine.enterImmediately("x")
         let raised = wait(&machine, "a", 1, priority: 10)!
         _ = wait(&machine, "b", 2, priority: 10)
 
@@ -198,7 +198,7 @@ import Testing
 
     @Test func `a place that is given back while the only task of a key is raised goes to the next key`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("x")
+        _ = machine.enterImmediately("x")
         let raised = wait(&machine, "a", 1, priority: 10)!
         _ = wait(&machine, "b", 2, priority: 10)
         _ = machine.settle(raised, .raised)
@@ -213,7 +213,7 @@ import Testing
 
     @Test func `a raised task that finds a place on its return takes it, and its key is forgotten when it leaves`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("x")
+        _ = machine.enterImmediately("x")
         let raised = wait(&machine, "a", 1, priority: 10)!
         let forgotten = machine.settle(raised, .raised).forgotten
         let served = leave(&machine, ["x"])
@@ -232,7 +232,7 @@ import Testing
 
     @Test func `a task that is raised before it suspends learns it when it does`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterAtOnce("x")
+        _ = machine.enterImmediately("x")
         guard case .wait(let ticket) = machine.enter("a") else {
             Issue.record("There is no place.")
             return
@@ -270,7 +270,7 @@ import Testing
             [[.enter("a"), .leave, .cancel(1)], [.enter("a"), .leave], [.enter("a"), .enter("b"), .leave]],
             // Two places held by one task, of two keys.
             [[.enter("a"), .enter("b"), .leave], [.enter("b"), .leave], [.cancel(0), .enter("a"), .leave]],
-            // Two places of one key go to two who wait for the other.
+            // Two places of one key go to two tasks that wait for the other.
             [[.enter("a"), .enter("a"), .leave, .leave], [.enter("b"), .leave], [.enter("b"), .leave]],
             // All cancel one another.
             [

@@ -5,7 +5,7 @@ import Testing
 @testable import SluiceConcurrency
 
 @Suite struct `KeyedLimiter: many tasks` {
-    /// How many run for each key and in total, and the most that ever did at once.
+    /// The running bodies of each key and in total, and the largest number that ran concurrently.
     final class Occupancy: Sendable {
         struct Counts {
             var now: [Int: Int] = [:]
@@ -33,7 +33,7 @@ import Testing
         #expect((limiter.runningCount, limiter.waitingCount, traces.keys, traces.turns) == (0, 0, 0, 0))
     }
 
-    @Test func `never more than the limits run at once, on all threads`() async {
+    @Test func `never more than the limits run concurrently, on all threads`() async {
         let limiter = KeyedLimiter<Int>(perKey: 2, total: 3)
         let occupancy = Occupancy()
 
@@ -57,7 +57,7 @@ import Testing
         expectNoTrace(limiter)
     }
 
-    /// Trap: racing release and cancel resume a waiter twice, or resume nobody and lose the place.
+    /// Trap: racing release and cancel resume a waiter twice, or resume none and lose the place.
     @Test func `cancel racing release loses no place`() async {
         let limiter = KeyedLimiter<Int>(perKey: 1, total: 1)
 
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: 1...60)
-    func `any order of jobs ends with everybody served or cancelled, and nothing kept`(seed: UInt64) {
+    func `any order of jobs ends with every task served or cancelled, and nothing kept`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let clock = ManualClock()

@@ -11,7 +11,7 @@ import Testing
     let clock = ManualClock()
     let limiter = KeyedLimiter<String>(perKey: 1, total: 1)
 
-    /// Starts a task that runs until it is told to end, and lets it come that far.
+    /// Starts a task that runs until it is signalled, and waits until it runs.
     private func hold(_ key: String) -> Signal {
         let (condition, signal) = Condition.makeCondition()
         _ = executor.spawn { [limiter] in await limiter.run(for: key) { _ = await condition.wait() } }
@@ -148,7 +148,7 @@ import Testing
         note("b", "b2")
 
         limiter.cancelWaiting(for: "b")
-        limiter.cancelWaiting(for: "nobody")
+        limiter.cancelWaiting(for: "unused")
         executor.runUntilIdle()
         #expect(recorder.values == ["b1 cancelled", "b2 cancelled"])
         note("b", "later")
@@ -183,6 +183,30 @@ import Testing
 
     // MARK: Deadlines
 
+    @Test func `the wait for an idle limiter ends at its deadline, and otherwise when the last has left`() {
+        let signal = hold("a")
+        for seconds in [1, 3] {
+            let deadline = clock.now.advanced(by: .seconds(seconds))
+            _ = executor.spawn { [limiter, recorder, clock] in
+                do {
+                    try await limiter.waitUntilIdle(until: deadline, clock: clock)
+                    recorder.note("\(seconds) idle")
+                } catch {
+                    recorder.note("\(seconds) \(type(of: error))")
+                }
+            }
+        }
+        executor.runUntilIdle()
+
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["1 DeadlineExceeded"])
+
+        signal.signal()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["1 DeadlineExceeded", "3 idle"])
+    }
+
     @Test func `a deadline ends the wait, and only the wait`() {
         let signal = hold("a")
         note("a", "short", within: .seconds(1))
@@ -215,7 +239,7 @@ import Testing
         #expect(recorder.values == ["late"])
     }
 
-    @Test func `a deadline that is over ends a wait at once`() {
+    @Test func `a deadline that is over ends a wait immediately`() {
         let signal = hold("a")
         note("a", "late", within: .seconds(-1))
         #expect(recorder.values == ["late expired"])

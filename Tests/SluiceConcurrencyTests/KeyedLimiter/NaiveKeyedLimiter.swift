@@ -4,7 +4,7 @@ struct NaiveKeyedLimiter {
     let total: Int
     /// The keys of the bodies that run.
     var running: [String] = []
-    /// All who wait, in the order in which they came.
+    /// The waiting tasks, in order of arrival.
     var line: [(task: Int, key: String)] = []
     /// The keys in the order of their turns: the one that has waited longest for its turn comes first.
     var turns: [String] = []
@@ -13,7 +13,7 @@ struct NaiveKeyedLimiter {
         running.count < total && running.filter { $0 == key }.count < perKey
     }
 
-    /// Returns whether the task may run at once.
+    /// Returns whether the task may run immediately.
     mutating func enter(_ task: Int, _ key: String) -> Bool {
         if mayRun(key) {
             running.append(key)
@@ -24,7 +24,7 @@ struct NaiveKeyedLimiter {
         return false
     }
 
-    /// Returns who takes over the place.
+    /// Returns the task that takes over the place.
     mutating func leave(_ key: String) -> Int? {
         running.remove(at: running.firstIndex(of: key)!)
         arrange()
@@ -44,7 +44,7 @@ struct NaiveKeyedLimiter {
         return true
     }
 
-    /// Who waits and is below the limit of its key has a turn, in the order in which this came about.
+    /// A key with waiting tasks below its limit has a turn, in the order in which it got there.
     private mutating func arrange() {
         let wanting = line.map(\.key).filter { key in running.filter { $0 == key }.count < perKey }
         turns.removeAll { !wanting.contains($0) }

@@ -2,14 +2,14 @@ import SluiceConcurrency
 import TestSupport
 import Testing
 
-/// One step after the other on a manual executor; each attempt of the work waits for a signal of its own.
+/// Step by step on a manual executor; each attempt of the work waits for a separate signal.
 @Suite struct `A lazy value` {
     struct Broken: Error {}
 
     let executor = ManualExecutor()
     let recorder = Recorder<String>()
 
-    /// Attempts that end as they are told to.
+    /// Attempts with outcomes that the test chooses.
     final class Attempts: Sendable {
         private let gates = (0..<4).map { _ in Promise<Int, any Error>.makePromise() }
         private let begun = Recorder<Int>()
@@ -135,7 +135,7 @@ import Testing
         #expect(attempts.count == 2)
     }
 
-    @Test func `a cancelled task starts nothing, but gets a value that is there`() {
+    @Test func `a cancelled task starts nothing, but gets an existing value`() {
         let attempts = Attempts()
         let lazy = AsyncLazy { try await attempts.run() }
         let early = executor.spawn { [recorder] in
@@ -166,7 +166,7 @@ import Testing
         #expect(name == "caller")
     }
 
-    @Test func `what the work captures is released when the value is there`() async throws {
+    @Test func `the captures of the work are released when the value is ready`() async throws {
         final class Token: Sendable {}
         weak var released: Token?
         let lazy: AsyncLazy<Int>
@@ -181,7 +181,7 @@ import Testing
     }
 
     /// On all threads: callers, failures and cancellation meet.
-    @Test func `any number of callers get one value, whatever fails or is cancelled`() async {
+    @Test func `any number of callers get one value, despite failures and cancellations`() async {
         for round in 0..<200 {
             let attempts = Recorder<Int>()
             let lazy = AsyncLazy { () async throws -> Int in

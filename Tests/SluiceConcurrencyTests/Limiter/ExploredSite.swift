@@ -35,11 +35,11 @@ final class ExploredSite: LimiterSite {
         case lockedPathStores
         /// The path without the lock stores the word without comparing.
         case unlockedPathStores
-        /// The path without the lock does not see that anyone waits.
+        /// The path without the lock does not see that a task waits.
         case unlockedPathIsBlind
         /// The lock lets two in.
         case lockDoesNotExclude
-        /// Whoever changes the limit leaves the word as it is.
+        /// A change of the limit leaves the word unchanged.
         case resizeKeepsTheWord
         /// The path without the lock reads the limit only once, when the limiter is made.
         case limitIsStale

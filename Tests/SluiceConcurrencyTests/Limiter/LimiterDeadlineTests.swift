@@ -48,6 +48,50 @@ import Testing
         #expect(limiter.runningCount == 0)
     }
 
+    /// Starts a task that waits until the limiter is idle, and notes how that ended.
+    @discardableResult
+    private func noteIdle(_ name: String, until seconds: Int) -> Task<Void, Never> {
+        let deadline = at(seconds)
+        let task = executor.spawn { [limiter, recorder, clock] in
+            do {
+                try await limiter.waitUntilIdle(until: deadline, clock: clock)
+                recorder.note("\(name) idle")
+            } catch {
+                recorder.note("\(name) \(type(of: error))")
+            }
+        }
+        executor.runUntilIdle()
+        return task
+    }
+
+    @Test
+    func `the wait for an idle limiter ends at its deadline or with its task, and otherwise when the last has left`()
+        throws
+    {
+        let permit = try limiter.take()
+        noteIdle("a", until: 1)
+        noteIdle("b", until: 2)
+        noteIdle("c", until: 3).cancel()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["c CancellationError"])
+
+        clock.advance(by: .seconds(1))
+        executor.runUntilIdle()
+        #expect(recorder.values == ["c CancellationError", "a DeadlineExceeded"])
+
+        permit.release()
+        executor.runUntilIdle()
+        #expect(recorder.values.last == "b idle")
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test
+    func `the wait for a limiter that is idle returns even after the deadline`() {
+        clock.advance(by: .seconds(5))
+        noteIdle("a", until: 1)
+        #expect(recorder.values == ["a idle"])
+    }
+
     @Test
     func `a place that is free is given also after the deadline`() {
         clock.advance(by: .seconds(10))
@@ -56,7 +100,7 @@ import Testing
     }
 
     @Test
-    func `with a deadline that has passed, nobody waits for long`() throws {
+    func `with a deadline that has passed, no task waits for long`() throws {
         let permit = try limiter.take()
         clock.advance(by: .seconds(10))
         acquire("a", until: 2)
@@ -125,7 +169,7 @@ import Testing
     // MARK: Statistics
 
     @Test
-    func `statistics count what is going on and what has been`() throws {
+    func `statistics count the present and the past`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 4, clock: clock)
         #expect(
             limiter.statistics

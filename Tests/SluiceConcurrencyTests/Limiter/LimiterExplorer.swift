@@ -5,7 +5,7 @@
 /// A step is one atomic operation, or one critical section up to the next atomic operation in it. The limiter's own code
 /// runs, over an `ExploredSite`; only what surrounds it in the shipped limiter (the continuation and the cancellation
 /// handler) is written again here, as the phases of a task. Whenever an operation completes, its result must be that of
-/// the naive limiter, and when nobody can move, nobody may be waiting for a place that is free.
+/// the naive limiter, and when no task can move, no task may be waiting for a place that is free.
 struct LimiterExplorer {
     enum Operation: Hashable {
         case acquire(Int)
@@ -47,7 +47,7 @@ struct LimiterExplorer {
         var held: [Int] = []
         var isCancelled = false
         var handler: Ticket?
-        /// Whom the naive limiter woke when the limit was stored that this task is changing.
+        /// The tasks that the naive limiter woke when this task stored the new limit.
         var resized: [Wake]?
     }
 
@@ -151,7 +151,7 @@ struct LimiterExplorer {
                 next(index)
             }
         default:
-            // What it does before its first access nobody else can see.
+            // No other task can see what it does before its first access.
             state.tasks[index].phase = .within(operation)
             return proceed(index, operation)
         }
@@ -178,7 +178,7 @@ struct LimiterExplorer {
         case .acquireUninterrupted:
             return advance(index) { site throws(ExploredSite.Pause) in
                 let request = LimiterRequest(isInterruptible: false)
-                return try site.enterAtOnce(weight: 1) ? true : try site.enter(request, suspended: index)
+                return try site.enterImmediately(weight: 1) ? true : try site.enter(request, suspended: index)
             } then: { explorer, atOnce in
                 let expected = explorer.state.naive.enter(index, weight: 1, isInterruptible: false)
                 if atOnce { return explorer.entered(index, expected == .run) }
@@ -249,7 +249,7 @@ extension LimiterExplorer {
         finish(index, entered: true)
     }
 
-    /// Those who have not suspended yet are not woken, they find their outcome.
+    /// Tasks that have not suspended yet are not woken, they find their outcome.
     private mutating func woken(_ wakeups: LimiterWakeups<Int>, _ expected: [Wake]) {
         let all = [wakeups.first].compactMap(\.self) + wakeups.others
         let actual = all.map { Wake(task: $0.waiter, outcome: $0.outcome) }
@@ -285,16 +285,16 @@ extension LimiterExplorer {
         let suspended = state.tasks.indices.filter { state.tasks[$0].phase == .suspended }
         let naive = state.naive
         let fits = naive.line.first.map { naive.running + $0.weight <= naive.limit } ?? false
-        check(!fits, "a task waits for ever for a place that is free")
-        check(Set(suspended) == Set(naive.line.map(\.task)), "a task waits for ever that is not in line")
+        check(!fits, "a task waits forever for a place that is free")
+        check(Set(suspended) == Set(naive.line.map(\.task)), "a task that is not in line waits forever")
         check(state.tasks.indices.allSatisfy { suspended.contains($0) || state.tasks[$0].operations.isEmpty }, "stuck")
         let (word, machine) = (state.shared.word, state.shared.machine)
         check(held == naive.running && word.running == UInt64(held), "what runs is counted wrong")
-        check(word.isCrowded != suspended.isEmpty, "the word is wrong about whether anyone waits")
+        check(word.isCrowded != suspended.isEmpty, "the word is wrong about whether a task waits")
         check(machine.granted(word) == UInt64(naive.granted), "the places given are counted wrong")
         check(state.shared.peak == UInt64(naive.peak), "the peak is wrong")
         check(machine.limit == UInt64(naive.limit) && state.shared.limit == machine.limit, "the limit is wrong")
-        check(machine.line.count == suspended.count, "the line has a trace of somebody who is gone")
+        check(machine.line.count == suspended.count, "the line has a trace of a task that is gone")
     }
 
     private mutating func check(_ holds: Bool, _ complaint: String) {

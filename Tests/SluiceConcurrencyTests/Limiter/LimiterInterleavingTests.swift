@@ -24,13 +24,13 @@ import Testing
         (1, [[.acquire, .release], [.acquire, .release], [.cancel(2), .acquire, .release]]),
         // Two in line, and the first of them is cancelled while the place is given back.
         (1, [[.acquire, .release, .cancel(1)], [.acquire, .release], [.acquire, .release]]),
-        // Everybody comes back for more.
+        // Every task comes back for more.
         (1, [[.acquire, .release, .acquire], [.acquire, .release], [.acquire, .release]]),
-        // Two cancel the third at once, which comes back.
+        // Two cancel the third concurrently, which comes back.
         (1, [[.acquire, .cancel(2), .release], [.cancel(1), .acquire, .release], [.acquire, .release, .acquire]]),
         // A late handler finds its task in another wait, which cannot be interrupted.
         (1, [[.acquire, .cancel(1), .release], [.acquire, .acquireUninterrupted, .release], [.acquire, .release]]),
-        // Those who can be interrupted and those who cannot, mixed.
+        // Tasks that can be interrupted and tasks that cannot, mixed.
         (
             1,
             [
@@ -45,7 +45,7 @@ import Testing
         (2, [[.acquire(2), .release, .cancel(1)], [.acquire(2), .release], [.acquire, .release]]),
         // The limit falls while places are taken, without and with the lock.
         (2, [[.acquire, .acquire, .release], [.resize(1), .tryAcquire(1)], [.tryAcquire(1), .release]]),
-        // The limit grows while somebody waits, is cancelled, and gives up.
+        // The limit grows while a task waits, is cancelled, and gives up.
         (1, [[.acquire, .release], [.acquire(2), .release], [.resize(2), .cancel(2), .resize(1)]]),
         // The limit becomes too small for one in line, and the one behind it is granted.
         (2, [[.acquire(2), .release], [.acquire(2), .release], [.resize(1), .acquire, .resize(2)]]),
@@ -57,7 +57,7 @@ import Testing
                 [.acquire, .cancelWaiting, .release],
             ]
         ),
-        // Nobody barges in.
+        // No task overtakes.
         (1, [[.acquire, .release, .tryAcquire(1)], [.acquire, .tryAcquire(1), .release], [.acquire, .release]]),
     ]
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-@Suite struct `LimiterLine: who is next` {
+@Suite struct `LimiterLine: the next task` {
     private func line(_ priorities: [UInt8]) -> LimiterLine<Int> {
         var line = LimiterLine<Int>()
         for (number, priority) in priorities.enumerated() {
@@ -19,14 +19,14 @@ import Testing
     }
 
     @Test
-    func `the most urgent is next, and among equals who came first`() {
+    func `the most urgent is next, and among equals the first`() {
         var line = line([9, 25, 17, 25, 9, 33])
         #expect(drain(&line) == [5, 1, 3, 2, 0, 4])
         #expect(line.slotCount == 0)
     }
 
     @Test
-    func `of seventeen places in a row, one goes to those who were passed over`() {
+    func `of seventeen places in a row, one goes to a task that was passed over`() {
         var line = line([9, 9, 9])
         var order: [Int] = []
         for number in 0..<60 {
@@ -73,7 +73,7 @@ import Testing
 
     /// Against a list that is searched from the beginning each time.
     @Test(arguments: UInt64(0)..<30)
-    func `any order of joining, leaving and being served is that of a plain list`(seed: UInt64) {
+    func `any order of joining, leaving and being served agrees with a plain list`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var line = LimiterLine<Int>()
         var plain: [(number: Int, priority: UInt8, ticket: LimiterLine<Int>.Ticket)] = []

@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test
-    func `tryAcquire fails when there is no place, and while anyone waits`() throws {
+    func `tryAcquire fails when there is no place, and while a task waits`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 2)
         let first = try limiter.take(1)
         acquire("heavy", of: limiter, weight: 2)
@@ -128,7 +128,7 @@ import Testing
     // MARK: Weights
 
     @Test
-    func `nobody who needs less overtakes a heavy one`() {
+    func `no task that needs less overtakes a heavy one`() {
         let limiter = ConcurrencyLimiter(concurrency: 3)
         let (condition, signal) = Condition.makeCondition()
         acquire("two", of: limiter, weight: 2, until: condition)
@@ -144,7 +144,7 @@ import Testing
         #expect(limiter.statistics.maximumRunningCount == 3)
     }
 
-    /// Trap 2: nobody looks at those behind a cancelled head, who need less than it did.
+    /// Trap 2: the tasks behind a cancelled head, which need less than it did, are not looked at.
     @Test
     func `when a heavy head of the line is cancelled, those behind it are let in`() {
         let limiter = ConcurrencyLimiter(concurrency: 3)
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test
-    func `a request heavier than the limit fails at once, in words`() async {
+    func `a request heavier than the limit fails immediately, in words`() async {
         let limiter = ConcurrencyLimiter(concurrency: 3)
         let expected = WeightExceedsLimit(weight: 4, maximumWeight: 3)
 
@@ -173,7 +173,7 @@ import Testing
 
         #expect(recorder.values == ["four: \(expected)"])
         #expect("\(expected)".contains("weight of 4"))
-        #expect("\(expected)".contains("at most 3 is possible"))
+        #expect("\(expected)".contains("at most 3"))
         #expect(limiter.runningCount == 0)
     }
 
@@ -184,7 +184,7 @@ import Testing
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #if DEBUG
-        #expect(message.contains("is not negative, as -1 is"))
+        #expect(message.contains("must not be negative; it is -1"))
         #endif
     }
 
@@ -195,7 +195,7 @@ import Testing
         try await limiter.run(weight: 0) { () async throws in #expect(limiter.runningCount == 1) }
         acquire("one", of: limiter)
         acquire("none", of: limiter, weight: 0)
-        #expect(recorder.values == [], "somebody waits, so it does, too")
+        #expect(recorder.values == [], "a task waits, so it does, too")
 
         permit.release()
         executor.runUntilIdle()
@@ -210,7 +210,7 @@ import Testing
     // MARK: Resizing
 
     @Test
-    func `a larger limit lets in those whose turn it is, a smaller one nobody until enough have left`() {
+    func `a larger limit lets in the next tasks, a smaller one none until enough have left`() {
         let limiter = ConcurrencyLimiter(concurrency: 1)
         let (condition, signal) = Condition.makeCondition()
         for name in ["a", "b", "c", "d"] { acquire(name, of: limiter, until: condition) }
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test
-    func `those who wait for more than a new limit are told so`() throws {
+    func `tasks that wait for more than a new limit get an error`() throws {
         let limiter = ConcurrencyLimiter(concurrency: 4)
         let permit = try limiter.take(4)
         acquire("heavy", of: limiter, weight: 3)

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the more urgent go first, and among equals who came first`(uninterrupted: Bool) throws {
+    func `the more urgent go first, and among equals the first`(uninterrupted: Bool) throws {
         let permit = try limiter.take()
         note("low", .low, uninterrupted: uninterrupted)
         note("medium", .medium, uninterrupted: uninterrupted)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test
-    func `nobody starves behind more urgent ones that keep coming`() throws {
+    func `no task starves behind more urgent ones that keep coming`() throws {
         let permit = try limiter.take()
         note("low", .low)
         for number in 0..<40 { note("\(number)", .high) }
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a waiter whose task becomes more urgent moves up`(uninterrupted: Bool) throws {
+    func `a waiter moves up when its task becomes more urgent`(uninterrupted: Bool) throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let permit = try limiter.take()
         note("medium", .medium)
@@ -87,7 +87,7 @@ import Testing
 
     /// On all threads: raising a priority meets cancelling, granting and leaving.
     @Test
-    func `raising priorities races with everything else and loses nobody`() async {
+    func `raising priorities races with everything else and loses no task`() async {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         await withTaskGroup(of: Void.self) { group in
             for round in 0..<300 {
@@ -122,7 +122,7 @@ import Testing
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #if DEBUG
-        #expect(message.contains("runs something on the same limiter"))
+        #expect(message.contains("must not use the same limiter"))
         #endif
     }
 

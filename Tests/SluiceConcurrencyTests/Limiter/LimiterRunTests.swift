@@ -92,7 +92,7 @@ import Testing
             let value = try await limiter.runUnlessCancelled { 5 }
             #expect(value == 5)
         } catch {
-            Issue.record("Nobody cancelled.")
+            Issue.record("No task was cancelled.")
         }
     }
 
@@ -140,35 +140,35 @@ import Testing
     // MARK: Isolation
 
     actor Album {
-        var pictures = 0
+        var images = 0
         let limiter = ConcurrencyLimiter(concurrency: 1)
 
         func add() async throws {
             await limiter.run {
                 preconditionIsolated("A body must run on the actor of the caller.")
-                pictures += 1
+                images += 1
                 await suspendOnce()
                 preconditionIsolated("A body must come back to the actor of the caller.")
             }
             try await limiter.run {
                 try Task.checkCancellation()
                 preconditionIsolated("A body must run on the actor of the caller.")
-                pictures += 1
+                images += 1
             }
-            try await limiter.runUnlessCancelled { pictures += 1 }
-            await limiter.runUninterrupted { pictures += 1 }
-            _ = await limiter.runIfAvailable { pictures += 1 }
+            try await limiter.runUnlessCancelled { images += 1 }
+            await limiter.runUninterrupted { images += 1 }
+            _ = await limiter.runIfAvailable { images += 1 }
             try await limiter.run(weight: 1) {
                 preconditionIsolated("A body must run on the actor of the caller.")
-                pictures += 1
+                images += 1
             }
             _ = try await limiter.run(until: .now + .seconds(60), clock: .continuous) {
                 preconditionIsolated("A body must run on the actor of the caller.")
-                pictures += 1
+                images += 1
             }
             let permit = try await limiter.acquire()
             preconditionIsolated("A caller must come back to its actor.")
-            pictures += permit.weight
+            images += permit.weight
             permit.release()
         }
     }
@@ -182,7 +182,7 @@ import Testing
             try await group.waitForAll()
         }
 
-        #expect(await album.pictures >= 140)
+        #expect(await album.images >= 140)
     }
 
     @MainActor

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SluiceConcurrency
 
-/// Everything at once, in an order of jobs that a seed decides: a failing seed fails again.
+/// All operations together, in an order of jobs that a seed decides: a failing seed fails again.
 @Suite struct `ConcurrencyLimiter: any schedule` {
     /// The weights that run at this moment, and the most that ever did beyond the limit of that moment.
     final class Load: Sendable {
@@ -90,7 +90,7 @@ import Testing
 
     /// The limit at every moment, and not only the largest: what runs may exceed it only until enough have left.
     @Test(arguments: UInt64(0)..<50)
-    func `after a limit has fallen nobody enters until what runs is below it`(seed: UInt64) {
+    func `after a limit has fallen no task enters until the running weight is below it`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let limiter = ConcurrencyLimiter(concurrency: 5)

@@ -58,9 +58,9 @@ import Testing
         #expect(leave() == [Wake(name: "second", outcome: .granted)])
     }
 
-    /// Trap 2: nobody looks at those behind a cancelled head, who need less than it did.
+    /// Trap 2: the tasks behind a cancelled head, which need less than it did, are not looked at.
     @Test
-    mutating func `when a heavy head of the line is cancelled, those behind it who fit are let in`() throws {
+    mutating func `when a heavy head of the line is cancelled, those behind it that fit are let in`() throws {
         _ = resize(to: 4)
         try enter(weight: 2)
         let heavy = try line("heavy", weight: 3)
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test
-    mutating func `nobody behind a heavy head of the line goes first, though it would fit`() throws {
+    mutating func `no task behind a heavy head of the line goes first, though it would fit`() throws {
         _ = resize(to: 3)
         try enter(weight: 2)
         try line("heavy", weight: 3)
@@ -128,7 +128,7 @@ import Testing
 
     /// The rule: what is granted follows from the limit and what runs, never from how the limit changed.
     @Test
-    mutating func `a limit that falls and rises again lets in nobody too many`() throws {
+    mutating func `a limit that falls and rises again lets in no task too many`() throws {
         _ = resize(to: 4)
         for _ in 0..<4 { try enter() }
         for name in ["a", "b", "c"] { try line(name) }
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test
-    mutating func `those who wait for more than the new limit give up, and the next is looked at`() throws {
+    mutating func `tasks that wait for more than the new limit give up, and the next is looked at`() throws {
         _ = resize(to: 3)
         try enter(weight: 2)
         try line("heavy", weight: 3)
@@ -156,17 +156,34 @@ import Testing
     }
 
     @Test
-    mutating func `those who watch are told when the last has left, and only then`() throws {
+    mutating func `watching tasks are told when the last has left, and only then`() throws {
         try enter()
         try line("next")
-        let isIdle = machine.watch(cell, "watcher")
+        let isIdle = machine.watch(cell, "watcher") == nil
         #expect(!isIdle)
-        #expect(cell.word.left(weight: 1) == nil, "nobody may leave without the lock now")
+        #expect(cell.word.left(weight: 1) == nil, "no task may leave without the lock now")
 
         #expect(leave() == [Wake(name: "next", outcome: .granted)])
         #expect(leave() == [Wake(name: "watcher", outcome: .granted)])
-        let isIdleNow = machine.watch(cell, "late")
+        let isIdleNow = machine.watch(cell, "late") == nil
         #expect(isIdleNow)
+    }
+
+    @Test
+    mutating func `a watch that ends early is told nothing later, and one that has not suspended finds its outcome`()
+        throws
+    {
+        try enter()
+        let watches = (machine.watch(cell), machine.watch(cell))
+        let (early, late) = (try #require(watches.0), try #require(watches.1))
+        let known = machine.suspendWatcher(early, "early")
+        let ended = machine.endWatch(early, .expired)
+        let endedAgain = machine.endWatch(early, .cancelled)
+        #expect((known, ended, endedAgain) == (nil, "early", nil))
+
+        #expect(leave() == [])
+        let outcome = machine.suspendWatcher(late, "late")
+        #expect(outcome == .granted)
     }
 
     @Test
@@ -198,10 +215,10 @@ import Testing
     }
 
     @Test
-    mutating func `the count of those who entered does not overflow into anything`() throws {
+    mutating func `the count of entered tasks does not overflow into anything`() throws {
         for number in 1...200_000 {
-            if !cell.enterAtOnce(weight: 1) { try enter() }
-            if number % 3 == 0 || !cell.leaveAtOnce(weight: 1) { if cell.word.running == 1 { _ = leave() } }
+            if !cell.enterImmediately(weight: 1) { try enter() }
+            if number % 3 == 0 || !cell.leaveImmediately(weight: 1) { if cell.word.running == 1 { _ = leave() } }
         }
 
         #expect(machine.granted(cell.word) == 200_000)

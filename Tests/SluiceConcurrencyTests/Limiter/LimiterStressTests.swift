@@ -5,7 +5,7 @@ import TestSupport
 @testable import SluiceConcurrency
 
 @Suite struct `ConcurrencyLimiter: many tasks` {
-    /// How many run at this moment, and how many ever did at once.
+    /// The number of running bodies, and the largest number that ran concurrently.
     final class Occupancy: Sendable {
         private let now = Atomic(0)
         private let most = Atomic(0)
@@ -21,7 +21,7 @@ import TestSupport
     }
 
     @Test(arguments: [1, 4])
-    func `never more than the limit run at once, on all threads`(limit: Int) async {
+    func `never more than the limit run concurrently, on all threads`(limit: Int) async {
         let limiter = ConcurrencyLimiter(concurrency: limit)
         let occupancy = Occupancy()
 
@@ -45,7 +45,7 @@ import TestSupport
     }
 
     @Test
-    func `as many as the limit do run at once`() async {
+    func `as many as the limit do run concurrently`() async {
         let limiter = ConcurrencyLimiter(concurrency: 3)
         let gate = Gate()
 
@@ -60,7 +60,7 @@ import TestSupport
         #expect(limiter.runningCount == 0)
     }
 
-    /// Trap: racing release and cancel resume a waiter twice, or resume nobody and lose the place.
+    /// Trap: racing release and cancel resume a waiter twice, or resume none and lose the place.
     @Test
     func `cancel racing release loses no place`() async {
         let limiter = ConcurrencyLimiter(concurrency: 1)
@@ -117,7 +117,7 @@ import TestSupport
     }
 
     @Test(arguments: 1...100)
-    func `any order of jobs ends with everybody served or cancelled, and the limiter idle`(seed: UInt64) {
+    func `any order of jobs ends with every task served or cancelled, and the limiter idle`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let limit = Int.random(in: 1...3, using: &random)

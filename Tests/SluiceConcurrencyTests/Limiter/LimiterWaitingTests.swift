@@ -142,7 +142,7 @@ import TestSupport
     }
 
     @Test
-    func `cancelWaiting lets go those who can give up, and only those`() {
+    func `cancelWaiting lets go the tasks that can give up, and only those`() {
         let holder = hold()
         note("a")
         let stubborn = executor.spawn { [limiter, recorder] in await limiter.run { recorder.note("stubborn") } }
@@ -215,7 +215,7 @@ import TestSupport
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #if DEBUG
-        #expect(message.contains("needs a concurrency of at least 1, not 0"))
+        #expect(message.contains("must be at least 1; it is 0"))
         #endif
     }
 }

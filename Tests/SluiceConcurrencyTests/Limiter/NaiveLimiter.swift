@@ -43,13 +43,13 @@ struct NaiveLimiter: Hashable {
         return true
     }
 
-    /// Returns who takes over the place.
+    /// Returns the task that takes over the place.
     mutating func leave(weight: Int) -> [Wake] {
         running -= weight
         return grant()
     }
 
-    /// Returns whose waits end.
+    /// Returns the tasks that stop waiting.
     mutating func end(_ outcome: LimiterOutcome, where predicate: (Waiter) -> Bool) -> [Wake] {
         let ending = line.filter(predicate).map { Wake(task: $0.task, outcome: outcome) }
         line.removeAll(where: predicate)

@@ -9,7 +9,7 @@ import Testing
     /// What one waits for, of a state that is a number.
     enum Wish: CaseIterable {
         case takeOne, takeTwo, isTwo, isZero
-        /// Takes one and brings three: it may serve those who were passed over.
+        /// Takes one and brings three: it may serve tasks that were passed over.
         case trade
 
         var changesState: Bool { self != .isTwo && self != .isZero }
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test
-    func `nothing is kept of one hundred thousand who were cancelled`() {
+    func `nothing is kept of one hundred thousand cancelled tasks`() {
         var machine = Machine(0)
         let tickets = (0..<100_000).compactMap { _ in machine.enter(Wish.takeOne.attempt).ticket }
         for ticket in tickets {
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test
-    func `a claim that makes succeed what was passed over serves that, too`() throws {
+    func `a claim that lets a passed-over waiter succeed serves that, too`() throws {
         var machine = Machine(0)
         for (name, wish) in [("two", Wish.takeTwo), ("trade", .trade), ("one", .takeOne)] {
             let ticket = try #require(machine.enter(wish.attempt).ticket, "\(name) should wait")
@@ -63,7 +63,7 @@ import Testing
     enum Step {
         case enter(String, Wish)
         case suspend(String)
-        /// Nothing to do for one who has not come.
+        /// Does nothing for a task that has not come.
         case leave(String)
         case add(Int)
     }
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test
-    func `in every interleaving those are served, in order, whom the model serves`() {
+    func `in every interleaving the tasks are served, in order, that the model serves`() {
         for first in Wish.allCases {
             for second in Wish.allCases {
                 let tasks: [[Step]] = [
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: 0..<200)
-    func `with many who wait for many things those are served whom the model serves`(seed: Int) {
+    func `with many tasks that wait for many things those are served that the model serves`(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed))
         var steps: [Step] = []
         var came: [String] = []

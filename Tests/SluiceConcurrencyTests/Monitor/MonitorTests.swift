@@ -10,7 +10,7 @@ import Testing
     struct Refused: Error {}
 
     @Test
-    func `a change wakes exactly those whose predicate holds then, in order`() {
+    func `a change wakes exactly the tasks with a predicate that holds then, in order`() {
         let recorder = Recorder<String>()
         for (name, wanted) in [("a", 2), ("b", 1), ("c", 2), ("d", 3)] {
             _ = executor.spawn { [monitor] in
@@ -33,9 +33,9 @@ import Testing
         #expect(recorder.values == ["a", "c", "d", "b"])
     }
 
-    /// Trap: notify-all also wakes those who come after it.
+    /// Trap: notify-all also wakes tasks that come after it.
     @Test
-    func `a change wakes those who waited before it, also if it is undone at once, and not those who come later`() {
+    func `a change wakes the tasks that waited before it, also if it is undone immediately, and no later ones`() {
         let recorder = Recorder<String>()
         @Sendable func wait(_ name: String) {
             _ = executor.spawn { [monitor] in
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test
-    func `of many who claim exactly one gets each thing, the first to come first`() {
+    func `of many claiming tasks exactly one gets each thing, the first to come first`() {
         let pool = Monitor([String]())
         let recorder = Recorder<String>()
         for number in 0..<4 {
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test
-    func `a claim that succeeds at once serves those who wait for what it leaves`() async {
+    func `a claim that succeeds immediately serves the tasks that wait for the rest`() async {
         let recorder = Recorder<String>()
         _ = executor.spawn { [monitor] in
             await monitor.wait(where: { $0 == 5 })
@@ -121,7 +121,7 @@ import Testing
         executor.runUntilIdle()
 
         #expect(monitor.state == 0)
-        // Lets go whoever still waits, so that a monitor that forgot the cancellation fails and does not hang.
+        // Releases the tasks that still wait, so that a monitor that forgot the cancellation fails and does not hang.
         monitor.withState { $0 = 9 }
         executor.runUntilIdle()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test
-    func `a timeout of zero ends a wait for what does not hold`() async {
+    func `a timeout of zero ends a wait for a predicate that does not hold`() async {
         await #expect(throws: DeadlineExceeded.self) {
             try await monitor.wait(where: { $0 > 0 }, timeout: .zero)
         }
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test
-    func `what a predicate or a claim throws ends its wait, with its type, and no other`() async throws {
+    func `an error of a predicate or a claim ends its wait, with its type, and no other`() async throws {
         let refused = executor.spawn { [monitor] in
             do throws(Refused) {
                 try await monitor.wait(where: { state throws(Refused) in
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test
-    func `a body that throws wakes those who waited for what it has changed`() {
+    func `a body that throws wakes the tasks that waited for its changes`() {
         let recorder = Recorder<String>()
         _ = executor.spawn { [monitor] in
             await monitor.wait(where: { $0 == 1 })
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: 0..<100)
-    func `under every schedule each thing is claimed once, and what nobody claimed is there`(seed: Int) async {
+    func `under every schedule each thing is claimed once, and unclaimed things remain`(seed: Int) async {
         let executor = ManualExecutor(seed: UInt64(seed))
         let clock = ManualClock()
         let pool = Monitor([Int]())
@@ -323,7 +323,7 @@ extension `A monitor` {
 
     /// If one were destroyed under the lock, its deinit, which uses the monitor, would trap.
     @Test
-    func `what predicates have captured is destroyed outside the lock, served or cancelled`() {
+    func `captures of predicates are destroyed outside the lock, served or cancelled`() {
         let states = Recorder<Int>()
         @Sendable func wait() -> Task<Void, any Error> {
             executor.spawnThrowing { [monitor] in

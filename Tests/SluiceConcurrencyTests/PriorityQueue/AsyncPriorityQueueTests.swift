@@ -55,7 +55,7 @@ import TestSupport
     }
 
     @Test
-    func `a consumer that waits gets what comes, whatever its priority`() async throws {
+    func `a waiting consumer gets the next element, whatever its priority`() async throws {
         let consumer = executor.spawnThrowing { [queue] in try await queue.dequeue() }
         executor.runUntilIdle()
         queue.enqueue(Request("a", 1))
@@ -78,7 +78,7 @@ import TestSupport
     }
 
     @Test
-    func `what is removed comes sorted, and the rest keeps its order`() {
+    func `removed elements are sorted, and the rest keeps its order`() {
         for (name, rank) in [("a", 1), ("b", 5), ("c", 1), ("d", 5)] { queue.enqueue(Request(name, rank)) }
 
         #expect(names(queue.removeAll { $0.name == "a" || $0.name == "d" }) == "da")
@@ -145,7 +145,7 @@ import TestSupport
         #expect(taken == [1])
     }
 
-    /// A priority whose end uses the queue: it deadlocks or traps if that is under the lock.
+    /// A priority with a deinitializer that uses the queue: it deadlocks or traps under the lock.
     final class Rank: Comparable, Sendable {
         let number: Int
         let queue: AsyncPriorityQueue<Int, Rank>

@@ -25,7 +25,7 @@ import TestSupport
     }
 
     @Test
-    func `all who wait get the value, in order, and all who come later`() async throws {
+    func `all waiting tasks get the value, in order, and all later ones`() async throws {
         let (promise, resolver) = Promise<String, any Error>.makePromise()
         let recorder = Recorder<String>()
         for number in 0..<4 {
@@ -98,7 +98,7 @@ import TestSupport
     }
 
     @Test
-    func `dropping the last resolver completes as its maker said`() {
+    func `dropping the last resolver completes the promise with the chosen result`() {
         @Sendable func failing() -> Promise<Int, LoadError> {
             Promise.makePromise(ifAbandoned: .failure(.loaderGone)).promise
         }
@@ -145,7 +145,7 @@ import TestSupport
     }
 
     @Test
-    func `what is completed already is told to a cancelled task and after the deadline, too`() async throws {
+    func `an earlier result is returned to a cancelled task and after the deadline, too`() async throws {
         let (promise, resolver) = Promise<Int, any Error>.makePromise()
         resolver.succeed(5)
         let task = executor.spawnThrowing { [clock] in
@@ -196,7 +196,7 @@ import TestSupport
     }
 
     @Test
-    func `of many who complete it on real threads exactly one is first, and all who wait get its value`() async {
+    func `of many that complete it on real threads exactly one is first, and all waiting tasks get its value`() async {
         for _ in 0..<300 {
             let (promise, resolver) = Promise<Int, LoadError>.makePromise(ifAbandoned: .failure(.loaderGone))
             let winners = Recorder<Int>()

@@ -123,7 +123,7 @@ import TestSupport
     }
 
     @Test
-    func `a consumer that is cancelled before it comes leaves what is there to others`() async {
+    func `a consumer that is cancelled before it comes leaves the elements to others`() async {
         queue.enqueue(1)
         let iterating = executor.spawn { [elements = queue.elements] in
             for await _ in elements { Issue.record("It took an element.") }
@@ -156,7 +156,7 @@ import TestSupport
     }
 
     @Test
-    func `removeAll returns what was there, and consumers keep waiting for the next`() {
+    func `removeAll returns the elements, and consumers keep waiting for the next`() {
         for number in 1...3 { queue.enqueue(number) }
         #expect(queue.removeAll() == [1, 2, 3])
         #expect(queue.count == 0)
@@ -170,7 +170,7 @@ import TestSupport
     }
 
     @Test
-    func `removeAll where returns what satisfies the predicate and keeps the order of the rest`() {
+    func `removeAll where returns the elements that satisfy the predicate and keeps the order of the rest`() {
         for number in 1...6 { queue.enqueue(number) }
 
         #expect(queue.removeAll { $0.isMultiple(of: 2) } == [2, 4, 6])
@@ -202,7 +202,7 @@ import TestSupport
         }
     }
 
-    /// An element whose end uses the queue that it was in: it deadlocks or traps if that is under the lock.
+    /// An element with a deinitializer that uses its queue: it deadlocks or traps under the lock.
     final class Meddler: Sendable {
         let queue: AsyncQueue<Meddler>
         init(_ queue: AsyncQueue<Meddler>) { self.queue = queue }

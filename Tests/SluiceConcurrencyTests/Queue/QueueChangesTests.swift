@@ -121,7 +121,7 @@ import TestSupport
     }
 
     @Test
-    func `a cancelled observer ends, and the others go on`() {
+    func `a cancelled observer ends, and the others continue`() {
         let other = Recorder<[Int]>()
         let cancelled = observe(queue.changes)
         observe(queue.changes, into: other)

@@ -17,7 +17,7 @@ struct QueueDriver<Buffer: QueueBuffer> where Buffer.Element == Int {
     private(set) var model: NaiveQueue
     private let item: (Int) -> Buffer.Item
 
-    /// Who is in line, or was settled before it suspended.
+    /// The tasks that are in line, or were settled before they suspended.
     private var producers: [(name: Int, ticket: Machine.Producers.Line.Ticket, isSuspended: Bool)] = []
     private var consumers: [(name: Int, ticket: Machine.Consumers.Ticket, isSuspended: Bool)] = []
     private var names = 0
@@ -236,7 +236,7 @@ extension QueueDriver.Operation {
 }
 
 extension QueueDriver {
-    /// Tries all that can happen in so many steps; returns how many ways there are.
+    /// Tries all sequences of this many steps; returns their number.
     func explore(_ steps: Int) -> Int {
         if steps == 0 { return 1 }
         var ways = 0

@@ -108,7 +108,7 @@ import TestSupport
     }
 
     @Test
-    func `a producer whose element is pending when its turn comes makes room for the next`() async throws {
+    func `a producer with an element that is pending when its turn comes makes room for the next`() async throws {
         let queue = AsyncBoundedQueue<Int>(capacity: 2, overflow: .suspend, unique: \.self)
         for number in 1...2 { #expect(queue.trySend(number) == .enqueued) }
         let producers = [3, 3, 4].map { number in
@@ -126,7 +126,7 @@ import TestSupport
         #expect(try await producers[2].value == .enqueued)
     }
 
-    /// A key whose end uses the queue: it deadlocks or traps if that is under the lock.
+    /// A key with a deinitializer that uses the queue: it deadlocks or traps under the lock.
     final class Key: Hashable, Sendable {
         let number: Int
         let queue: AsyncBoundedQueue<Int>

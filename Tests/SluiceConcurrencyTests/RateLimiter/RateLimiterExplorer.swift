@@ -13,13 +13,13 @@ struct RateLimiterExplorer {
         case pass(Int128)
         /// The leader's sleep ends too early.
         case earlyTick
-        /// One token comes in so many attoseconds from now on, and the bucket holds so many.
+        /// From now on one token arrives per this many attoseconds, and the bucket holds this many.
         case change(Int128, burst: Int)
     }
 
     typealias Machine = RateLimiterStateMachine<Int>
 
-    /// Tokens in parts, so many of which make one, and a line in which everybody is looked at each time.
+    /// Tokens in parts, and a line in which every task is looked at each time.
     struct Naive {
         var period: Int
         var burst: Int
@@ -32,7 +32,7 @@ struct RateLimiterExplorer {
             time = Int(now)
         }
 
-        /// Returns who is granted tokens.
+        /// Returns the tasks that are granted tokens.
         mutating func serve() -> [Int] {
             var served: [Int] = []
             while let first = line.first, first.weight * period <= parts {
@@ -90,7 +90,7 @@ struct RateLimiterExplorer {
                     stack.append(next)
                 }
             }
-            // Nobody can go on: time passes until the leader's sleep is over.
+            // No task can continue: time passes until the leader's sleep is over.
             if isStuck, let first = state.naive.line.first {
                 guard case .suspended(let plan?) = state.runners[first.task].wait else {
                     violation = "task \(first.task) is the first in line, and does not sleep"
@@ -249,6 +249,6 @@ struct RateLimiterExplorer {
 
     private mutating func checkEnd(_ state: State) {
         if state.machine.line.slotCount != 0 { violation = "something is kept" }
-        if !state.expected.isEmpty { violation = "somebody was not told" }
+        if !state.expected.isEmpty { violation = "a task was not told" }
     }
 }

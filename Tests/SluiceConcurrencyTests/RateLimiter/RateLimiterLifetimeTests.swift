@@ -52,9 +52,9 @@ import SluiceConcurrency
         }
         let messages = [rate, period, weight].map { String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self) }
         #if DEBUG
-        #expect(messages[0].contains("a rate of at least 1, not 0"))
-        #expect(messages[1].contains("a period of more than zero"))
-        #expect(messages[2].contains("cannot give -1 tokens"))
+        #expect(messages[0].contains("rate must be at least 1; it is 0"))
+        #expect(messages[1].contains("period must be greater than zero"))
+        #expect(messages[2].contains("must not be negative; it is -1"))
         #endif
     }
 }

@@ -21,11 +21,11 @@ import Testing
             [[.consume(1), .consume(1)], [.consume(1), .pass(10)], [.consume(burst)]],
             // The leader gives up, while the next one joins, plans or suspends.
             [[.consume(burst), .leave(1, .cancelled)], [.consume(burst)], [.consume(1)]],
-            // A heavy leader gives up before a light one, whose tokens are there already.
+            // A heavy leader gives up before a light one, for which there are enough tokens already.
             [[.consume(burst), .pass(10), .leave(1, .cancelled)], [.consume(burst)], [.consume(1)]],
             // The sleep ends too early, and too late.
             [[.consume(burst), .earlyTick], [.consume(1), .pass(30)], [.consume(burst), .earlyTick]],
-            // The rate and the burst change under those who wait.
+            // The rate and the burst change while tasks wait.
             [[.consume(burst), .change(3, burst: 1)], [.consume(burst)], [.consume(1), .change(20, burst: 2)]],
             // A deadline at the moment of the tokens.
             [[.consume(burst), .pass(10), .leave(1, .expired)], [.consume(1)], [.consume(1), .leave(1, .cancelled)]],

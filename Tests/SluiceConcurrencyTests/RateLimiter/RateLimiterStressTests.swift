@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `RateLimiter: many tasks` {
     @Test(arguments: 1...60)
-    func `any order of jobs ends with everybody served, refused or cancelled, and no token too many`(seed: UInt64) {
+    func `any order of jobs ends with every task served, refused or cancelled, and no token too many`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let executor = ManualExecutor(seed: seed)
         let clock = ManualClock()
@@ -52,7 +52,7 @@ import Testing
         #expect((slots, clock.sleeperCount) == (0, 0))
     }
 
-    @Test func `cancel racing the clock on all threads loses nobody and no token`() async {
+    @Test func `cancel racing the clock on all threads loses no task and no token`() async {
         let limiter = RateLimiter(rate: 1_000_000, per: .seconds(1), burst: 3)
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<16 {

@@ -11,7 +11,7 @@ import Testing
     let recorder = Recorder<String>()
     let limiter: RateLimiter<ManualClock>
 
-    /// A token each second, ten at once.
+    /// A token each second, with a burst of ten.
     init() {
         limiter = RateLimiter(rate: 1, per: .seconds(1), burst: 10, clock: clock)
     }
@@ -44,13 +44,13 @@ import Testing
         executor.runUntilIdle()
     }
 
-    /// Nobody waits or sleeps, and nothing is kept for anybody.
+    /// No task waits or sleeps, and nothing is kept for a task.
     private func expectNoTrace() {
         let (slots, queued) = limiter.storage.machine.withLock { ($0.line.slotCount, $0.queued) }
         #expect((slots, queued, clock.sleeperCount) == (0, 0, 0))
     }
 
-    @Test func `a full bucket lets a burst pass at once, then the rate`() {
+    @Test func `a full bucket lets a burst pass immediately, then the rate`() {
         for number in 0..<13 { consume(1, "\(number)") }
         #expect(recorder.values == (0..<10).map(String.init))
         #expect(clock.sleeperCount == 1)
@@ -132,13 +132,13 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `more than the burst fails at once, and says what helps`() async {
+    @Test func `more than the burst fails immediately, and says what helps`() async {
         consume(11, "heavy")
         #expect(recorder.values == ["heavy too heavy"])
         #expect(!limiter.tryConsume(11))
         let error = await #expect(throws: WeightExceedsLimit.self) { try await limiter.consume(11) }
         #expect(error == WeightExceedsLimit(weight: 11, maximumWeight: 10))
-        #expect(error?.description.contains("a weight of 11, and at most 10 is possible") == true)
+        #expect(error?.description.contains("a weight of 11, but the limiter allows at most 10") == true)
     }
 
     @Test func `zero waits its turn and takes nothing`() {
@@ -154,7 +154,7 @@ import Testing
 
     // MARK: Deadlines
 
-    @Test func `what cannot be there by the deadline fails at once, counting those in line`() {
+    @Test func `what cannot be there by the deadline fails immediately, counting those in line`() {
         consume(10, "burst")
         consume(3, "in line")
         consume(2, "too late", within: .seconds(4.999))
@@ -178,7 +178,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `tokens that are there are taken, also if the deadline is over`() {
+    @Test func `available tokens are taken, even if the deadline is over`() {
         consume(3, "late", within: .seconds(-1))
         #expect(recorder.values == ["late"])
     }
@@ -230,7 +230,7 @@ import Testing
         expectNoTrace()
     }
 
-    @Test func `a smaller burst fails those who want more, and lets the others move up`() {
+    @Test func `a smaller burst fails the tasks that want more, and lets the others move up`() {
         consume(10, "burst")
         consume(8, "heavy")
         consume(1, "light")

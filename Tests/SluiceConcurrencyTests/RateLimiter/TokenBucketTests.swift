@@ -24,7 +24,7 @@ import Testing
             _ = bucket.take(2)
             for number in 0..<1_000_000 {
                 let due = bucket.moment(of: 1)
-                // Now and then somebody looks before it is time.
+                // Now and then a task looks before it is time.
                 if number % 16 == 0 { bucket.refill(until: due - 1) }
                 if number % 16 == 0, bucket.take(1) { return (-1, number) }
                 bucket.refill(until: due)
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// Whole tokens that are never capped: nothing may be lost at all.
-    @Test func `what comes in in very many steps is what comes in at once`() async {
+    @Test func `what comes in in very many steps is what comes in in one step`() async {
         let (stepwise, atOnce) = await offPool { () -> (TokenBucket, TokenBucket) in
             var random = SeededRandom(seed: 1)
             var stepwise = TokenBucket(rate: 999_983, per: .seconds(7), burst: .max)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A shared sequence` {
     struct Unplugged: Error {}
 
-    /// Counts from 1, as far as it is told to; notes what it does.
+    /// Counts from 1 to a number that the test sets, and records its calls.
     struct Source: AsyncSequence, Sendable {
         typealias Element = Int
         typealias Failure = any Error
@@ -75,7 +75,7 @@ import Testing
         #expect(events.values == (1...100).map { "gives \($0)" })
     }
 
-    @Test func `one loop leaves by break, and the other goes on`() async throws {
+    @Test func `one loop leaves by break, and the other continues`() async throws {
         let shared = Source(count: 20, events: events).shared()
         var staying = shared.makeAsyncIterator()
         for try await element in shared {
@@ -231,7 +231,7 @@ import Testing
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #if DEBUG
-        #expect(message.contains("needs a buffer of at least 1 element, not 0"))
+        #expect(message.contains("buffer must be at least 1; it is 0"))
         #endif
     }
 }

@@ -52,7 +52,7 @@ import Testing
         #expect(machine.elementCount == buffer - 1)
     }
 
-    @Test func `a slow loop that leaves no longer holds up the others`() {
+    @Test func `a slow loop that leaves no longer delays the others`() {
         var machine = Machine(buffer: 1, replay: 0)
         let (fast, slow) = (machine.join(), machine.join())
         _ = next(&machine, fast, "fast")
@@ -89,7 +89,7 @@ import Testing
         #expect(work3 == nil)
     }
 
-    @Test func `work that is handed over after the last loop has left is to be cancelled`() {
+    @Test func `work that is handed over after the last loop has left must be cancelled`() {
         var machine = Machine(buffer: 1, replay: 0)
         let a = machine.join()
         _ = next(&machine, a, "a")

@@ -11,7 +11,7 @@ import Testing
         let ticket: Machine.Ticket
         let flight: Int
         var isSuspended = false
-        /// What it is to be told, once that is known.
+        /// What it must be told, once that is known.
         var expected: String?
         var told: String?
     }

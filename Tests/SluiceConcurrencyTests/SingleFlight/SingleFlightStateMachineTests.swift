@@ -30,7 +30,7 @@ import Testing
         let (second, _) = machine.join("a")
         #expect(machine.suspend(second, 2) == nil)
         #expect(machine.finished(first, "done") == [2])
-        // Who comes now starts anew.
+        // A caller that comes now starts a new flight.
         #expect(machine.join("a").starts)
         #expect(machine.suspend(first, 1) == "done")
         #expect(machine.count == 1)

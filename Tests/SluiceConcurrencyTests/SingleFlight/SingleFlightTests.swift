@@ -37,7 +37,7 @@ import Testing
         #expect(try await flights.run(for: "key") { 2 } == 2)
     }
 
-    @Test func `an error goes to all who wait, and is not kept`() async throws {
+    @Test func `an error goes to all waiting callers, and is not kept`() async throws {
         struct Broken: Error {}
         let flights = SingleFlight<String, Int>()
         let gate = Gate()
@@ -53,8 +53,8 @@ import Testing
         #expect(try await flights.run(for: "key") { 3 } == 3)
     }
 
-    @Test func `a cancelled caller leaves at once and the operation goes on for the others`() async throws {
-        // Given two who wait for one operation
+    @Test func `a cancelled caller leaves immediately and the operation continues for the others`() async throws {
+        // Given two callers that wait for one operation
         let flights = SingleFlight<String, Int>()
         let gate = Gate()
         let started = Recorder<Int>()
@@ -73,7 +73,7 @@ import Testing
         // Both wait now, for certain: an operation that ends before a cancelled caller waits gives it the value.
         executor.runUntilIdle()
         await gate.arrivals(1)
-        // When the one who started it is cancelled
+        // When the one that started it is cancelled
         callers[0].cancel()
         executor.runUntilIdle()
         // Then
@@ -129,7 +129,7 @@ import Testing
         #expect(started.values.isEmpty)
     }
 
-    @Test func `joining, leaving and finishing race without losing anybody`() async {
+    @Test func `joining, leaving and finishing race without losing any caller`() async {
         let flights = SingleFlight<Int, Int>()
         for round in 0..<2_000 {
             await withTaskGroup(of: Void.self) { group in

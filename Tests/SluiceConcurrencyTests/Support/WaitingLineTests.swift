@@ -37,13 +37,13 @@ import TestSupport
             #expect(line.count == expected.count)
         }
 
-        for ticket in left { #expect(line.settle(ticket, false) == nil, "an old ticket must match nobody") }
+        for ticket in left { #expect(line.settle(ticket, false) == nil, "an old ticket must match no waiter") }
         #expect(line.settleAll(true) == expected.map(\.number))
         #expect(line.isEmpty)
     }
 
     @Test
-    func `a slot is used again, but its old ticket matches nobody`() {
+    func `a slot is used again, but its old ticket matches no waiter`() {
         var line = WaitingLine<Int, Bool>()
         let kept = line.join(0)
         let old = line.join(1)

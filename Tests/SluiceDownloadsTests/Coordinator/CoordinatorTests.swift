@@ -11,17 +11,17 @@ import TestSupport
 @testable import SluiceDownloads
 
 @Suite(.timeLimit(.minutes(15))) struct `The coordinator` {
-    /// A response that begins and goes on when the test is over.
+    /// A response that begins, and continues when the test is over.
     @Sendable private static func stall(_ request: OriginRequest) async -> OriginResponse {
         OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
     }
 
-    private func requests(_ count: Int, _ origin: LoopbackOrigin, _ folder: URL, user: String? = nil) throws
+    private func requests(_ count: Int, _ origin: LoopbackOrigin, _ directory: URL, user: String? = nil) throws
         -> [DownloadRequest]
     {
         try (0..<count).map {
             DownloadRequest(
-                try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)", user: user)
+                try URL(fetchable: origin.url("/\($0)")), to: directory, name: "\($0)", user: user)
         }
     }
 
@@ -42,11 +42,11 @@ import TestSupport
         try await downloading { request in
             await gates[request.target == "/0" ? 0 : request.target == "/1" ? 1 : 2].pass()
             return OriginResponse(body: bytes(400_000))
-        } _: { list, origin, folder in
+        } _: { list, origin, directory in
             let downloads = list.coordinator()
             try await running(downloads) {
                 for round in 0..<3 {
-                    let request = DownloadRequest(try URL(fetchable: origin.url("/\(round)")), to: folder)
+                    let request = DownloadRequest(try URL(fetchable: origin.url("/\(round)")), to: directory)
                     let handle = try await downloads.enqueue([request])[0]
                     var last: Int64 = 0
                     var outcome: DownloadEvent.Outcome?
@@ -64,38 +64,58 @@ import TestSupport
                     #expect(result.state == .done && result.bytes == 400_000)
                 }
             }
-            #expect(try names(in: folder) == ["0", "1", "2"])
+            #expect(try names(in: directory) == ["0", "1", "2"])
         }
     }
 
-    @Test func `cancelling everything returns when nobody writes any more, and leaves no partial file`() async throws {
-        try await downloading(from: Self.stall) { list, origin, folder in
+    @Test func `cancelling everything returns when no task writes any more, and leaves no partial file`() async throws {
+        try await downloading(from: Self.stall) { list, origin, directory in
             let downloads = list.coordinator()
             let arrived = Gate()
             try await running(downloads) { event in
                 if case .received(_, 300_000...) = event { Task { await arrived.pass() } }
             } _: {
-                let handles = try await downloads.enqueue(try requests(20, origin, folder))
+                let handles = try await downloads.enqueue(try requests(20, origin, directory))
                 await arrived.arrivals(4)
                 try await downloads.cancel(.all)
                 let snapshot = try await downloads.snapshot()
                 #expect(snapshot.openCount == 0 && snapshot.count(.cancelled) == 20)
-                #expect(try names(in: folder) == [])
+                #expect(try names(in: directory) == [])
                 for handle in handles { #expect(try await handle.result.state == .cancelled) }
-                // The queue goes on.
-                try await downloads.enqueue([try requests(1, origin, folder)[0]])
+                // The queue continues.
+                try await downloads.enqueue([try requests(1, origin, directory)[0]])
                 for try await snapshot in downloads.snapshots() where snapshot.count(.running) > 0 { break }
                 try await downloads.cancel(.all)
-                #expect(try names(in: folder) == [])
+                #expect(try names(in: directory) == [])
             }
             await arrived.open()
         }
     }
 
-    @Test func `cancelling a batch leaves those that another batch wants, too`() async throws {
-        try await downloading(from: Self.stall) { list, origin, folder in
+    @Test func `a failed download is tried again while the queue runs, and a removed one has no result`() async throws {
+        let isThere = Guarded(false)
+        try await downloading { _ in
+            isThere.withLock { $0 } ? OriginResponse(body: bytes(1000)) : OriginResponse(status: 404)
+        } _: { list, origin, directory in
             let downloads = list.coordinator()
-            let all = try requests(6, origin, folder)
+            try await running(downloads) {
+                let handles = try await downloads.enqueue(try requests(2, origin, directory))
+                for handle in handles { #expect(try await handle.result.state == .failed) }
+                isThere.withLock { $0 = true }
+                #expect(try await downloads.retry(.ids([handles[0].id])) == 1)
+                #expect(try await handles[0].result.bytes == 1000)
+                #expect(try await downloads.remove(.state(.failed)) == 1)
+                let error = await #expect(throws: QueueStoreError.self) { try await handles[1].result }
+                #expect(error?.code == .removed)
+            }
+            #expect(try names(in: directory) == ["0"])
+        }
+    }
+
+    @Test func `cancelling a batch leaves those that another batch wants, too`() async throws {
+        try await downloading(from: Self.stall) { list, origin, directory in
+            let downloads = list.coordinator()
+            let all = try requests(6, origin, directory)
             try await downloads.enqueue(Array(all[0..<4]), batch: "one")
             try await downloads.enqueue(Array(all[2..<6]), batch: "other")
             try await downloads.cancel(.batch("one"))
@@ -112,10 +132,10 @@ import TestSupport
                 await gate.pass()
                 return OriginResponse(body: bytes(500_000))
             }, concurrency: 2
-        ) { list, origin, folder in
+        ) { list, origin, directory in
             let downloads = list.coordinator()
             try await running(downloads) {
-                var all = try requests(5, origin, folder)
+                var all = try requests(5, origin, directory)
                 all[4].priority = 9
                 try await downloads.enqueue(Array(all[0..<2]))
                 await gate.arrivals(2)
@@ -138,7 +158,7 @@ import TestSupport
         }
     }
 
-    @Test func `a stopped run gives its jobs back, and another goes on without asking twice for what is done`()
+    @Test func `a stopped run gives its jobs back, and another continues without repeating done jobs`()
         async throws
     {
         let stalls = Guarded(true)
@@ -147,9 +167,9 @@ import TestSupport
                 stalls.withLock { $0 } && request.target != "/0" && request.target != "/1"
                     ? await Self.stall(request) : OriginResponse(body: bytes(900_000))
             }
-        ) { list, origin, folder in
-            let file = folder.appending(path: "queue.db")
-            let files = folder.appending(path: "files", directoryHint: .isDirectory)
+        ) { list, origin, directory in
+            let file = directory.appending(path: "queue.db")
+            let files = directory.appending(path: "files", directoryHint: .isDirectory)
             let all = try requests(8, origin, files)
             let arrived = Gate()
 
@@ -187,9 +207,9 @@ import TestSupport
             from: { request in
                 request.target == "/0" && request.attempt < 3 ? OriginResponse(status: 503) : OriginResponse(body: [1])
             }, concurrency: 1
-        ) { list, origin, folder in
+        ) { list, origin, directory in
             let order = Recorder<String>()
-            let summary = try await list.run(try requests(4, origin, folder)) { index, event in
+            let summary = try await list.run(try requests(4, origin, directory)) { index, event in
                 if case .finished = event { order.note("\(index)") }
             }
             #expect(summary.doneCount == 4 && summary.retryCount == 2)
@@ -204,7 +224,7 @@ import TestSupport
                 seen.note(request.headerFields[.authorization] ?? "none")
                 return request.attempt == 1 ? OriginResponse(status: 503) : OriginResponse(body: [1])
             }
-        ) { list, origin, folder in
+        ) { list, origin, directory in
             let number = Guarded(0)
             var list = list
             list.configuration.headerFields = { request in
@@ -213,7 +233,7 @@ import TestSupport
                     return [.authorization: "Bearer \(request.user ?? "") \(number)"]
                 }
             }
-            let summary = try await list.run(try requests(1, origin, folder, user: "ann"))
+            let summary = try await list.run(try requests(1, origin, directory, user: "ann"))
             #expect(summary.doneCount == 1)
             #expect(seen.values == ["Bearer ann 1", "Bearer ann 2"])
         }
@@ -221,20 +241,20 @@ import TestSupport
 
     @Test func `a provider of header fields that fails is the job's failure`() async throws {
         struct NoToken: Error {}
-        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
+        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, directory in
             var list = list
             list.configuration.headerFields = { _ in throw NoToken() }
-            let summary = try await list.run(try requests(1, origin, folder))
+            let summary = try await list.run(try requests(1, origin, directory))
             guard summary.failures[0]?.code == .headerFieldsFailed else { return #expect(Bool(false)) }
             #expect(origin.metrics.requests == 0)
         }
     }
 
     @Test func `a store that fails ends the run with its error, after the transfers`() async throws {
-        try await downloading(from: Self.stall) { list, origin, folder in
+        try await downloading(from: Self.stall) { list, origin, directory in
             let (store, fails) = storeThatFails()
             let downloads = list.coordinator(store: store)
-            try await downloads.enqueue(try requests(6, origin, folder))
+            try await downloads.enqueue(try requests(6, origin, directory))
             let arrived = Gate()
             let run = Task {
                 try await downloads.run { event in
@@ -261,17 +281,18 @@ import TestSupport
         calls.write = { isFull.load(ordering: .relaxed) ? -Int(ENOSPC) : SystemCalls.system.write($0, $1) }
         calls.writeVector = { isFull.load(ordering: .relaxed) ? -Int(ENOSPC) : SystemCalls.system.writeVector($0, $1) }
         let files = FileIO(configuration: .init(), calls: calls)
-        try await downloading(from: { _ in OriginResponse(body: bytes(size)) }, files: files) { list, origin, folder in
+        try await downloading(from: { _ in OriginResponse(body: bytes(size)) }, files: files) {
+            list, origin, directory in
             let time = VirtualTime()
             let store = MemoryQueueStore(time: time.queueTime)
-            let all = try requests(6, origin, folder)
+            let all = try requests(6, origin, directory)
             let error = await #expect(throws: TransferError.self) {
                 _ = try await list.coordinator(store: store, time: time).download(all)
             }
             guard let failure = error?.fileError else { return #expect(Bool(false)) }
             #expect(failure.code == .noSpace)
             #expect(try await store.snapshot(listing: 0).counts == [.waiting: 6])
-            #expect(try names(in: folder) == [])
+            #expect(try names(in: directory) == [])
             isFull.store(false, ordering: .relaxed)
             let summary = try await list.coordinator(store: store, time: time).download(all)
             #expect(summary.doneCount == 6 && summary.isComplete)
@@ -284,9 +305,9 @@ import TestSupport
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(3000))
-        } _: { list, origin, folder in
-            let all = try requests(40, origin, folder)
-            let file = folder.appending(path: "queue.db")
+        } _: { list, origin, directory in
+            let all = try requests(40, origin, directory)
+            let file = directory.appending(path: "queue.db")
             let lists = [all, all, Array(all[20...])]
             async let held: Void = expect(4, heldAt: gate, by: origin)
             try await withThrowingTaskGroup(of: DownloadSummary.self) { group in
@@ -312,16 +333,16 @@ import TestSupport
         }
     }
 
-    @Test func `events end also when the job has ended before somebody listens`() async throws {
-        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
+    @Test func `events end also when the job has ended before a task listens`() async throws {
+        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, directory in
             let downloads = list.coordinator()
-            let handle = try await downloads.enqueue(try requests(1, origin, folder))[0]
+            let handle = try await downloads.enqueue(try requests(1, origin, directory))[0]
             try await downloads.run(until: .whenEmpty)
             for await _ in handle.events() { Issue.record("nothing happens any more") }
             #expect(try await handle.result.state == .done)
             // A request that was not taken in says so.
-            try await downloads.enqueue(try requests(2, origin, folder.appending(path: "x")))
-            var other = try requests(1, origin, folder.appending(path: "x"))[0]
+            try await downloads.enqueue(try requests(2, origin, directory.appending(path: "x")))
+            var other = try requests(1, origin, directory.appending(path: "x"))[0]
             other.url = try URL(fetchable: origin.url("/other"))
             let refused = try await downloads.enqueue([other])[0]
             for await _ in refused.events() { Issue.record("it was not taken in") }
@@ -343,16 +364,16 @@ import TestSupport
         #expect(try await downloads.withRun { _ in 42 } == 42)
     }
 
-    @Test func `a job whose lease is lost is stopped and not written about`() async throws {
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            // Given a transfer whose lease has run out by the store's clock; the coordinator's clock stands still
+    @Test func `a job with a lost lease is stopped and not written about`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            // Given a transfer with a lease that has run out by the store's clock; the coordinator's clock stands still
             let (time, storeTime) = (VirtualTime(), VirtualTime())
             let store = MemoryQueueStore(time: storeTime.queueTime)
             let transport = SilentTransport()
             let list = ListDownloader(transport: transport, limits: DownloadCoordinator.Limits(total: 1))
             let downloads = list.coordinator(store: store, time: time)
             let ends = Recorder<DownloadEvent>()
-            let request = DownloadRequest(URL(string: "http://a.example/a")!, to: folder)
+            let request = DownloadRequest(URL(string: "http://a.example/a")!, to: directory)
             try await running(downloads) { event in
                 switch event {
                 case .finished, .released, .retrying: ends.note(event)
@@ -408,7 +429,7 @@ private final class SilentTransport: Transport, ResponseBodySource {
     }
 }
 
-/// A store whose exchanges fail while the flag is set.
+/// A store with exchanges that fail while the flag is set.
 private func storeThatFails() -> (store: InterceptedStore, fails: Flag) {
     let fails = Flag()
     let store = InterceptedStore { store, settlements, claim in

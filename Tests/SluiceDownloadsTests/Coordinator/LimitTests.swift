@@ -12,10 +12,10 @@ import TestSupport
 @Suite(.timeLimit(.minutes(15))) struct `Limits as the servers count them` {
     enum Store: CaseIterable { case memory, sqlite }
 
-    private func open(_ kind: Store, in folder: URL) async throws -> any QueueStore {
+    private func open(_ kind: Store, in directory: URL) async throws -> any QueueStore {
         switch kind {
         case .memory: MemoryQueueStore()
-        case .sqlite: try await SQLiteQueueStore.open(at: folder.appending(path: "queue.db"))
+        case .sqlite: try await SQLiteQueueStore.open(at: directory.appending(path: "queue.db"))
         }
     }
 
@@ -33,17 +33,17 @@ import TestSupport
         }
     }
 
-    /// Says what the server saw, for those who read the log.
+    /// Prints what the server saw, for readers of the log.
     private func show(_ metrics: LoopbackOrigin.Metrics, _ name: String) {
         let groups = metrics.peakByGroup.sorted { $0.key < $1.key }.map { "\($0) \($1)" }.joined(separator: ", ")
-        print("limits, \(name): \(metrics.requests) requests, at most \(metrics.peak) at once; \(groups)")
+        print("limits, \(name): \(metrics.requests) requests, at most \(metrics.peak) concurrent; \(groups)")
     }
 
-    @Test(arguments: Store.allCases) func `in total, per host and per user, all at once`(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func `in total, per host and per user, all together`(kind: Store) async throws {
         let gate = Gate()
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve(groupedBy: Self.groups, Self.answer(gate)) { origin in
-                let store = try await open(kind, in: folder)
+                let store = try await open(kind, in: directory)
                 try await withPatientTransport { transport in
                     let downloads = DownloadCoordinator(
                         store: DownloadStore(store), transport: transport,
@@ -55,7 +55,7 @@ import TestSupport
                         let user = "user-\(number % 4)"
                         return DownloadRequest(
                             try URL(fetchable: "http://\(hosts[number / 4 % 2])/\(user)/\(number)"),
-                            to: folder.appending(path: "files", directoryHint: .isDirectory), user: user)
+                            to: directory.appending(path: "files", directoryHint: .isDirectory), user: user)
                     }
                     async let held: Void = expect(5, heldAt: gate, by: origin)
                     let summary = try await downloads.download(requests)
@@ -76,13 +76,13 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [1, 2]) func `a user has no more at once than allowed, over coordinators that share a queue`(
+    @Test(arguments: [1, 2]) func `a user has no more concurrently than allowed, over coordinators that share a queue`(
         perUser: Int
     ) async throws {
         let gate = Gate()
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve(groupedBy: Self.groups, Self.answer(gate)) { origin in
-                let file = folder.appending(path: "queue.db")
+                let file = directory.appending(path: "queue.db")
                 let stores = [
                     try await SQLiteQueueStore.open(at: file), try await SQLiteQueueStore.open(at: file),
                     try await SQLiteQueueStore.open(at: file),
@@ -97,7 +97,7 @@ import TestSupport
                     let requests = try (0..<90).map { number in
                         DownloadRequest(
                             try URL(fetchable: origin.url("/user-\(number % 5)/\(number)")),
-                            to: folder.appending(path: "files", directoryHint: .isDirectory),
+                            to: directory.appending(path: "files", directoryHint: .isDirectory),
                             user: "user-\(number % 5)")
                     }
                     try await coordinators[0].enqueue(requests)
@@ -118,7 +118,7 @@ import TestSupport
                 #expect(metrics.peak == 4)
                 let users = metrics.peakByGroup.filter { $0.key.hasPrefix("user") }
                 #expect(users.count == 5 && users.values.allSatisfy { $0 <= perUser })
-                #expect(try names(in: folder).filter { $0.contains("-worker-") }.isEmpty)
+                #expect(try names(in: directory).filter { $0.contains("-worker-") }.isEmpty)
             }
         }
     }

@@ -14,34 +14,36 @@ import TestSupport
     func `a file of any size arrives whole, and nothing is left beside it`(size: Int) async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(size))
-        } _: { downloader, origin, folder in
+        } _: { downloader, origin, directory in
             let summary = try await downloader.run([
-                DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: folder)
+                DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: directory)
             ])
             #expect(summary.isComplete && summary.doneCount == 1 && summary.bytes == Int64(size))
-            #expect(try Data(contentsOf: folder.appending(path: "a.bin")) == Data(bytes(size)))
-            #expect(try names(in: folder) == ["a.bin"])
+            #expect(try Data(contentsOf: directory.appending(path: "a.bin")) == Data(bytes(size)))
+            #expect(try names(in: directory) == ["a.bin"])
         }
     }
 
     @Test func `a body without an announced length arrives whole`() async throws {
         try await downloading { _ in
             OriginResponse(announcedLength: nil, steps: [.send(bytes(1000)), .send(bytes(500))])
-        } _: { downloader, origin, folder in
-            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+        } _: { downloader, origin, directory in
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
             #expect(summary.bytes == 1500)
-            #expect(try names(in: folder) == ["a"])
+            #expect(try names(in: directory) == ["a"])
         }
     }
 
-    @Test func `never more transfers at once than the limiter allows, as the server counts`() async throws {
+    @Test func `never more concurrent transfers than the limiter allows, as the server counts`() async throws {
         let gate = Gate()
         try await downloading { _ in
             await gate.pass()
             return OriginResponse(body: bytes(100))
-        } _: { downloader, origin, folder in
+        } _: { downloader, origin, directory in
             let requests = try (0..<60).map {
-                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)")
+                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory, name: "\($0)")
             }
             async let held: Void = expect(4, heldAt: gate, by: origin)
             let summary = try await downloader.run(requests)
@@ -63,10 +65,11 @@ import TestSupport
                 default: OriginResponse(body: bytes(600_000))
                 }
             }
-        ) { downloader, origin, folder in
+        ) { downloader, origin, directory in
             let events = Recorder<String>()
-            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
-            {
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ]) {
                 switch $1 {
                 case .started(_, let attempt): events.note("started \(attempt)")
                 case .retrying(_, _, let delay):
@@ -81,8 +84,8 @@ import TestSupport
                 events.values == [
                     "started 1", "retrying", "started 2", "retrying", "started 3", "retrying", "started 4", "finished",
                 ])
-            #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(bytes(600_000)))
-            #expect(try names(in: folder) == ["a"])
+            #expect(try Data(contentsOf: directory.appending(path: "a")) == Data(bytes(600_000)))
+            #expect(try names(in: directory) == ["a"])
         }
         #expect(delays.values.count == 3)
         #expect(delays.values.first ?? .zero >= .seconds(6.9))
@@ -95,35 +98,37 @@ import TestSupport
         status: Int, attempts: Int
     ) async throws {
         try await downloading(from: { _ in OriginResponse(status: status, body: bytes(50)) }, retries: 2) {
-            downloader, origin, folder in
+            downloader, origin, directory in
             let url = try URL(fetchable: origin.url("/a"))
-            let summary = try await downloader.run([DownloadRequest(url, to: folder)])
+            let summary = try await downloader.run([DownloadRequest(url, to: directory)])
             let error = try #require(summary.failures[0])
             #expect(error.attempts == attempts)
             #expect(origin.metrics.requests == attempts)
             #expect("\(error)".contains(origin.url("/a")) && "\(error)".contains("\(status)"))
-            #expect(try names(in: folder) == [])
+            #expect(try names(in: directory) == [])
         }
     }
 
     @Test func `a body that stays short fails with both lengths and leaves nothing`() async throws {
         try await downloading(
             from: { _ in OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .hangUp]) }, retries: 1
-        ) { downloader, origin, folder in
-            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+        ) { downloader, origin, directory in
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
             #expect(summary.failures.count == 1 && summary.retryCount == 1)
-            #expect(try names(in: folder) == [])
+            #expect(try names(in: directory) == [])
         }
     }
 
     @Test func `an existing file is an error, skipped or replaced, as asked, and never damaged`() async throws {
         for existing in [ExistingFile.fail, .skip, .replace] {
             try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: existing) {
-                downloader, origin, folder in
-                let file = folder.appending(path: "a")
+                downloader, origin, directory in
+                let file = directory.appending(path: "a")
                 try Data("old".utf8).write(to: file)
                 let summary = try await downloader.run([
-                    DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)
+                    DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
                 ])
                 switch existing {
                 case .fail:
@@ -137,11 +142,11 @@ import TestSupport
         }
     }
 
-    @Test func `files that are there are skipped without a job, and what is left beside them goes`() async throws {
+    @Test func `existing files are skipped without a job, and leftovers beside them are removed`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: .skip) {
-            downloader, origin, folder in
+            downloader, origin, directory in
             let all = try ["a", "b", "c", "d"].map {
-                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder)
+                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory)
             }
             for request in all.prefix(3) { try Data("old".utf8).write(to: request.target) }
             // Given what an earlier attempt has left, beside one of them
@@ -153,7 +158,7 @@ import TestSupport
             }
             #expect(summary.skippedCount == 3 && summary.doneCount == 1 && summary.isComplete)
             #expect(skipped.values.sorted() == [0, 0, 1])
-            #expect(try names(in: folder) == ["a", "b", "c", "d"])
+            #expect(try names(in: directory) == ["a", "b", "c", "d"])
             #expect(origin.metrics.requestsByTarget == ["/d": 1])
             // The same list again has nothing to do.
             let again = try await downloader.coordinator(store: store).download(all)
@@ -163,61 +168,67 @@ import TestSupport
 
     @Test(arguments: [100, 600_000])
     func `a file that appears while its download runs is not replaced unless asked`(size: Int) async throws {
-        let folderBox = Guarded<URL?>(nil)
+        let directoryBox = Guarded<URL?>(nil)
         try await downloading { _ in
-            // Somebody else makes the file between the check and the end.
-            if let folder = folderBox.withLock({ $0 }) {
-                try? Data("other".utf8).write(to: folder.appending(path: "a"))
+            // Another process makes the file between the check and the end.
+            if let directory = directoryBox.withLock({ $0 }) {
+                try? Data("other".utf8).write(to: directory.appending(path: "a"))
             }
             return OriginResponse(body: bytes(size))
-        } _: { downloader, origin, folder in
-            folderBox.withLock { $0 = folder }
-            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+        } _: { downloader, origin, directory in
+            directoryBox.withLock { $0 = directory }
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
             guard summary.failures[0]?.code == .fileExists else { return #expect(Bool(false)) }
-            #expect(try Data(contentsOf: folder.appending(path: "a")) == Data("other".utf8))
-            #expect(try names(in: folder) == ["a"])
+            #expect(try Data(contentsOf: directory.appending(path: "a")) == Data("other".utf8))
+            #expect(try names(in: directory) == ["a"])
         }
     }
 
-    @Test func `a partial file of a killed process is written anew`() async throws {
+    @Test func `a partial file of a killed process is written again from the start`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(600_000))
-        } _: { downloader, origin, folder in
-            try Data(repeating: 9, count: 1_000_000).write(to: folder.appending(path: "a.sluice.part"))
-            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+        } _: { downloader, origin, directory in
+            try Data(repeating: 9, count: 1_000_000).write(to: directory.appending(path: "a.sluice.part"))
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
             #expect(summary.doneCount == 1)
-            #expect(try Data(contentsOf: folder.appending(path: "a")) == Data(bytes(600_000)))
-            #expect(try names(in: folder) == ["a"])
+            #expect(try Data(contentsOf: directory.appending(path: "a")) == Data(bytes(600_000)))
+            #expect(try names(in: directory) == ["a"])
         }
     }
 
     @Test(arguments: [100, 600_000])
-    func `a partial file that somebody else is writing is left to them`(size: Int) async throws {
+    func `a partial file that another process is writing is left to it`(size: Int) async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(size))
-        } _: { downloader, origin, folder in
-            let other = try await folder.appending(path: "a.sluice.part").openForWriting(
+        } _: { downloader, origin, directory in
+            let other = try await directory.appending(path: "a.sluice.part").openForWriting(
                 existing: .replace, locked: true)
             try await other.write(Data("theirs".utf8))
-            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
             guard let error = summary.failures[0]?.fileError else { return #expect(Bool(false)) }
             #expect(error.code == .locked)
             try await other.close()
-            #expect(try Data(contentsOf: folder.appending(path: "a.sluice.part")) == Data("theirs".utf8))
-            #expect(try names(in: folder) == ["a.sluice.part"])
+            #expect(try Data(contentsOf: directory.appending(path: "a.sluice.part")) == Data("theirs".utf8))
+            #expect(try names(in: directory) == ["a.sluice.part"])
         }
     }
 
-    @Test func `cancelling ends everything at once, and leaves whole files only`() async throws {
+    @Test func `cancelling ends everything immediately, and leaves whole files only`() async throws {
         let stalled = Gate()
         try await downloading { request in
             guard request.target == "/whole" else {
                 return OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
             }
             return OriginResponse(body: bytes(10))
-        } _: { downloader, origin, folder in
+        } _: { downloader, origin, directory in
             let requests = try (["whole"] + (0..<20).map { "stalls-\($0)" }).map {
-                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder)
+                DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory)
             }
             let running = Task {
                 try await downloader.run(requests) { _, event in
@@ -229,7 +240,7 @@ import TestSupport
             let summary = try await running.value
             await stalled.open()
             #expect(summary.doneCount == 1 && summary.unfinishedCount == 20 && summary.failures.isEmpty)
-            #expect(try names(in: folder) == ["whole"])
+            #expect(try names(in: directory) == ["whole"])
         }
     }
 
@@ -237,28 +248,30 @@ import TestSupport
         for size in [100, 400_000] {
             try await downloading { _ in
                 OriginResponse(body: bytes(size))
-            } _: { downloader, origin, folder in
-                let victim = folder.appending(path: "victim")
+            } _: { downloader, origin, directory in
+                let victim = directory.appending(path: "victim")
                 try Data("precious".utf8).write(to: victim)
                 try FileManager.default.createSymbolicLink(
-                    at: folder.appending(path: "a.sluice.part"), withDestinationURL: victim)
+                    at: directory.appending(path: "a.sluice.part"), withDestinationURL: victim)
                 let summary = try await downloader.run([
-                    DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)
+                    DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
                 ])
                 #expect(summary.failures.count == 1)
                 #expect(try Data(contentsOf: victim) == Data("precious".utf8))
-                #expect(try names(in: folder) == ["a.sluice.part", "victim"])
+                #expect(try names(in: directory) == ["a.sluice.part", "victim"])
             }
         }
     }
 
     @Test(arguments: [100, 400_000]) func `replacing keeps the mode of the old file`(size: Int) async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(size)) }, existing: .replace) {
-            downloader, origin, folder in
-            let file = folder.appending(path: "a")
+            downloader, origin, directory in
+            let file = directory.appending(path: "a")
             try Data("old".utf8).write(to: file)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
-            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
             #expect(summary.doneCount == 1)
             let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber
             #expect(mode?.intValue == 0o600)
@@ -267,9 +280,9 @@ import TestSupport
 
     @Test func `cancelling at any moment leaves whole files only`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(300_000)) }, concurrency: 32) {
-            downloader, origin, folder in
+            downloader, origin, directory in
             for round in 0..<14 {
-                let target = folder.appending(path: "\(round)", directoryHint: .isDirectory)
+                let target = directory.appending(path: "\(round)", directoryHint: .isDirectory)
                 let requests = try (0..<40).map {
                     DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: target, name: "\($0)")
                 }
@@ -303,8 +316,8 @@ import TestSupport
             func open(_ request: TransportRequest) async throws -> TransportResponse { throw Odd() }
         }
         let downloader = ListDownloader(transport: OddTransport(), configuration: .init(retries: .never))
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let summary = try await downloader.run([DownloadRequest(URL(string: "http://a.example/x")!, to: folder)])
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let summary = try await downloader.run([DownloadRequest(URL(string: "http://a.example/x")!, to: directory)])
             let error = try #require(summary.failures[0])
             #expect("\(error)".contains("Odd"))
         }
@@ -312,16 +325,16 @@ import TestSupport
 
     @Test func `requests that would write one file, or one the other's partial file, are refused`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(400_000)) }, concurrency: 1) {
-            downloader, origin, folder in
+            downloader, origin, directory in
             let names = ["song", "song", "song.sluice.part", "other"]
             let requests = try names.enumerated().map { index, name in
-                DownloadRequest(try URL(fetchable: origin.url("/\(index)")), to: folder, name: name)
+                DownloadRequest(try URL(fetchable: origin.url("/\(index)")), to: directory, name: name)
             }
             let summary = try await downloader.run(requests)
             #expect(summary.doneCount == 2)
             #expect(Set(summary.failures.keys) == [1, 2])
             #expect(summary.failures[1]?.code == .targetTaken && summary.failures[2]?.code == .targetTaken)
-            #expect(try SluiceDownloadsTests.names(in: folder) == ["other", "song"])
+            #expect(try SluiceDownloadsTests.names(in: directory) == ["other", "song"])
         }
     }
 
@@ -330,71 +343,78 @@ import TestSupport
             "file:///tmp/x", "file:///tmp/x/", "file:///", "file:///tmp/a%20b/", "file:///tmp/%FF/", "file:///%25/é",
         ],
         ["song.mp3", "100% of it", "a%20b", "\u{E9}", "e\u{301}", "a?b#c", "日本語"])
-    func `the path of a target is that of its URL`(folder: String, name: String) throws {
-        let folder = try #require(URL(string: folder))
-        let request = DownloadRequest(URL(string: "http://a.example/x")!, to: folder, name: name)
+    func `the path of a target is that of its URL`(directory: String, name: String) throws {
+        let directory = try #require(URL(string: directory))
+        let request = DownloadRequest(URL(string: "http://a.example/x")!, to: directory, name: name)
         let path = request.target.path(percentEncoded: true)
         #expect(request.targetPath.bytes == path.percentDecodedBytes)
-        #expect(request.directory == folder)
+        #expect(request.directory == directory)
     }
 
-    @Test func `the same name in other folders is another file`() {
+    @Test func `the same name in other directories is another file`() {
         let url = URL(string: "http://a.example/x")!
-        let folders = ["/tmp/a", "/tmp/b", "/tmp/a", "/tmp/b"].map { URL(filePath: $0, directoryHint: .isDirectory) }
-        #expect(DownloadRequest.conflicts(in: folders.map { DownloadRequest(url, to: $0) }) == [2: 0, 3: 1])
+        let directories = ["/tmp/a", "/tmp/b", "/tmp/a", "/tmp/b"].map {
+            URL(filePath: $0, directoryHint: .isDirectory)
+        }
+        #expect(DownloadRequest.conflicts(in: directories.map { DownloadRequest(url, to: $0) }) == [2: 0, 3: 1])
     }
 
     @Test func `names that differ only in their bytes are different files`() {
-        let folder = URL(filePath: "/tmp", directoryHint: .isDirectory)
+        let directory = URL(filePath: "/tmp", directoryHint: .isDirectory)
         let url = URL(string: "http://a.example/x")!
-        let requests = ["\u{E9}", "e\u{301}"].map { DownloadRequest(url, to: folder, name: $0) }
+        let requests = ["\u{E9}", "e\u{301}"].map { DownloadRequest(url, to: directory, name: $0) }
         #expect(DownloadRequest.conflicts(in: requests).isEmpty)
     }
 
-    @Test func `a folder in the way of a replacement is found before anything is asked for`() async throws {
+    @Test func `a directory in the way of a replacement is found before the first request`() async throws {
         try await downloading(from: { _ in OriginResponse(body: bytes(10)) }, existing: .replace) {
-            downloader, origin, folder in
-            try FileManager.default.createDirectory(at: folder.appending(path: "a"), withIntermediateDirectories: false)
-            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+            downloader, origin, directory in
+            try FileManager.default.createDirectory(
+                at: directory.appending(path: "a"), withIntermediateDirectories: false)
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
             guard let error = summary.failures[0]?.fileError else { return #expect(Bool(false)) }
             #expect(error.code == .isDirectory)
             #expect(origin.metrics.requests == 0)
         }
     }
 
-    @Test func `somebody else's .part file is left alone`() async throws {
+    @Test func `another program's .part file is left alone`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(400_000))
-        } _: { downloader, origin, folder in
-            try Data("a browser's".utf8).write(to: folder.appending(path: "a.part"))
-            let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: folder)])
+        } _: { downloader, origin, directory in
+            try Data("a browser's".utf8).write(to: directory.appending(path: "a.part"))
+            let summary = try await downloader.run([
+                DownloadRequest(try URL(fetchable: origin.url("/a")), to: directory)
+            ])
             #expect(summary.doneCount == 1)
-            #expect(try Data(contentsOf: folder.appending(path: "a.part")) == Data("a browser's".utf8))
+            #expect(try Data(contentsOf: directory.appending(path: "a.part")) == Data("a browser's".utf8))
         }
     }
 
-    @Test func `folders that are missing are made`() async throws {
+    @Test func `missing directories are made`() async throws {
         try await downloading { _ in
             OriginResponse(body: bytes(10))
-        } _: { downloader, origin, folder in
-            let deep = folder.appending(path: "x/y", directoryHint: .isDirectory)
+        } _: { downloader, origin, directory in
+            let deep = directory.appending(path: "x/y", directoryHint: .isDirectory)
             let summary = try await downloader.run([DownloadRequest(try URL(fetchable: origin.url("/a")), to: deep)])
             #expect(summary.doneCount == 1)
             #expect(try names(in: deep) == ["a"])
         }
     }
 
-    @Test func `an empty list is done at once`() async throws {
+    @Test func `an empty list is done immediately`() async throws {
         let summary = try await ListDownloader(transport: ScriptedTransport([:])).run([])
         #expect(summary.isComplete && summary.doneCount == 0)
     }
 
     @Test func `a long name has a partial name that fits and is its own`() {
-        let folder = URL(filePath: "/tmp", directoryHint: .isDirectory)
+        let directory = URL(filePath: "/tmp", directoryHint: .isDirectory)
         let url = URL(string: "http://a.example/x")!
         let long = String(repeating: "ä", count: 126)
         let names = [long + "1", long + "2", "short.mp3"]
-        let partials = names.map { DownloadRequest(url, to: folder, name: $0).partialName }
+        let partials = names.map { DownloadRequest(url, to: directory, name: $0).partialName }
         #expect(Set(partials).count == 3)
         #expect(partials.allSatisfy { $0.utf8.count <= 255 && $0.hasSuffix(".sluice.part") })
         #expect(partials[2] == "short.mp3.sluice.part")
@@ -402,7 +422,7 @@ import TestSupport
 }
 
 @Suite struct `Downloading a list on a failing disk` {
-    /// EIO from writes and from fdatasync, EACCES from rename: each leaves the folder as it was.
+    /// EIO from writes and from fdatasync, EACCES from rename: each leaves the directory unchanged.
     @Test(arguments: ["write", "sync", "rename"], [100, 900_000])
     func `a file operation that fails leaves nothing and says which file`(call: String, size: Int) async throws {
         var calls = SystemCalls.system
@@ -421,29 +441,31 @@ import TestSupport
         let transport = ScriptedTransport([
             url: [.response(headerFields: [.contentLength: "\(size)"], body: [body])]
         ])
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             let summary = try await ListDownloader(transport: transport, configuration: .init(), files: files).run([
-                DownloadRequest(url, to: folder)
+                DownloadRequest(url, to: directory)
             ])
             let error = try #require(summary.failures[0])
             guard error.code == .file else { return #expect(Bool(false), "\(error)") }
             #expect("\(error)".contains("song.mp3"))
             #expect(transport.requests.count == 1, "a local failure is not tried again")
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
         }
         #expect(files.statistics.openCount == 0)
         await files.shutdown()
     }
 
-    @Test func `folders are made, and one that cannot be written is found before anything is asked for`() async throws {
+    @Test func `directories are made, and one that cannot be written is found before anything is asked for`()
+        async throws
+    {
         let url = URL(string: "http://a.example/x")!
         let downloader = ListDownloader(transport: ScriptedTransport([:])).coordinator()
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let deep = folder.appending(path: "a/b/c", directoryHint: .isDirectory)
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let deep = directory.appending(path: "a/b/c", directoryHint: .isDirectory)
             try await downloader.prepareDirectories(of: [DownloadRequest(url, to: deep)])
             #expect(try FileManager.default.contentsOfDirectory(atPath: deep.path) == [])
 
-            let file = folder.appending(path: "file")
+            let file = directory.appending(path: "file")
             try Data().write(to: file)
             let inTheWay = DownloadRequest(url, to: file.appending(path: "sub", directoryHint: .isDirectory))
             let error = await #expect(throws: FileError.self) {

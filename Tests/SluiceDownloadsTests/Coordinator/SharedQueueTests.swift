@@ -9,19 +9,19 @@ import TestSupport
 @testable import SluiceDownloads
 
 @Suite(.timeLimit(.minutes(15))) struct `A list on a shared queue` {
-    private func requests(_ count: Int, _ origin: LoopbackOrigin, _ folder: URL) throws -> [DownloadRequest] {
+    private func requests(_ count: Int, _ origin: LoopbackOrigin, _ directory: URL) throws -> [DownloadRequest] {
         try (0..<count).map {
-            DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: folder, name: "\($0)")
+            DownloadRequest(try URL(fetchable: origin.url("/\($0)")), to: directory, name: "\($0)")
         }
     }
 
-    @Test func `what another process has done and forgotten is done if its file is there, and failed if not`()
+    @Test func `a job that another process has done and forgotten is done if its file exists, and failed if not`()
         async throws
     {
-        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
-            try Data(bytes(7)).write(to: folder.appending(path: "0"))
+        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, directory in
+            try Data(bytes(7)).write(to: directory.appending(path: "0"))
             let downloads = list.coordinator(store: storeOfOthers())
-            let summary = try await downloads.download(try requests(2, origin, folder))
+            let summary = try await downloads.download(try requests(2, origin, directory))
             #expect(summary.doneCount == 1 && summary.bytes == 7 && summary.unfinishedCount == 0)
             guard summary.failures[1]?.code == .failedElsewhere else { return #expect(Bool(false)) }
             #expect(origin.metrics.requests == 0)
@@ -31,10 +31,10 @@ import TestSupport
     @Test func `a list of which some failed is remembered, so that the next run only does those`() async throws {
         try await downloading { request in
             request.target == "/1" && request.attempt == 1 ? OriginResponse(status: 404) : OriginResponse(body: [1])
-        } _: { list, origin, folder in
+        } _: { list, origin, directory in
             let time = VirtualTime()
             let store = MemoryQueueStore(time: time.queueTime)
-            let all = try requests(3, origin, folder)
+            let all = try requests(3, origin, directory)
             let first = try await list.coordinator(store: store, time: time).download(all)
             #expect(first.doneCount == 2 && Set(first.failures.keys) == [1])
             let second = try await list.coordinator(store: store, time: time).download(all)
@@ -44,11 +44,12 @@ import TestSupport
     }
 
     @Test func `a partial file that a stopped worker still holds is waited for`() async throws {
-        try await downloading(from: { _ in OriginResponse(body: bytes(600_000)) }, retries: 1) { list, origin, folder in
+        try await downloading(from: { _ in OriginResponse(body: bytes(600_000)) }, retries: 1) {
+            list, origin, directory in
             let time = VirtualTime()
             let store = try await SQLiteQueueStore.open(
-                at: folder.appending(path: "queue.db"), time: time.queueTime)
-            let all = try requests(1, origin, folder.appending(path: "files", directoryHint: .isDirectory))
+                at: directory.appending(path: "queue.db"), time: time.queueTime)
+            let all = try requests(1, origin, directory.appending(path: "files", directoryHint: .isDirectory))
             try await FileIO.shared.makeDirectory(at: all[0].directory)
             let held = Gate()
             let holder = Task {
@@ -74,11 +75,11 @@ import TestSupport
     }
 
     @Test func `an unfinished download of the queue keeps its file from another URL, and is named`() async throws {
-        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, folder in
+        try await downloading(from: { _ in OriginResponse(body: [1]) }) { list, origin, directory in
             let time = VirtualTime()
             let store = MemoryQueueStore(time: time.queueTime)
             let both = try ["/old", "/new"].map {
-                DownloadRequest(try URL(fetchable: origin.url($0)), to: folder, name: "song")
+                DownloadRequest(try URL(fetchable: origin.url($0)), to: directory, name: "song")
             }
             _ = try await store.enqueue([both[0]], options: EnqueueOptions(batch: "before"))
             let summary = try await list.coordinator(store: store, time: time).download([both[1]])
@@ -89,7 +90,7 @@ import TestSupport
     }
 }
 
-/// In which another worker does and forgets all that is enqueued, before anybody here gets a job.
+/// A store in which another worker does and forgets all enqueued jobs before a worker here gets one.
 private func storeOfOthers() -> InterceptedStore {
     InterceptedStore(isShared: true) { store, settlements, claim in
         guard let claim else { return try await store.exchange(settlements, claiming: nil) }

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [.all, .batch("list"), .user("ann"), nil] as [QueuedDownload.Selection?])
-    func `those that wait are stopped at once, those that run when their worker has heard`(
+    func `those that wait are stopped immediately, those that run when their worker has heard`(
         _ kind: StoreKind, _ selection: QueuedDownload.Selection?
     ) async throws {
         try await Self.filled(kind) { fixture, running in
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a cancelled job whose worker is lost or leaves is cancelled`(_ kind: StoreKind) async throws {
+    func `a cancelled job is cancelled when its worker is lost or leaves`(_ kind: StoreKind) async throws {
         for isLost in [true, false] {
             try await Self.filled(kind) { fixture, running in
                 _ = try await fixture.store.cancel(.all)
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [JobSettlement.Outcome.cancelled, .released])
-    func `a job enqueued again while it is being cancelled goes on`(
+    func `a job enqueued again while it is being cancelled continues`(
         _ kind: StoreKind, _ outcome: JobSettlement.Outcome
     ) async throws {
         try await Self.filled(kind) { fixture, running in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Claims of a store` {
     @Test(arguments: StoreKind.allCases)
-    func `however many jobs are held back in front, the first for which there is room is found`(
+    func `the first job with room is found behind any number of held back ones`(
         _ kind: StoreKind
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -17,7 +17,7 @@ import Testing
             #expect(try await fixture.claimNames(5, limits: limits) == ["ann-2", "cleo", "ben"])
             #expect(try await fixture.claimNames(5, limits: limits) == [])
             #expect(try await fixture.claimNames(5, limits: limits, batch: "list") == [])
-            // Without the limit, in line as ever, and past what a batch does not want.
+            // Without the limit, in the usual order, and past the jobs that the batch doesn't want.
             #expect(try await fixture.claimNames(2) == ["ann-5", "ann-8"])
             try await fixture.add("late", batch: "other")
             #expect(try await fixture.claimNames(2, batch: "other") == ["late"])
@@ -59,7 +59,7 @@ import Testing
             let early = try await fixture.exchange(claiming: 1)
             #expect((early.claimed.isEmpty, early.isEmpty, early.nextDue) == (true, false, .milliseconds(1)))
             fixture.time.advance(by: .milliseconds(1))
-            // Somebody else's claim admits it, too.
+            // The claim of another worker admits it, too.
             _ = try await fixture.claim(batch: "other")
             #expect(try await fixture.job(id)?.notBefore == nil)
             let claimed = try await fixture.claim()
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `users are limited across hosts, and nobody is not`(_ kind: StoreKind) async throws {
+    func `users are limited across hosts, and requests without a user are not`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for (name, user) in [("1", "ann"), ("2", "ann"), ("3", "bob"), ("4", nil), ("5", nil), ("6", "")] {
                 try await fixture.add(name, host: "h\(name).example", user: user)
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `limits below what runs already admit nothing until there is room`(_ kind: StoreKind) async throws {
+    func `limits below the number of running jobs admit nothing until there is room`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for index in 0..<6 { try await fixture.add("\(index)", user: "ann") }
             let running = try await fixture.claim(4)
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the limits hold for fifty tasks at once, and every job is claimed once`(_ kind: StoreKind) async throws {
+    func `the limits hold for fifty concurrent tasks, and every job is claimed once`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let requests = (0..<300).map {
                 DownloadRequest.named("\($0)", host: "h\($0 % 3).example", user: "u\($0 % 7)")
@@ -212,7 +212,7 @@ final class RunningCounter: Sendable {
         monitor = Monitor(State(limits: limits))
     }
 
-    /// Claims jobs in so many tasks, and says of each that it is done when no task can claim another, until none is left.
+    /// Claims jobs in this many tasks, and settles each when no task can claim another, until none is left.
     func workOff(with workers: Int, _ pick: (Int) -> (store: any QueueStore, worker: QueueWorker)) async throws {
         monitor.withState { $0.workers = workers }
         try await withThrowingTaskGroup { group in

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what was asked for comes back as it was`(_ kind: StoreKind) async throws {
+    func `a request comes back unchanged`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let hostile = "x'; DROP TABLE job; -- \" % _ \\ \u{1F3B5}"
             let request = DownloadRequest(
@@ -55,9 +55,9 @@ import Testing
     func `two spellings of a name are two files`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let url = URL(string: "https://host.example/x")!
-            let folder = URL(string: "file:///music/")!
+            let directory = URL(string: "file:///music/")!
             for name in ["caf\u{e9}", "cafe\u{301}"] {
-                let enqueued = try await fixture.enqueue(DownloadRequest(url, to: folder, name: name))
+                let enqueued = try await fixture.enqueue(DownloadRequest(url, to: directory, name: name))
                 #expect(enqueued.outcome == .added)
             }
             let claimed = try await fixture.claim(2).map { Array($0.request.name.utf8) }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the same folder in two spellings is the same target`(_ kind: StoreKind) async throws {
+    func `the same directory in two spellings is the same target`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let url = URL(string: "https://host.example/x")!
             let id = try await fixture.enqueue(DownloadRequest(url, to: URL(string: "file:///a%20b/")!)).id
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [JobSettlement.Outcome.done(bytes: 1), .failed(message: "gone")])
-    func `a job that ended starts anew at the end of the line`(
+    func `a job that ended starts again at the end of the line`(
         _ kind: StoreKind, _ outcome: JobSettlement.Outcome
     ) async throws {
         try await StoreFixture.with(kind) { fixture in
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what is done is kept if asked, and what failed is not`(_ kind: StoreKind) async throws {
+    func `done jobs are kept on request, and failed ones are not`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let done = try await fixture.add("done")
             let failed = try await fixture.add("failed")

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `until somebody claims, a lease that ran out still counts`(_ kind: StoreKind) async throws {
+    func `until a worker claims, a lease that ran out still counts`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a", "b"] { try await fixture.add(name) }
             let claimed = try await fixture.claim(2, lease: .seconds(10))
@@ -115,7 +115,7 @@ import Testing
             fixture.time.advance(by: .seconds(10))
             let settlement = JobSettlement(lease: job.lease, outcome: .retry(after: .seconds(7), message: "slow"))
             #expect(try await fixture.exchange([settlement], claiming: 1).nextDue == .seconds(7))
-            // A delay that somebody cancelled is nothing to wait for.
+            // A cancelled delay is nothing to wait for.
             _ = try await fixture.store.cancel(.ids([job.lease.job]))
             #expect(try await fixture.exchange(claiming: 1).nextDue == .seconds(50))
         }

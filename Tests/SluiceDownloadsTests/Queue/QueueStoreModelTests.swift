@@ -90,6 +90,7 @@ private struct Comparison {
         case 25..<65: try await exchange()
         case 65..<70: try await renew()
         case 70..<80: try await cancel()
+        case 84..<88: try await control()
         case 80..<82: try await forget()
         case 82..<83: try await prune()
         case 83..<84: try await detach()
@@ -185,26 +186,50 @@ private struct Comparison {
         try expect(found.count, expected.count, "renewed once each")
     }
 
-    private mutating func cancel() async throws {
-        let selection: QueuedDownload.Selection
-        let expected: (stopped: [Int], running: [Int])
-        switch pick(12) {
-        case 0:
-            selection = .all
-            expected = model.cancel(now: now, { _ in true })
-        case 1..<3:
-            let user = pick(of: ["ann", "bob", "nobody"])
-            selection = .user(user)
-            expected = model.cancel(now: now, { $0.request.user == user })
-        case 3..<6:
+    /// A selection, and which of the model's jobs it means.
+    private mutating func someSelection() -> (QueuedDownload.Selection, (QueueModel.Job) -> Bool) {
+        switch pick(16) {
+        case 0: return (.all, { _ in true })
+        case 1: return (.waiting, { $0.state == .waiting })
+        case 2:
+            let state = pick(of: QueuedDownload.State.allCases)
+            return (.state(state), { $0.state == state })
+        case 3:
+            let host = pick(of: ["x.example", "x.example:443", "y.example", "y.example:81"])
+            return (.host(host), { $0.host == host })
+        case 4..<6:
+            let user = pick(of: ["ann", "bob", "stranger"])
+            return (.user(user), { $0.request.user == user })
+        case 6..<10:
             let batch = pick(of: ["one", "two", "three", ""])
-            selection = .batch(batch)
-            expected = model.cancel(now: now, { $0.batches.contains(batch) }, batch: batch)
+            return (.batch(batch), { $0.batches.contains(batch) })
         default:
             let numbers = someNumbers()
-            selection = .ids(numbers.compactMap { ids[$0] })
-            expected = model.cancel(now: now, { numbers.contains($0.number) })
+            return (.ids(numbers.compactMap { ids[$0] }), { numbers.contains($0.number) })
         }
+    }
+
+    private mutating func control() async throws {
+        let (selection, isMeant) = someSelection()
+        switch pick(3) {
+        case 0:
+            let retried = try await store.retry(selection)
+            try expect(retried.map { numbers[$0]! }, model.retry(isMeant), "retried by \(selection)")
+        case 1:
+            let priority = pick(4) - 1
+            let found = try await store.prioritize(selection, priority: priority)
+            try expect(found, model.prioritize(priority, isMeant), "given a priority by \(selection)")
+        default:
+            let found = try await store.remove(selection)
+            try expect(found, model.remove(isMeant), "removed by \(selection)")
+        }
+    }
+
+    private mutating func cancel() async throws {
+        let (selection, isMeant) = someSelection()
+        var batch: String?
+        if case .batch(let name) = selection { batch = name }
+        let expected = model.cancel(now: now, isMeant, batch: batch)
         let found = try await store.cancel(selection)
         try expect(found.stopped.map { numbers[$0.id]! }.sorted(), expected.stopped, "stopped by \(selection)")
         try expect(found.running.map { numbers[$0]! }.sorted(), expected.running, "to be stopped by \(selection)")

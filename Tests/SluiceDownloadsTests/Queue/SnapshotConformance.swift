@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `only what has ended is pruned`(_ kind: StoreKind) async throws {
+    func `only ended jobs are pruned`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let ids = [try await fixture.add("a"), try await fixture.add("b"), try await fixture.add("c")]
             try await fixture.settle(try await fixture.claim()[0], .done(bytes: 1))

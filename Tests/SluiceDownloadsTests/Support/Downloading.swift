@@ -7,12 +7,12 @@ import Testing
 
 @testable import SluiceDownloads
 
-/// Bytes that tell their place.
+/// Bytes that depend on their position.
 func bytes(_ count: Int, seed: Int = 0) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ $0 >> 8) ^ seed) }
 }
 
-/// Downloads lists, each with a queue of its own in memory; a delay before a retry passes at once.
+/// Downloads lists, each with a separate queue in memory; a delay before a retry passes immediately.
 struct ListDownloader: Sendable {
     let transport: any Transport
     var limits = DownloadCoordinator.Limits(total: 4, perHost: nil)
@@ -36,16 +36,16 @@ struct ListDownloader: Sendable {
     }
 }
 
-/// Gives `body` a transport that waits for long: server and test share their threads with all other tests.
+/// Calls `body` with a transport with long timeouts, because server and test share their threads with all other tests.
 func withPatientTransport<Result>(_ body: (HTTPTransport) async throws -> Result) async throws -> Result {
     let patience = HTTPTransport.Configuration(connectTimeout: .seconds(600), stallTimeout: .seconds(600))
     return try await HTTPTransport.withTransport(configuration: patience, body)
 }
 
-/// Waits until the gate holds as many answers of the origin as a limit allows, expects no further request, and opens it.
+/// Waits until the gate holds as many answers of the origin as a limit allows, expects no further request, and opens the gate.
 func expect(_ limit: Int, heldAt gate: Gate, by origin: LoopbackOrigin) async throws {
     await gate.arrivals(limit)
-    // A request too many would have been sent before these.
+    // A request above the limit would have been sent before these.
     try await LoopbackOrigin.serve { _ in
         OriginResponse()
     } during: { other in
@@ -57,13 +57,13 @@ func expect(_ limit: Int, heldAt gate: Gate, by origin: LoopbackOrigin) async th
     await gate.open()
 }
 
-/// A downloader against an origin that answers as told, and an empty folder.
+/// A downloader, an origin that answers with a closure, and an empty directory.
 func downloading(
     from handler: @escaping LoopbackOrigin.Handler, existing: ExistingFile = .fail, retries: Int = 3,
     concurrency: Int = 4, files: FileIO = .shared,
     _ test: @escaping @Sendable (ListDownloader, LoopbackOrigin, URL) async throws -> Void
 ) async throws {
-    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
         try await LoopbackOrigin.serve(handler) { origin in
             try await withPatientTransport { transport in
                 let downloader = ListDownloader(
@@ -71,13 +71,13 @@ func downloading(
                     configuration: .init(
                         retries: RetryPolicy(maximumRetries: retries), existing: existing, durability: .none),
                     files: files)
-                try await test(downloader, origin, folder)
+                try await test(downloader, origin, directory)
             }
         }
     }
 }
 
-/// The names in a folder, sorted.
-func names(in folder: URL) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+/// The names in a directory, sorted.
+func names(in directory: URL) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
 }

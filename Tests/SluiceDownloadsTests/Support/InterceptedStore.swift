@@ -1,6 +1,6 @@
 import SluiceDownloads
 
-/// A queue in memory whose exchanges a test carries out, fails or adds to.
+/// A queue in memory with exchanges that a test carries out, fails or adds to.
 final class InterceptedStore: QueueStore {
     typealias Exchange =
         @Sendable (_ store: MemoryQueueStore, _ settlements: [JobSettlement], _ claim: JobClaim?) async throws ->
@@ -30,6 +30,11 @@ final class InterceptedStore: QueueStore {
     func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation {
         try await store.cancel(selection)
     }
+    func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID] { try await store.retry(selection) }
+    func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int {
+        try await store.prioritize(selection, priority: priority)
+    }
+    func remove(_ selection: QueuedDownload.Selection) async throws -> Int { try await store.remove(selection) }
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
     func snapshot(listing count: Int) async throws -> QueueSnapshot { try await store.snapshot(listing: count) }
     func forget(batch: String) async throws { try await store.forget(batch: batch) }

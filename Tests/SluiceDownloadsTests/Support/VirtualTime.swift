@@ -2,11 +2,11 @@ import SluiceConcurrency
 
 @testable import SluiceDownloads
 
-/// A clock that stands still until it is told to go on.
+/// A clock that stands still until the test moves it.
 final class VirtualTime: Sendable {
     private struct State {
         var now: Int64 = 1_000_000
-        /// When the tasks that sleep are to wake.
+        /// The deadlines of the sleeping tasks.
         var deadlines: [Int64] = []
     }
 
@@ -30,14 +30,14 @@ final class VirtualTime: Sendable {
         try await state.waitUnlessCancelled(where: { $0.now >= deadline })
     }
 
-    /// Waits until a task sleeps that wakes after this time or earlier.
+    /// Waits until a task sleeps for this time or less.
     func sleeper(until duration: Duration) async throws {
         try await state.waitUnlessCancelled(where: { state in
             state.deadlines.contains { $0 <= state.now + duration.milliseconds }
         })
     }
 
-    /// Lets time pass, and wakes the tasks that slept until then.
+    /// Moves the clock forward, and wakes the tasks with deadlines until then.
     func advance(by duration: Duration) {
         state.withState { $0.now += duration.milliseconds }
     }

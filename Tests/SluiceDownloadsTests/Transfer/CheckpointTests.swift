@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: ["a\r\nX: y", "\"a\"\n", "W/\"a\"", ""])
-    func `whose validator must not go into a header field has none`(field: String) {
+    func `has no validator if that must not go into a header field`(field: String) {
         var one = checkpoint()
         one.validator?.field = field
         #expect(one.validator?.validator == nil)

@@ -47,7 +47,7 @@ import TestSupport
     }
 
     @Test(arguments: [Durability.none, .data])
-    func `that is full keeps what it has, and goes on when there is room`(durability: Durability) async throws {
+    func `that is full keeps its bytes, and continues when there is room`(durability: Durability) async throws {
         try await serving { scene in
             let writes = Atomic(0)
             try await withFiles {
@@ -198,7 +198,7 @@ import TestSupport
                     return SystemCalls.system.rename($0, $1)
                 }
                 $0.syncDirectory = {
-                    log.note("sync folder")
+                    log.note("sync directory")
                     return SystemCalls.system.syncDirectory($0)
                 }
                 $0.writeVector = {
@@ -210,7 +210,7 @@ import TestSupport
             }
             #expect(
                 log.values.prefix(5) == [
-                    "cut off", "sync checkpoint", "rename checkpoint", "sync folder", "append",
+                    "cut off", "sync checkpoint", "rename checkpoint", "sync directory", "append",
                 ])
             #expect(scene.target(is: changed))
         }
@@ -232,7 +232,7 @@ import TestSupport
                     return SystemCalls.system.unlink($0)
                 }
                 $0.syncDirectory = {
-                    log.note("sync folder")
+                    log.note("sync directory")
                     return SystemCalls.system.syncDirectory($0)
                 }
                 $0.writeVector = {
@@ -242,7 +242,7 @@ import TestSupport
             } _: { files in
                 try await scene.finish(files: files)
             }
-            #expect(log.values.prefix(3) == ["remove checkpoint", "sync folder", "append"])
+            #expect(log.values.prefix(3) == ["remove checkpoint", "sync directory", "append"])
             #expect(scene.target(is: changed))
             #expect(scene.names == ["a.bin"])
         }

@@ -72,9 +72,9 @@ import TestSupport
         }
     }
 
-    @Test func `with a checkpoint that is a link is cut off, and what the link leads to stays`() async throws {
+    @Test func `with a checkpoint that is a link is cut off, and the target of the link stays`() async throws {
         try await leaving { scene in
-            let elsewhere = scene.folder.appending(path: "elsewhere")
+            let elsewhere = scene.directory.appending(path: "elsewhere")
             try FileManager.default.moveItem(at: scene.request.checkpointTarget, to: elsewhere)
             try FileManager.default.createSymbolicLink(
                 at: scene.request.checkpointTarget, withDestinationURL: elsewhere)
@@ -114,7 +114,7 @@ import TestSupport
     }
 
     @Test(arguments: [0, 100_000, 400_000, 450_000])
-    func `before the system was started anew counts as far as it was synced`(synced: Int64) async throws {
+    func `before the system was restarted counts as far as it was synced`(synced: Int64) async throws {
         try await leaving { scene in
             var checkpoint = try #require(scene.checkpoint)
             checkpoint.boot = "another"
@@ -133,13 +133,13 @@ import TestSupport
         }
     }
 
-    @Test func `has been moved along with its folder, and still counts`() async throws {
+    @Test func `has been moved along with its directory, and still counts`() async throws {
         try await leaving { scene in
-            let moved = scene.folder.appending(path: "moved", directoryHint: .isDirectory)
+            let moved = scene.directory.appending(path: "moved", directoryHint: .isDirectory)
             try FileManager.default.createDirectory(at: moved, withIntermediateDirectories: false)
             for name in ["a.bin.sluice.part", "a.bin.sluice.json"] {
                 try FileManager.default.moveItem(
-                    at: scene.folder.appending(path: name), to: moved.appending(path: name))
+                    at: scene.directory.appending(path: name), to: moved.appending(path: name))
             }
             let request = DownloadRequest(scene.request.url, to: moved, name: "a.bin")
             let transfer = Transfer(
@@ -163,14 +163,14 @@ import TestSupport
 
     @Test func `has further names, which keep their bytes`() async throws {
         try await leaving { scene in
-            let other = scene.folder.appending(path: "other")
+            let other = scene.directory.appending(path: "other")
             try FileManager.default.linkItem(at: scene.request.partialTarget, to: other)
             try await expectFreshStart(scene)
             #expect(try Data(contentsOf: other).elementsEqual(Self.content.prefix(400_000)))
         }
     }
 
-    @Test func `is being written by somebody else, and is left to them, checkpoint and all`() async throws {
+    @Test func `is being written by another process, and is left to it, checkpoint and all`() async throws {
         try await leaving { scene in
             let other = try await scene.request.partialTarget.openForWriting(existing: .append, locked: true)
             let before = scene.checkpoint
@@ -186,8 +186,8 @@ import TestSupport
 
     @Test func `is removed when it is discarded, and nothing else is`() async throws {
         try await leaving { scene in
-            try Data("x".utf8).write(to: scene.folder.appending(path: "a.bin.part"))
-            try Data("x".utf8).write(to: scene.folder.appending(path: "a.bin.sluice.new"))
+            try Data("x".utf8).write(to: scene.directory.appending(path: "a.bin.part"))
+            try Data("x".utf8).write(to: scene.directory.appending(path: "a.bin.sluice.new"))
             try await Transfer.discardPartial(of: scene.request, files: .shared)
             #expect(scene.names == ["a.bin.part"])
             try await Transfer.discardPartial(of: scene.request, files: .shared)
@@ -218,9 +218,9 @@ import TestSupport
 
     @Test(arguments: ["song.sluice.part", "song.sluice.json", "song.sluice.new"])
     func `conflicts with a request for its names`(name: String) {
-        let folder = URL(filePath: "/tmp", directoryHint: .isDirectory)
+        let directory = URL(filePath: "/tmp", directoryHint: .isDirectory)
         let url = URL(string: "http://a.example/x")!
-        let requests = ["song", name].map { DownloadRequest(url, to: folder, name: $0) }
+        let requests = ["song", name].map { DownloadRequest(url, to: directory, name: $0) }
         #expect(DownloadRequest.conflicts(in: requests) == [1: 0])
     }
 }

@@ -41,7 +41,7 @@ import TestSupport
         }
     }
 
-    @Test func `is somebody else's if the job never wrote it`() async throws {
+    @Test func `is another's if the job never wrote it`() async throws {
         try await published { scene in
             let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
             guard error?.code == .fileExists else { return #expect(Bool(false)) }
@@ -49,7 +49,7 @@ import TestSupport
         }
     }
 
-    @Test func `is somebody else's if it is another file, or no checkpoint speaks for it`() async throws {
+    @Test func `is another's if it is another file, or no checkpoint speaks for it`() async throws {
         for isCopy in [true, false] {
             try await published { scene in
                 if isCopy {
@@ -66,8 +66,7 @@ import TestSupport
         }
     }
 
-    @Test func `after the system was started anew is recognized if it was synced before it got its name`() async throws
-    {
+    @Test func `after the system was restarted is recognized if it was synced before it got its name`() async throws {
         for (durability, isRecognized) in [(Durability.data, true), (.none, false)] {
             try await published(durability: durability) { scene in
                 var checkpoint = try #require(scene.checkpoint)

@@ -60,7 +60,7 @@ import TestSupport
         }
     }
 
-    @Test func `twice fails with what to do, and leaves nothing`() async throws {
+    @Test func `twice fails with a remedy, and leaves nothing`() async throws {
         try await TransferScene.with {
             switch $0.attempt {
             case 1: .file(Self.content, etag: "\"v1\"", request: $0, sending: 400_000)
@@ -94,7 +94,7 @@ import TestSupport
         }
     }
 
-    @Test func `compresses what it was not asked to: such bytes are never gone on from`() async throws {
+    @Test func `compresses without being asked to: such a download never resumes`() async throws {
         try await TransferScene.with { request in
             var answer = OriginResponse.file(
                 Self.content, etag: "\"v1\"", request: request, sending: request.attempt == 1 ? 400_000 : nil)

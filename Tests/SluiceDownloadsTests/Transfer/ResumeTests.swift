@@ -58,7 +58,7 @@ import TestSupport
         }
     }
 
-    @Test func `goes on over many attempts, each from where the last one stopped`() async throws {
+    @Test func `resumes over many attempts, each where the last one stopped`() async throws {
         try await TransferScene.with {
             .file(Self.content, etag: "\"v1\"", request: $0, sending: 300_000)
         } _: { scene in
@@ -118,7 +118,7 @@ import TestSupport
         }
     }
 
-    @Test func `has nothing to go on from where the server names no strong validator`() async throws {
+    @Test func `cannot resume if the server names no strong validator`() async throws {
         for (etag, fault) in [(nil, nil), ("\"v1\"", OriginResponse.RangeFault.weakTag)] {
             try await TransferScene.with {
                 .file(Self.content, etag: etag, request: $0, fault: fault, sending: $0.attempt == 1 ? 400_000 : nil)
@@ -151,7 +151,7 @@ import TestSupport
         }
     }
 
-    @Test func `goes on from behind a redirect to another host`() async throws {
+    @Test func `resumes behind a redirect to another host`() async throws {
         let ranges = Recorder<String?>()
         try await LoopbackOrigin.serve { request in
             ranges.note(request.headerFields[.range])
@@ -169,7 +169,7 @@ import TestSupport
     }
 
     @Test(arguments: [OriginResponse(status: 503), OriginResponse(status: 404)])
-    func `keeps what is there through an attempt that brought nothing`(answer: OriginResponse) async throws {
+    func `keeps its bytes through an attempt that brought nothing`(answer: OriginResponse) async throws {
         try await TransferScene.with {
             $0.attempt == 2
                 ? answer : .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
@@ -185,7 +185,9 @@ import TestSupport
     }
 
     @Test(arguments: [Durability.none, .data])
-    func `was cancelled, kept what had arrived, and fetches only what had not`(durability: Durability) async throws {
+    func `was cancelled, kept the bytes that had arrived, and fetches only the rest`(durability: Durability)
+        async throws
+    {
         let arrived = Gate()
         try await TransferScene.with { request in
             let whole = OriginResponse.file(Self.content, etag: "\"v1\"", request: request)
@@ -264,7 +266,7 @@ import TestSupport
             .file(Self.content, etag: "\"v1\"", request: $0, sending: $0.attempt == 1 ? 400_000 : nil)
         } _: { scene in
             await scene.leavePartial(at: 400_000)
-            let other = DownloadRequest(scene.request.url, to: scene.folder, name: "other")
+            let other = DownloadRequest(scene.request.url, to: scene.directory, name: "other")
             let summary = try await ListDownloader(
                 transport: scene.transport, limits: DownloadCoordinator.Limits(total: 1),
                 configuration: .init(retries: .never, durability: .none)
@@ -286,7 +288,7 @@ import TestSupport
     }
 
     @Test func `renews its checkpoint while bytes arrive, each of them true`() async throws {
-        // Given a body whose pieces come when no sync is under way: a sync is looked at when bytes arrive
+        // Given a body with pieces that come when no sync is under way: a sync is looked at when bytes arrive
         let isSyncing = Monitor(false)
         var calls = SystemCalls.system
         calls.syncData = { descriptor in
@@ -298,8 +300,8 @@ import TestSupport
             return SystemCalls.system.rename(source, destination)
         }
         let files = FileIO(calls: calls)
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-            let request = DownloadRequest(URL(string: "http://a.example/a")!, to: folder)
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let request = DownloadRequest(URL(string: "http://a.example/a")!, to: directory)
             func present() -> Int64? { (try? Data(contentsOf: request.partialTarget)).map { Int64($0.count) } }
             func synced() -> Int64? {
                 (try? Data(contentsOf: request.checkpointTarget)).flatMap { Checkpoint($0) }?.synced

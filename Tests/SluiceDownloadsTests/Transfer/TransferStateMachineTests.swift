@@ -60,7 +60,7 @@ extension TransferStateMachine {
         #expect(try machine.responded(200, fields, length: 9) == .whole(announced: 9, validator))
     }
 
-    /// A transfer that goes on takes 206 and 416.
+    /// A transfer that resumes accepts 206 and 416.
     @Test(
         arguments: [100, 201, 204, 300, 302, 304, 400, 401, 404, 412, 500, 503].flatMap { [($0, false), ($0, true)] }
             + [(206, false), (416, false)])

@@ -1,13 +1,13 @@
 import Foundation
 
-// Extended attributes by other means than those under test: Glibc's module does not have these functions.
+// Extended attributes, without the code under test. Glibc's module doesn't have these functions.
 
 private typealias Set =
     @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeRawPointer?, Int, CInt) -> CInt
 private typealias Get =
     @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
 
-/// Sets an attribute of a file, or of a link itself. Returns whether that went well.
+/// Sets an attribute of a file, or of a link itself. Returns whether that succeeded.
 @discardableResult
 func setAttribute(_ name: String, of url: URL, to value: Data) -> Bool {
     guard let symbol = dlsym(nil, "lsetxattr") else { return false }

@@ -2,7 +2,7 @@ import Foundation
 import SluiceFiles
 import Testing
 
-/// Gives `body` an engine and a directory of its own, and expects afterwards that nothing is left open, waiting or running.
+/// Calls `body` with a new engine and directory, and expects afterwards that nothing is open, waiting or running.
 func withIO(
     concurrency: Int = 4, calls: SystemCalls = .system, in parent: URL? = nil,
     sourceLocation: SourceLocation = #_sourceLocation, _ body: (FileIO, URL) async throws -> Void
@@ -47,14 +47,14 @@ func names(in directory: URL) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()) ?? ["no such directory"]
 }
 
-/// The bytes of a file by other means than those under test.
+/// The bytes of a file, read without the code under test.
 func contents(of url: URL) -> Data { (try? Data(contentsOf: url)) ?? Data("cannot be read".utf8) }
 
 func mode(of url: URL) -> Int? {
     (try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
 }
 
-/// Bytes that differ from place to place, others for each seed. At most a little over 1 MB.
+/// Bytes that depend on their position and on the seed. At most a little over 1 MB.
 func pattern(_ count: Int, seed: UInt8 = 0) -> Data {
     Data(patternBytes[(Int(seed) * 257)...].prefix(count))
 }
@@ -69,7 +69,7 @@ private let patternBytes: [UInt8] = {
     return bytes
 }()
 
-/// Expects a `FileError` with this code and gives it back.
+/// Expects a `FileError` with this code, and returns it.
 @discardableResult
 func expectFileError<R>(
     _ code: FileError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> R
@@ -86,8 +86,8 @@ func expectFileError<R>(
     return nil
 }
 
-/// Whether both are the same bytes. `#expect(a == b)` would put together a difference first, for minutes if they are large.
+/// Returns whether both have the same bytes. `#expect(a == b)` would compute a difference, which takes minutes for large values.
 func same(_ a: Data, _ b: Data) -> Bool { a == b }
 
-/// A directory in memory for tests that make thousands of files, which some disks take seconds for; nil where there is none.
+/// A directory in memory for tests that make thousands of files, because some disks need seconds for that; nil if there is none.
 let memoryDirectory: URL? = access("/dev/shm", W_OK) == 0 ? URL(filePath: "/dev/shm") : nil

@@ -3,7 +3,7 @@ import Foundation
 extension Call {
     /// The error numbers that the call's man page lists, and those that network file systems and quotas add to it.
     ///
-    /// EFAULT and EBADF are left out where the descriptor or the memory is always the engine's own: they would be its bug.
+    /// Without EFAULT and EBADF for calls on the engine's own memory and descriptors: those would be bugs of the engine.
     var documentedErrors: [CInt] {
         switch self {
         // open(2)
@@ -29,7 +29,7 @@ extension Call {
         case .truncate: [EACCES, EFBIG, EINTR, EINVAL, EIO, EISDIR, EPERM, EROFS, ETXTBSY, ENOSPC, EDQUOT]
         // fchmod(2)
         case .changeMode: [EACCES, EINTR, EIO, ENOMEM, EPERM, EROFS, EOPNOTSUPP]
-        // flock(2); EOPNOTSUPP and ENOSYS are what mounts without locks say
+        // flock(2); mounts without locks return EOPNOTSUPP or ENOSYS
         case .lock: [EINTR, EINVAL, ENOLCK, EWOULDBLOCK, EOPNOTSUPP, ENOSYS, EIO]
         // fstat(2), stat(2)
         case .statusOfDescriptor: [EIO, ENOMEM, EOVERFLOW, ESTALE]
@@ -80,7 +80,7 @@ extension Call {
         case .unmap: [EINVAL, ENOMEM]
         case .adviseMemory: [EAGAIN, EINVAL, EIO, ENOMEM, EPERM]
         case .populate: [EFAULT, EHWPOISON, EINTR, EINVAL, ENOMEM, ENOSYS]
-        // It has no result.
+        // The call has no result.
         case .touch: []
         // openat2(2), preadv2(2), fstatfs(2)
         case .inlineOpen: Self.open.documentedErrors + [EAGAIN, E2BIG, ENOSYS]
@@ -100,7 +100,7 @@ extension Call {
         case .readEntries: [EINTR, EIO, EINVAL, ENOENT, ENOTDIR, ESTALE, EACCES, ENOMEM]
         // pthread_create(3)
         case .startThread: [EAGAIN, EINVAL, EPERM, ENOMEM]
-        // epoll_create1(2); EPERM and ENOSYS are what sandboxes say
+        // epoll_create1(2); sandboxes return EPERM or ENOSYS
         case .readinessMakeQueue: [EMFILE, ENFILE, ENOMEM, ENOSYS, EPERM]
         // epoll_ctl(2)
         case .readinessSetInterest: [EBADF, EEXIST, ENOENT, ENOMEM, ENOSPC, EPERM]
@@ -120,7 +120,7 @@ extension Call {
         case .readinessNow: [EINTR, ENOMEM]
         case .readinessCanBeWaitedFor: []
         case .readinessFlags, .readinessSetFlags: [EBADF, EPERM]
-        // open(2) of /proc/self/fd; ENOTSUP where it cannot be, ENOENT without /proc
+        // open(2) of /proc/self/fd; ENOTSUP if that isn't possible, ENOENT without /proc
         case .readinessReopen: [EACCES, EMFILE, ENFILE, ENOENT, ENOTSUP, ENXIO]
         case _ where rawValue.hasPrefix("copying.") || rawValue.hasPrefix("metadata."): documentedErrorsOfMetadata
         default: []

@@ -3,7 +3,7 @@ import SluiceFiles
 import TestSupport
 import Testing
 
-/// An operation that is run once for each failure of each of its system calls.
+/// An operation that runs once for each failure of each of its system calls.
 ///
 ///     FaultedOperation("read a whole file") { directory in
 ///         try pattern(5000).write(to: directory.appending(path: "file"))
@@ -11,32 +11,32 @@ import Testing
 ///         try expectSame(await Data(asyncContentsOf: directory.appending(path: "file"), using: io), pattern(5000))
 ///     }
 ///
-/// Each time it must succeed, where the failure is one that is passed over, or throw a ``FileError`` with that error number;
-/// leave no descriptor open; and leave the directory as `check` says.
+/// Each run must succeed, if the failure is one to ignore, or throw a ``FileError`` with that error number. It must
+/// leave no descriptor open, and the directory must pass `check`.
 struct FaultedOperation: Sendable, CustomTestStringConvertible {
     let name: String
 
-    /// Makes what the operation finds in its directory, by other means than those under test.
+    /// Creates the files of the operation in its directory, without the code under test.
     let prepare: @Sendable (_ directory: URL) throws -> Void
 
-    /// Does it, and throws ``WrongResult`` if what it gives is not right.
+    /// Runs the operation, and throws ``WrongResult`` if its result is wrong.
     let run: @Sendable (_ io: FileIO, _ directory: URL) async throws -> Void
 
-    /// Calls that fail whenever they are made, to get to what comes in their place.
+    /// Calls that always fail, to reach the calls that replace them.
     var denied: [Call: CInt] = [:]
 
     /// Calls that fail the first time they are made.
     var deniedOnce: [Call: CInt] = [:]
 
-    /// What must hold in the directory afterwards. Returns a complaint, or nil.
+    /// Checks the directory afterwards. Returns a complaint, or nil.
     var check: @Sendable (_ directory: URL, _ outcome: Outcome) -> String? = { _, _ in nil }
 
-    /// Calls whose failure need not be reported, such as the close of a descriptor that was only read; all of that name, or
+    /// Calls with a failure that need not be reported, such as the close of a descriptor that was only read; all of that name, or
     /// those at these places among them.
     var ignored: [Call: [Int]?] = [:]
 
-    /// What a call may say about names that the operation has to believe, such as "nothing is there". What it then does is
-    /// its own business, as long as `check` holds.
+    /// Errors about names that the operation must accept, such as "no such file". Its result after such an error
+    /// isn't checked, except by `check`.
     var believed: [Call: Set<CInt>] = [:]
 
     var testDescription: String { name }
@@ -75,7 +75,7 @@ struct Fault: Sendable, CustomStringConvertible {
     /// Its place among the calls of its name, from 0.
     var ordinal: Int
     var error: CInt
-    /// Whether all later calls of this name fail too, as they do on a device that is full.
+    /// Whether all later calls of this name fail too, as on a full device.
     var isLasting: Bool
 
     var description: String {
@@ -83,12 +83,12 @@ struct Fault: Sendable, CustomStringConvertible {
     }
 }
 
-/// How an operation ended with a fault in it.
+/// The outcome of an operation with a fault.
 struct Outcome: Sendable {
     var fault: Fault
     /// nil if it succeeded.
     var error: FileError?
-    /// The calls that it makes when none fails.
+    /// The calls of the operation without a fault.
     var calls: [Call]
 
     var isSuccess: Bool { error == nil }
@@ -96,14 +96,14 @@ struct Outcome: Sendable {
     /// Whether the fault came before a name was claimed by renameat2, or by link and unlink in its place.
     var isBeforeClaim: Bool { isBefore(calls.contains(.link) ? .unlink : .renameWithoutReplacing) }
 
-    /// Without renameat2 the old name may not go, and then the new one cannot either.
+    /// Without renameat2, removing the old name may fail, and then removing the new one fails too.
     var isStuckWithBothNames: Bool { calls.contains(.link) && fault.call == .unlink && fault.isLasting }
 
     /// Whether the fault came before the last call of these names had succeeded.
     func isBefore(_ names: Call...) -> Bool { fault.number <= calls.lastIndex { names.contains($0) } ?? .max }
 }
 
-/// What an operation throws itself when it did not fail but gave something wrong.
+/// The error of an operation that succeeded with a wrong result.
 struct WrongResult: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }
@@ -116,20 +116,20 @@ func expectSame(_ found: Data, _ wanted: Data) throws(WrongResult) {
 // MARK: - Running
 
 extension FaultedOperation {
-    /// Faults that no operation may fail with: they are tried again, waited for, or mean that there is nothing to do.
+    /// Faults that must not make an operation fail: the engine tries again, waits, or has nothing to do.
     private static func isPassedOver(_ fault: Fault) -> Bool {
         switch (fault.call, fault.error) {
         case (_, EINTR), (.read, EAGAIN), (.write, EAGAIN), (.writeVector, EAGAIN): true
-        // The inline lane reports nothing: another lane begins anew.
+        // The inline lane reports nothing: another lane begins again.
         case (.inlineOpen, _), (.inlineRead, _), (.inlineIsLocal, _): true
-        // The readiness lane waits and tries again; without calls that do not wait, it opens the file once more.
+        // The readiness lane waits and tries again; without non-blocking calls, it opens the file again.
         case (.readinessRead, EAGAIN), (.readinessWrite, EAGAIN): true
         case (.readinessRead, EOPNOTSUPP), (.readinessWrite, EOPNOTSUPP): true
-        // Nothing depends on the flag that it takes away.
+        // Nothing depends on the flag that it removes.
         case (.readinessSetFlags, _): true
-        // A file system that has no such operation: see `Kernel.syncDirectory`.
+        // A file system without this operation: see `Kernel.syncDirectory`.
         case (.syncDirectory, EINVAL): true
-        // link(2) and unlink(2) in its place.
+        // link(2) and unlink(2) replace it.
         case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS), (.renameWithoutReplacing, EPERM),
             (.renameAtWithoutReplacing, EINVAL), (.renameAtWithoutReplacing, ENOSYS),
             (.renameAtWithoutReplacing, EPERM):
@@ -140,21 +140,21 @@ extension FaultedOperation {
         }
     }
 
-    /// Faults that come again and again on a device or in a process that is in trouble.
+    /// Faults that a failing device or process repeats.
     private static let lasting: Set<CInt> = [EIO, ENOSPC, EDQUOT, EMFILE, EACCES, EROFS, ENOMEM, EPERM]
 
-    /// What came of all runs.
+    /// The results of all runs.
     struct Report: Sendable {
         var calls: [Call] = []
         var runs = 0
         var complaints: [String] = []
     }
 
-    /// Runs the operation without a fault, then with each fault once, in a directory of its own each time.
+    /// Runs the operation without a fault, then with each fault once, in a new directory each time.
     func runWithEachFault() async throws -> Report {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-faults", in: memoryDirectory) { parent in
             var report = Report()
-            // Once before, for what is asked only once in a process.
+            // Once before, for calls that are made only once in a process.
             _ = await attempt(nil, in: parent.appending(path: "first"))
             let (calls, complaint) = await attempt(nil, in: parent.appending(path: "plain"))
             report.calls = calls
@@ -176,14 +176,14 @@ extension FaultedOperation {
         }
     }
 
-    /// The calls that it makes when none fails.
+    /// The calls of the operation without a fault.
     func calls() async throws -> [Call] {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-faults", in: memoryDirectory) { parent in
             await attempt(nil, in: parent.appending(path: "plain")).0
         }
     }
 
-    /// One run in a new directory, which is removed. Returns the calls that were made, and what was wrong.
+    /// One run in a new directory, which is removed. Returns its calls and the complaint.
     private func attempt(_ plan: (fault: Fault, calls: [Call])?, in directory: URL) async -> ([Call], [String]) {
         var complaints: [String] = []
         func complain(_ text: String) {
@@ -230,7 +230,7 @@ extension FaultedOperation {
             return
         }
         var outcome = Outcome(fault: fault, error: nil, calls: calls)
-        // A lease on a file: what exists is opened once more, to wait for its end.
+        // A lease on a file: an existing file is opened again, to wait for the end of the lease.
         let isLease = fault.call == .open && fault.error == EWOULDBLOCK
         let isBelieved = believed[fault.call]?.contains(fault.error) == true || isLease
         let isIgnored = ignored[fault.call].map { $0?.contains(fault.ordinal) ?? true } == true
@@ -255,7 +255,7 @@ extension FaultedOperation {
     }
 }
 
-/// Counts the calls of one run, fails the one that is to fail, and knows how many descriptors are open.
+/// Counts the calls of one run, fails the chosen one, and counts the open descriptors.
 private final class Ledger: Sendable {
     private struct State {
         var calls: [Call] = []
@@ -270,7 +270,7 @@ private final class Ledger: Sendable {
     var calls: [Call] { state.withLock { $0.calls } }
     var open: Int { state.withLock { $0.open } }
 
-    /// Counts a call. Returns its place among those of its name, and the error number it is to fail with.
+    /// Counts a call. Returns its place among those of its name, and the error number with which it must fail.
     func begin(_ call: Call) -> (ordinal: Int, error: CInt?) {
         let (number, ordinal) = state.withLock { state in
             defer { state.calls.append(call) }

@@ -2,7 +2,7 @@ import Foundation
 import SluiceFiles
 
 extension Interceptor {
-    /// Puts itself in the place of all calls that copy within the kernel.
+    /// Intercepts all calls that copy within the kernel.
     func wrap(_ calls: inout CopyCalls) {
         wrap(.copyingClone, &calls.clone)
         wrap(.copyingCopyRange, &calls.copyRange)
@@ -10,7 +10,7 @@ extension Interceptor {
         wrap(.copyingNextHole, &calls.nextHole)
     }
 
-    /// Puts itself in the place of all calls of times, modes, links and extended attributes.
+    /// Intercepts all calls for times, modes, links and extended attributes.
     func wrap(_ calls: inout MetadataCalls) {
         wrap(.metadataSetTimes, &calls.setTimes)
         wrap(.metadataSetTimesOfDescriptor, &calls.setTimesOfDescriptor)
@@ -29,7 +29,7 @@ extension Interceptor {
 }
 
 extension Call {
-    /// The errors on the way along a path. See path_resolution(7).
+    /// The errors of path resolution. See path_resolution(7).
     private static let ofPaths: [CInt] = [
         EACCES, EINTR, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, ESTALE,
     ]

@@ -1,7 +1,7 @@
 import SluiceFiles
 
 extension Interceptor {
-    /// Puts itself in the place of all calls of descriptors that are waited for.
+    /// Intercepts all calls that wait for descriptors.
     func wrap(_ calls: inout ReadinessCalls) {
         let real = calls
         wrap(.readinessMakeQueue, &calls.makeQueue)

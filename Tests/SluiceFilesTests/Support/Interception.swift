@@ -1,10 +1,10 @@
 import SluiceFiles
 import Synchronization
 
-/// Every call of ``SystemCalls`` and of its groups, by the name of its property.
+/// The calls of ``SystemCalls`` and of its groups, by the names of the properties.
 ///
-/// A call that is added to the seam is added here, in `intercepted(by:observing:)` and in `documentedErrors`. Tests say what
-/// is missing.
+/// Add each new call here, in `intercepted(by:observing:)` and in `documentedErrors`. Tests report a
+/// missing call.
 enum Call: String, CaseIterable, Sendable {
     case open, openAt, close, read, write, writeVector, waitUntilReady, truncate, changeMode, lock, statusOfDescriptor
     case sync, syncData, syncDirectory
@@ -86,14 +86,14 @@ enum Call: String, CaseIterable, Sendable {
 }
 
 extension SystemCalls {
-    /// These calls, with a test between the engine and the kernel.
+    /// Returns these calls, with a test between the engine and the kernel.
     ///
     ///     let calls = SystemCalls.system.intercepted { call in call == .sync ? EIO : nil }
     ///
     /// - Parameters:
-    ///   - hook: Asked before each call, on the thread that makes it. An error number fails the call, which is then not made;
-    ///     nil lets it through. A close is made in any case: the kernel frees the number whatever it reports.
-    ///   - observer: Told of each result, minus the error number included.
+    ///   - hook: Asked before each call, on the thread that makes it. An error number fails the call without making it;
+    ///     nil makes the call. A close is always made, because the kernel frees the number even if it reports an error.
+    ///   - observer: Called with each result; for a failure, the negative error number.
     func intercepted(
         by hook: @escaping @Sendable (Call) -> CInt?,
         observing observer: @escaping @Sendable (_ call: Call, _ result: Int) -> Void = { _, _ in }
@@ -146,7 +146,7 @@ extension SystemCalls {
         interceptor.wrap(.changeOwnerAt, &calls.directories.changeOwnerAt)
         interceptor.wrap(.watchMakeQueue, &calls.watching.makeQueue)
         interceptor.wrap(.watchAdd, &calls.watching.addWatch)
-        // A pack of parameters has no place for `inout`, nor for a closure that escapes.
+        // A parameter pack supports neither `inout` nor escaping closures.
         calls.statusOfDescriptor = { descriptor, status in
             interceptor.run(.statusOfDescriptor) { real.statusOfDescriptor(descriptor, &status) }
         }
@@ -174,7 +174,7 @@ extension SystemCalls {
         return calls
     }
 
-    /// These calls, with the n-th of them (from 0, whichever it is) told to `hook` and all others let through.
+    /// Returns these calls, with only the n-th call (from 0, of any name) passed to `hook`.
     func intercepted(at number: Int, by hook: @escaping @Sendable (Call) -> CInt?) -> SystemCalls {
         let count = Atomic(0)
         return intercepted { call in
@@ -183,12 +183,12 @@ extension SystemCalls {
     }
 }
 
-/// What is between a call of the engine and the kernel.
+/// The code between a call of the engine and the kernel.
 struct Interceptor: Sendable {
     let hook: @Sendable (Call) -> CInt?
     let observer: @Sendable (Call, Int) -> Void
 
-    /// Puts itself in the place of a call.
+    /// Replaces a call.
     func wrap<each Argument, Result: SignedInteger & FixedWidthInteger & SendableMetatype>(
         _ name: Call, _ call: inout @Sendable (repeat each Argument) -> Result
     ) {

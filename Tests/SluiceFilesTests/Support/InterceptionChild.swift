@@ -1,8 +1,8 @@
 import Foundation
 
-/// A process that was built beside the tests, run to its end.
+/// A child process of a program that was built with the tests.
 enum Child {
-    /// How it ended.
+    /// The outcome of the process.
     struct End: Sendable, CustomStringConvertible {
         /// Whether it was killed by SIGKILL.
         var wasKilled: Bool

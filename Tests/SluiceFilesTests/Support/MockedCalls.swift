@@ -3,7 +3,7 @@ import Foundation
 import SluiceFiles
 import TestSupport
 
-/// What was called, in order.
+/// The calls, in order.
 final class CallLog: Sendable {
     private let lines = Guarded<[String]>([])
 
@@ -13,7 +13,7 @@ final class CallLog: Sendable {
 }
 
 extension SystemCalls {
-    /// The kernel, with one call failing whenever it is made. `.write` is all writing, also of many pieces.
+    /// The kernel, with one call that always fails. `.write` includes writes of many pieces.
     static func failing(_ call: Call, with number: CInt) -> SystemCalls {
         var calls = SystemCalls.system
         calls.fail(call, with: number)
@@ -26,7 +26,7 @@ extension SystemCalls {
         }
     }
 
-    /// The kernel, with what changes files written to a log.
+    /// The kernel, with a log of the calls that change files.
     static func recorded(in log: CallLog) -> SystemCalls {
         let real = SystemCalls.system
         var calls = real
@@ -77,7 +77,7 @@ extension SystemCalls {
     }
 }
 
-/// Holds threads of a lane inside a mocked call until the test lets them go.
+/// Blocks threads of a lane inside a mocked call until the test releases them.
 final class ThreadGate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let isOpen = Guarded(false)
@@ -105,7 +105,7 @@ final class ThreadGate: Sendable {
         semaphore.signal()
     }
 
-    /// The kernel, with every open stopping here first.
+    /// The kernel, with every open blocked here first.
     func beforeOpen() -> SystemCalls {
         var calls = SystemCalls.system
         calls.open = { path, flags, mode in
@@ -116,7 +116,7 @@ final class ThreadGate: Sendable {
     }
 }
 
-/// What the system calls the thread that runs this.
+/// Returns the system's name of the calling thread.
 func nameOfThisThread() -> String {
     let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
     return name?.trimmingCharacters(in: .newlines) ?? "unknown"

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: TestedTransport.having(.exactErrors), ["zz\r\n", "5\r\nab\r\n0\r\n\r\n", "-1\r\n"])
-    func `chunks that are none are told from a connection that was closed`(tested: TestedTransport, framing: String)
+    func `invalid chunks are told from a closed connection`(tested: TestedTransport, framing: String)
         async throws
     {
         try await tested.exchange { _ in

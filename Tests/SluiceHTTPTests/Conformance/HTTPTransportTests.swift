@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(arguments: TestedTransport.all) func `the request asks for the bytes as they are and carries its own fields`(
+    @Test(arguments: TestedTransport.all) func `the request asks for unencoded bytes and carries its own fields`(
         tested: TestedTransport
     ) async throws {
         try await tested.exchange { request in
@@ -181,7 +181,7 @@ import Testing
             OriginResponse(announcedLength: 100_000_000, steps: Array(repeating: .send(megabyte), count: 100))
         } _: { transport, origin in
             for _ in 0..<20 { _ = try await transport.open(.init(URL(fetchable: origin.url("/a")))) }
-            // The server stops sending where nobody receives: a response that is kept open would keep it waiting.
+            // The server stops sending when the client does not receive: a response that is kept open would keep it waiting.
             #expect(try await origin.metrics { $0.running == 0 }.requests == 20)
         }
     }
@@ -207,7 +207,7 @@ import Testing
         #expect(error?.code == .shutDown)
     }
 
-    @Test func `a second iterator goes on where the first one stopped`() async throws {
+    @Test func `a second iterator continues where the first one stopped`() async throws {
         let url = URL(string: "http://a.example/")!
         let chunks = (0..<4).map { Data([UInt8($0)]) }
         final class Batches: ResponseBodySource {

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Sends so many requests over a transport of their own, and returns when the origin has no connection any more.
+    /// Sends this many requests over a new transport, and returns when the origin has no connection any more.
     private static func exchange(_ count: Int, _ tested: TestedTransport, _ origin: LoopbackOrigin) async throws {
         let configuration = HTTPTransport.Configuration(
             connectTimeout: .seconds(600), stallTimeout: .seconds(600), proxy: .none)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Requests with a body` {
     @Test(arguments: TestedTransport.all, [HTTPRequest.Method.post, .put, .patch, .delete])
-    func `send it, and each method but the idempotent ones over a connection of its own`(
+    func `send it, and each method but the idempotent ones over a new connection`(
         tested: TestedTransport, method: HTTPRequest.Method
     ) async throws {
         let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })

@@ -18,7 +18,7 @@ struct TestedTransport: Sendable, CustomTestStringConvertible {
         case informationalHeads
         /// Errors tell a broken message from a connection that was closed or refused.
         case exactErrors
-        /// A request whose method is not idempotent is sent once.
+        /// A request with a method that is not idempotent is sent once.
         case sendsOnce
         /// Authorities, client certificates and proxies of the configuration.
         case configuredTrust, configuredProxies
@@ -57,7 +57,7 @@ struct TestedTransport: Sendable, CustomTestStringConvertible {
         try await engine(configuration).whileOpen(body)
     }
 
-    /// A transport of this kind and an origin that answers as told. It waits for long: the machine may be busy with something else.
+    /// A transport of this kind and an origin that answers with a closure. Its timeouts are long, because the machine may be busy.
     func exchange(
         stallTimeout: Duration = .seconds(600), bufferSize: Int = 256 * 1024,
         _ handler: @escaping LoopbackOrigin.Handler,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SluiceHTTP
 
-/// A real server with TLS, whose authority the test makes.
+/// A real server with TLS and an authority that the test makes.
 private struct Nginx {
     /// 1 MiB below `/file` and nothing else.
     static let file = Data((0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) })

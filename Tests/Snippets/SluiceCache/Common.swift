@@ -6,7 +6,7 @@ import SluiceCache
 struct Image: Sendable { var byteCount = 0 }
 
 let url = URL(filePath: "/")
-let folder = URL(filePath: "/")
+let directory = URL(filePath: "/")
 let image = Image()
 let rendered = Data()
 let token = ""

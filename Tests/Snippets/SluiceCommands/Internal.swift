@@ -9,7 +9,7 @@ let renderer = TerminalRenderer(width: 80, color: .full)
 let size = Console.Size(columns: 80, rows: 24)
 
 var console: Console { fatalError() }
-var picture: TerminalRenderer.Image { fatalError() }
+var loadedImage: TerminalRenderer.Image { fatalError() }
 
 var interruption: Interruption { fatalError() }
 

@@ -7,9 +7,8 @@ struct Song: Sendable { var url = URL(filePath: "/") }
 
 let url = URL(filePath: "/")
 let urls = [url]
-let folder = URL(filePath: "/")
-let directory = folder
-let music = folder
+let directory = URL(filePath: "/")
+let music = directory
 let me = "ann"
 let songs = [DownloadRequest(url, to: music)]
 let playlist = [Song()]

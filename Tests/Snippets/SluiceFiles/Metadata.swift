@@ -6,7 +6,6 @@ let song = url
 let digest = Data()
 let newName = url
 let secrets = url
-let stamp = url
 let page = url
 let settings = url
 let original = url

@@ -8,12 +8,12 @@ enum Ending: Hashable, Sendable {
     case cancelled
 }
 
-/// One waiter, one who serves it, and one who cancels it.
+/// One waiter, one task that serves it, and one that cancels it.
 struct Contest: Sendable {
-    /// Waits, and says how that ended; throws if it ended in a way that must not be.
+    /// Waits, and returns the outcome; throws if the outcome isn't allowed.
     let wait: @Sendable () async throws -> Ending
     let serve: @Sendable () -> Void
-    /// What to do instead of cancelling the waiter's task.
+    /// Replaces the cancellation of the waiter's task.
     let cancel: (@Sendable () -> Void)?
     /// Throws if something was lost or done twice.
     let check: @Sendable (Ending) async throws -> Void
@@ -45,7 +45,7 @@ struct Contest: Sendable {
 }
 
 extension Heat {
-    /// All wait; then two tasks go from contest to contest, one to serve and one to cancel.
+    /// All waiters wait; then two tasks go from contest to contest, one to serve and one to cancel.
     func suspended(_ make: @Sendable () async -> Contest) async throws {
         let arrived = Counter()
         var contests: [Contest] = []
@@ -62,7 +62,7 @@ extension Heat {
         try claim(ended.value == rounds, "\(ended.value) waits ended of \(rounds)")
     }
 
-    /// The waiter is about to wait when it is served and cancelled, in an order that chance decides.
+    /// The waiter is about to wait when it is served and cancelled, in random order.
     func entering(_ make: @Sendable () async -> Contest) async throws {
         var random = SeededRandom(seed: seed)
         var found = true
@@ -95,7 +95,7 @@ extension Heat {
         Task {
             arrive()
             let ending = try await contest.wait()
-            // A waiter that is resumed twice comes here twice, if it does not crash.
+            // A waiter that is resumed twice gets here twice, unless it crashes.
             self.ended.add()
             return ending
         }

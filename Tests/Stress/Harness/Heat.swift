@@ -9,7 +9,7 @@ import Glibc
 import Musl
 #endif
 
-/// Some rounds of a scenario that are prepared together, and how far they have got.
+/// Some rounds of a scenario that are prepared together, and their progress.
 final class Heat: Sendable {
     let scenario: String
     let number: Int
@@ -19,16 +19,16 @@ final class Heat: Sendable {
 
     let firstWon = Counter()
     let secondWon = Counter()
-    /// Where each of the two racers is, as the watchdog reports it.
+    /// The rounds of the two racers, which the watchdog reports.
     let firstAt = Counter()
     let secondAt = Counter()
     /// Waits that have ended.
     let ended = Counter()
-    /// How often a racer waited at a line for the other, and how often it found it on another thread, at once or a moment
+    /// How often a racer waited at a line for the other, and how often it found it on another thread, immediately or a moment
     /// later. The two are equal on two free processors.
     let linedUp = Counter()
     let sideBySide = Counter()
-    /// Something to say about the scenario in the table.
+    /// A remark about the scenario, for the table.
     let remark = Remark()
 
     init(scenario: String, number: Int, rounds: Int, seed: UInt64, lead: Lead) {
@@ -39,7 +39,7 @@ final class Heat: Sendable {
         self.lead = lead
     }
 
-    /// Grows whenever anything happens.
+    /// Grows with every step of a racer or waiter.
     var steps: Int { firstAt.value &+ secondAt.value &+ ended.value &+ firstWon.value &+ secondWon.value }
 
     var description: String {
@@ -62,7 +62,7 @@ final class Heat: Sendable {
         }
     }
 
-    /// For how many turns a racer looks out for the other. Where no second processor is free, it looks only now and then.
+    /// The number of turns that a racer waits for the other. If no second processor is free, it waits only now and then.
     func patience(_ round: Int, found: Bool) -> Int {
         found || round.isMultiple(of: 16) ? 100_000 : 1_000
     }
@@ -83,8 +83,8 @@ final class Heat: Sendable {
     }
 }
 
-/// Spins until something that another thread does has happened; lets go of its thread if that takes long, so that it is
-/// right, if slow, on one processor too. Returns whether it did not take long.
+/// Spins until another thread has acted. Yields its thread if that takes long, so that it is
+/// correct, but slow, on one processor. Returns whether it was short.
 @discardableResult
 func spin(patience: Int = 1_000, until happened: () -> Bool) async -> Bool {
     var turns = 0
@@ -108,7 +108,7 @@ func delay(_ random: inout SeededRandom) {
 @inline(never) @_optimize(none)
 func blackHole<Value>(_ value: Value) {}
 
-/// A number that anyone may add to.
+/// A number that any thread may add to.
 final class Counter: Sendable {
     private let atomic = Atomic(0)
 
@@ -122,7 +122,7 @@ final class Counter: Sendable {
     func keepMaximum(_ value: Int) { _ = atomic.max(value, ordering: .sequentiallyConsistent) }
 }
 
-/// A text that is written once in a while.
+/// A text that is rarely written.
 final class Remark: Sendable {
     private let state = Guarded("")
 

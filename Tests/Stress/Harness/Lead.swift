@@ -1,6 +1,6 @@
 import TestSupport
 
-/// By how much one side of a race is held back, so that either side wins often.
+/// The delay of one side of a race, so that either side wins often.
 ///
 /// Two sides that act at the same moment are no race if the effect of one takes longer: the time that passes wakes a sleeping
 /// task, and only that task grants the token, while cancelling takes effect immediately. How much longer it takes depends on
@@ -11,14 +11,14 @@ import TestSupport
 ///      2          11 of 256      128
 ///      3          90 of 256      128     both win: this is where the two meet
 struct Lead: Sendable {
-    /// How many turns the second side is held back; negative if the first is.
+    /// The number of turns that the second side is delayed; negative for the first side.
     private(set) var turns = 0
 
     private static let least = 64
     /// A fifth of a millisecond or so.
     private static let most = 1 << 16
 
-    /// Holds the side back that won more than three of four rounds.
+    /// Delays the side that won more than three of four rounds.
     mutating func adapt(firstWon: Int, secondWon: Int) {
         if firstWon * 3 < secondWon {
             turns = Self.next(turns)
@@ -40,14 +40,14 @@ enum Side: UInt64, Sendable {
 }
 
 extension Heat {
-    /// Holds a side back: by some turns at random in any case, and by the lead that the other side needs.
+    /// Delays a side by some random turns, and by the lead of the other side.
     func holdBack(_ side: Side, _ random: inout SeededRandom) async {
         delay(&random)
         let turns = side == .first ? -lead.turns : lead.turns
         guard turns > 0 else { return }
         for turn in 1...Int.random(in: 1...2 * turns, using: &random) {
             blackHole(turn)
-            // Part of the race: what the other side has started gets a thread, also where no second processor is free.
+            // Part of the race: tasks that the other side has started get a thread, even if no second processor is free.
             if turn.isMultiple(of: 1_024) { await Task.yield() }
         }
     }

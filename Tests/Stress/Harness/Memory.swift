@@ -6,11 +6,11 @@ import Glibc
 import Darwin
 #endif
 
-/// How much memory the process uses, in bytes; 0 where nobody counts.
+/// The memory that the process uses, in bytes; 0 if it is unknown.
 struct Memory: Sendable {
-    /// Handed out by malloc and not given back.
+    /// Allocated with malloc and not freed.
     var allocated: Int
-    /// Pages in memory, some of which malloc keeps after they are free.
+    /// Resident pages; malloc keeps some of them after they are freed.
     var resident: Int
 
     static var now: Memory {
@@ -31,8 +31,8 @@ struct Memory: Sendable {
         return fields.count > 1 ? fields[1] * sysconf(Int32(_SC_PAGESIZE)) : 0
     }
 
-    /// From malloc_info(3), which Swift's module of the C library leaves out, as it does mallinfo2(3). It ends with the
-    /// sums of all arenas:
+    /// From malloc_info(3), which Swift's module of the C library omits, as it omits mallinfo2(3). Its output ends with the sums of all
+    /// arenas:
     ///
     ///     <total type="fast" count="0" size="0"/>             free
     ///     <total type="rest" count="12" size="104184"/>       free

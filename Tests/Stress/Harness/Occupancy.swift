@@ -1,4 +1,4 @@
-/// How many run at this moment, and how many ever did at once.
+/// The number of running bodies, and the largest number that ran concurrently.
 final class Occupancy: Sendable {
     let now = Counter()
     let most = Counter()
@@ -6,7 +6,7 @@ final class Occupancy: Sendable {
     func enter() { most.keepMaximum(now.add()) }
     func leave() { now.add(-1) }
 
-    /// Enters, lets others run, and leaves.
+    /// Enters, yields, and leaves.
     func visit() async {
         enter()
         // Part of the race: without it, no two visits overlap on one thread.

@@ -1,18 +1,18 @@
-/// Something that is done very often under a race, and what must hold each time.
+/// An operation that is repeated under a race, and a claim that must hold each time.
 struct Scenario: Sendable {
-    /// `group/who against whom`; `--filter` selects by it.
+    /// The group, a slash, and the two sides, such as `limiter/release against cancel`. `--filter` matches it.
     let name: String
-    /// What each round checks.
+    /// The claim that each round checks.
     let claim: String
-    /// The two ways in which a round can go.
+    /// The two outcomes of a round.
     let sides: (first: String, second: String)
-    /// How many rounds a heat has; rounds of a heat are prepared together.
+    /// The number of rounds of a heat, which are prepared together.
     let heatSize: Int
-    /// How many rounds for each that is asked for.
+    /// The number of rounds for each requested round.
     let share: Double
-    /// Whether a run that only went one way has failed.
+    /// Whether a run with only one outcome fails.
     let mustGoBothWays: Bool
-    /// Runs `heat.rounds` rounds, and counts how each went.
+    /// Runs `heat.rounds` rounds, and counts the outcomes.
     let body: @Sendable (Heat) async throws -> Void
 
     init(
@@ -29,12 +29,12 @@ struct Scenario: Sendable {
     }
 }
 
-/// What came of a scenario.
+/// The result of a scenario.
 struct Outcome: Sendable {
     var rounds = 0
     var firstWon = 0
     var secondWon = 0
-    /// How often two racers were lined up at all, and how often on two threads.
+    /// How often two racers were lined up, and how often on two threads.
     var linedUp = 0
     var sideBySide = 0
     var seconds = 0.0
@@ -42,22 +42,22 @@ struct Outcome: Sendable {
     var problems: [String] = []
 }
 
-/// A round broke what is claimed.
+/// A round broke its claim.
 struct Broken: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// Throws unless it holds.
+/// Throws unless the claim holds.
 func claim(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws {
     if !holds { throw Broken(otherwise()) }
 }
 
 extension Scenario {
-    /// Fewer rounds than this may all go one way by chance.
+    /// Fewer rounds than this may all have one outcome by chance.
     private static let enoughForBoth = 10_000
 
-    /// Runs heat after heat until the rounds are done or one is broken.
+    /// Runs heats until the rounds are done or a claim is broken.
     func run(_ options: Options, _ watchdog: Watchdog) async -> Outcome {
         let wanted = max(1, Int(Double(options.rounds) * share))
         let began = ContinuousClock.now

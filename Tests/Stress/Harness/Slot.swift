@@ -1,6 +1,6 @@
 import TestSupport
 
-/// A place for a reference that can be dropped from anywhere.
+/// A reference that any thread can drop.
 final class Slot<Value: Sendable>: Sendable {
     private let value: Guarded<Value?>
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The results, written as they come: a row's name when it starts, so that a crash shows in which it was.
+/// The table of results. The name of a row is written when it starts, so that the table shows the row of a crash.
 struct Table {
     private let nameWidth: Int
     private let sideWidth: Int
@@ -13,7 +13,7 @@ struct Table {
     func writeHead() {
         let cells = [
             pad("scenario", nameWidth), pad("rounds", 9), pad("won by one", sideWidth), pad("by the other", sideWidth),
-            pad("at once", 7),
+            pad("overlap", 7),
             pad("seconds", 7), "",
         ]
         write("| " + cells.joined(separator: " | ") + "\n")

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Ends the program with a report when a scenario makes no step for too long.
 ///
-/// A thread of its own, and no task: it must run also when the pool's threads all spin or wait.
+/// A thread and no task, because it must run even if all threads of the pool spin or wait.
 final class Watchdog: Sendable {
     private let watched = Guarded<Heat?>(nil)
 
@@ -23,7 +23,7 @@ final class Watchdog: Sendable {
         thread.start()
     }
 
-    /// Looks after this heat from now on.
+    /// Watches this heat from now on.
     func watch(_ heat: Heat?) {
         watched.withLock { $0 = heat }
     }

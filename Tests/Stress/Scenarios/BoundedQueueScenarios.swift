@@ -116,7 +116,7 @@ enum BoundedQueueScenarios {
         }
     }
 
-    /// Producers, some of whom are cancelled, and consumers, at a capacity of 2.
+    /// Producers, some of which are cancelled, and consumers, at a capacity of 2.
     private static var load: Scenario {
         Scenario(
             "queue/send under load, producers cancelled", claim: "what was sent arrives once; never over capacity",

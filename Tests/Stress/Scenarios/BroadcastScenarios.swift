@@ -5,7 +5,7 @@ enum BroadcastScenarios {
 
     private static var send: [Scenario] {
         Contest.scenarios(
-            "broadcast/send against cancel", claim: "the other subscriber gets the element; who left is forgotten",
+            "broadcast/send against cancel", claim: "the other subscriber gets the element; one that left is forgotten",
             sides: ("received", "cancelled")
         ) {
             let broadcast = Broadcast<Int, Never>()
@@ -14,7 +14,7 @@ enum BroadcastScenarios {
             return Contest(
                 wait: {
                     guard let iterator = subscription.take()?.makeAsyncIterator() else {
-                        throw Broken("nobody subscribed")
+                        throw Broken("no task subscribed")
                     }
                     return try await receive(iterator)
                 },
@@ -63,7 +63,7 @@ enum BroadcastScenarios {
     /// A subscription goes away, unused, while an element is sent.
     private static var drop: Scenario {
         Scenario(
-            "broadcast/send against drop", claim: "the other subscriber gets the element; who left is forgotten",
+            "broadcast/send against drop", claim: "the other subscriber gets the element; one that left is forgotten",
             sides: ("the first was there", "the first was gone")
         ) { heat in
             let broadcasts = (0..<heat.rounds).map { _ in Broadcast<Int, Never>() }
@@ -77,7 +77,7 @@ enum BroadcastScenarios {
                 }, against: { first[$0].drop() })
             for round in 0..<heat.rounds {
                 try claim(try await receive(second[round].makeAsyncIterator()) == .served, "the other got nothing")
-                try claim(broadcasts[round].subscriberCount == 1, "who left is not forgotten")
+                try claim(broadcasts[round].subscriberCount == 1, "a subscriber that left is not forgotten")
             }
         }
     }

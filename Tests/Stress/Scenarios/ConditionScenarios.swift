@@ -5,7 +5,7 @@ enum ConditionScenarios {
 
     private static var signal: [Scenario] {
         Contest.scenarios(
-            "condition/signal against cancel", claim: "one outcome; who waits later returns at once",
+            "condition/signal against cancel", claim: "one outcome; later waits return immediately",
             sides: ("signalled", "cancelled")
         ) {
             let (condition, signal) = Condition.makeCondition()
@@ -21,7 +21,7 @@ enum ConditionScenarios {
 
     private static var abandon: [Scenario] {
         Contest.scenarios(
-            "condition/dropping the signal against cancel", claim: "one outcome; who waits later returns at once",
+            "condition/dropping the signal against cancel", claim: "one outcome; later waits return immediately",
             sides: ("abandoned", "cancelled")
         ) {
             let (condition, signal) = Condition.makeCondition()

@@ -1,11 +1,11 @@
 import SluiceConcurrency
 import Synchronization
 
-/// Faults put in on purpose: each must be reported, or what reports them does not work.
-extension Catalogue {
+/// Inserted faults. Each must be reported, or the checks don't work.
+extension Catalog {
     static var faults: [Scenario] {
         [
-            // For ThreadSanitizer, which reports it; without, nobody may notice.
+            // For ThreadSanitizer, which reports it; without the sanitizer it may go unnoticed.
             Scenario("fault/race", claim: "nothing", sides: ("added", "added"), mustGoBothWays: false) { heat in
                 let cell = Unprotected()
                 await heat.race({ _ in cell.value += 1 }, against: { _ in cell.value += 1 })

@@ -4,7 +4,7 @@ import TestSupport
 enum KeyedLimiterScenarios {
     static var all: [Scenario] { [release, load] }
 
-    /// Each key's only place is given back as the one who waits for it is cancelled.
+    /// Each key's only place is given back while the task that waits for it is cancelled.
     private static var release: Scenario {
         Scenario(
             "keyed limiter/release against cancel", claim: "one outcome; the next gets the place; idle at the end",
@@ -58,7 +58,8 @@ enum KeyedLimiterScenarios {
     private static var load: Scenario {
         Scenario(
             "keyed limiter/cancel and cancelWaiting under load",
-            claim: "at most the limits at once, for a key and in total; idle at the end", sides: ("ran", "cancelled"),
+            claim: "at most the limits concurrently, for a key and in total; idle at the end",
+            sides: ("ran", "cancelled"),
             heatSize: 4_096
         ) { heat in
             let limiter = KeyedLimiter<Int>(perKey: 2, total: 3)
@@ -94,8 +95,8 @@ enum KeyedLimiterScenarios {
                     }
                 }
             }
-            try claim(total.most.value <= 3, "\(total.most.value) at once, at a limit of 3")
-            for key in perKey { try claim(key.most.value <= 2, "\(key.most.value) of a key at once, at a limit of 2") }
+            try claim(total.most.value <= 3, "\(total.most.value) concurrently, at a limit of 3")
+            for key in perKey { try claim(key.most.value <= 2, "\(key.most.value) of a key together, at a limit of 2") }
             try claim(limiter.runningCount == 0 && limiter.waitingCount == 0, "not idle at the end")
             await limiter.waitUntilIdle()
         }

@@ -2,9 +2,9 @@ import Foundation
 import SluiceConcurrency
 import TestSupport
 
-/// Somebody waits in line for the only place.
+/// A task waits in line for the only place.
 enum LimiterContests {
-    static var all: [Scenario] { release + cancelWaiting + deadline + resize + [cancelledHead, idle] }
+    static var all: [Scenario] { release + cancelWaiting + deadline + resize + idleDeadline + [cancelledHead, idle] }
 
     private static let claimOfPlace = "granted or not, never both; the place is free at the end"
 
@@ -71,7 +71,7 @@ enum LimiterContests {
     /// cancelled: whichever comes last, the next then fits, though the other place stays taken.
     private static var cancelledHead: Scenario {
         Scenario(
-            "limiter/release against cancel of a heavy head", claim: "the lighter one behind gets its place at once",
+            "limiter/release against cancel of a heavy head", claim: "the lighter one behind gets its place",
             sides: ("released first", "cancelled first")
         ) { heat in
             let limiters = (0..<heat.rounds).map { _ in ConcurrencyLimiter(concurrency: 3) }
@@ -113,7 +113,7 @@ enum LimiterContests {
 
     private static var idle: Scenario {
         Scenario(
-            "limiter/release against waitUntilIdle", claim: "who waits for idleness is told",
+            "limiter/release against waitUntilIdle", claim: "a task that waits for idleness is told",
             sides: ("was idle", "had to wait")
         ) { heat in
             let limiters = (0..<heat.rounds).map { _ in ConcurrencyLimiter(concurrency: 2) }
@@ -127,6 +127,44 @@ enum LimiterContests {
                     (wasIdle ? heat.firstWon : heat.secondWon).add()
                 })
         }
+    }
+
+    /// The last body ends while the wait for that is cancelled, or its deadline comes.
+    private static var idleDeadline: [Scenario] {
+        let claimed = "told or not, never both; idle at the end"
+        return Contest.scenarios("limiter/idle against cancel", claim: claimed, sides: ("idle", "cancelled")) {
+            idleContest(clock: nil)
+        }
+            + Contest.scenarios("limiter/idle against deadline", claim: claimed, sides: ("idle", "too late")) {
+                idleContest(clock: ManualClock())
+            }
+    }
+
+    /// With a clock, the deadline ends the wait, otherwise the cancellation of its task.
+    private static func idleContest(clock: ManualClock?) -> Contest {
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+        let holder = Holder(limiter.tryAcquire())
+        let waited = clock ?? ManualClock()
+        let deadline = ManualClock.Instant(offset: .seconds(1))
+        let advance: @Sendable () -> Void = { waited.advance(by: .seconds(2)) }
+        return Contest(
+            wait: {
+                do {
+                    try await limiter.waitUntilIdle(until: deadline, clock: waited)
+                    return .served
+                } catch is DeadlineExceeded {
+                    return .cancelled
+                } catch is CancellationError {
+                    return .cancelled
+                }
+            },
+            serve: { holder.drop() },
+            cancel: clock == nil ? nil : advance,
+            check: { _ in
+                await limiter.waitUntilIdle()
+                try claim(limiter.runningCount == 0 && limiter.waitingCount == 0, "not idle at the end")
+                try claim(limiter.tryAcquire() != nil, "the place is lost")
+            })
     }
 
     // MARK: Machinery
@@ -164,7 +202,7 @@ enum LimiterContests {
     }
 }
 
-/// Somebody who has a place, and gives it back when told to.
+/// A holder of a place, which gives it back when told to.
 final class Holder: @unchecked Sendable {
     // `lock` protects `permit`.
     private let lock = NSLock()

@@ -10,7 +10,7 @@ enum LimiterScenarios {
         let name = resizing ? "resize, cancel and cancelWaiting under load" : "cancel and cancelWaiting under load"
         return Scenario(
             "limiter/\(name)\(order == .priority ? ", by priority" : "")",
-            claim: "at most the limit at once; idle at the end", sides: ("ran", "cancelled"), heatSize: 4_096
+            claim: "at most the limit concurrently; idle at the end", sides: ("ran", "cancelled"), heatSize: 4_096
         ) { heat in
             let limiter = ConcurrencyLimiter(concurrency: 3, order: order)
             let occupancy = Occupancy()
@@ -31,7 +31,7 @@ enum LimiterScenarios {
                 }
             }
             let most = resizing ? 5 : 3
-            try claim(occupancy.most.value <= most, "\(occupancy.most.value) at once, at a limit of \(most)")
+            try claim(occupancy.most.value <= most, "\(occupancy.most.value) concurrently, at a limit of \(most)")
             try claim(limiter.runningCount == 0 && limiter.waitingCount == 0, "not idle at the end")
             await limiter.waitUntilIdle()
         }
@@ -58,10 +58,10 @@ enum LimiterScenarios {
         heat.ended.add()
     }
 
-    /// The limiter's owner lets go of it while tasks wait.
+    /// The owner of the limiter releases it while tasks wait.
     private static var drop: Scenario {
         Scenario(
-            "limiter/drop under load", claim: "everybody ends, and the limiter is gone after the last",
+            "limiter/drop under load", claim: "every task ends, and the limiter is gone after the last",
             sides: ("ran", "cancelled")
         ) { heat in
             weak var remains: ConcurrencyLimiter?

@@ -72,7 +72,7 @@ enum MemoryScenarios {
             \(perWaiter) B each with its task; \(left >> 10) KiB left; \
             resident \((afterFirst ?? after).resident >> 20) MiB after the first, \(after.resident >> 20) MiB in the end
             """
-        try claim(heat.firstWon.value == 0, "\(heat.firstWon.value) were served by nobody")
+        try claim(heat.firstWon.value == 0, "\(heat.firstWon.value) were not served")
         try claim(left <= tolerance, "\(left) bytes more in the end than after the first \(atOnce)")
     }
 }

@@ -7,7 +7,7 @@ enum PromiseScenarios {
 
     private static var promise: [Scenario] {
         Contest.scenarios(
-            "promise/succeed against cancel", claim: "one outcome; who asks later gets the value",
+            "promise/succeed against cancel", claim: "one outcome; later callers get the value",
             sides: ("the value", "cancelled")
         ) {
             let (promise, resolver) = Promise<Int, any Error>.makePromise()
@@ -28,7 +28,7 @@ enum PromiseScenarios {
 
     private static var conditionDeadline: [Scenario] {
         Contest.scenarios(
-            "condition/signal against deadline", claim: "one outcome; who waits later returns at once",
+            "condition/signal against deadline", claim: "one outcome; later waits return immediately",
             sides: ("signalled", "too late")
         ) {
             let (condition, signal) = Condition.makeCondition()
@@ -110,7 +110,7 @@ enum PromiseScenarios {
             await spin { arrived.value == heat.rounds * 2 }
             await heat.race({ round in monitors[round].withState { $0 += 1 } }, against: { first[$0].cancel() })
             for round in monitors.indices {
-                // Whoever came second may have claimed it and left nothing for the first, who then was cancelled.
+                // The second task may have claimed it and left nothing for the first, which then was cancelled.
                 let got = (try? await first[round].value) != nil
                 if got { monitors[round].withState { $0 += 1 } }
                 _ = try await second[round].value

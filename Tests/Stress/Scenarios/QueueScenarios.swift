@@ -119,7 +119,7 @@ enum QueueScenarios {
         }
     }
 
-    /// Producers and consumers at once; consumers are cancelled and come again; the last reference goes away at the end.
+    /// Concurrent producers and consumers; consumers are cancelled and come again; the last reference goes away at the end.
     private static var load: Scenario {
         Scenario(
             "queue/drop under load, consumers cancelled", claim: "every element arrives once, in its producer's order",

@@ -35,7 +35,7 @@ enum RateLimiterScenarios {
                 check: { ending in
                     try claim(
                         limiter.available == (ending == .served ? 0 : 1), "\(ending), and \(limiter.available) left")
-                    try claim(limiter.waitingCount == 0, "somebody waits")
+                    try claim(limiter.waitingCount == 0, "a task waits")
                 })
         }
     }
@@ -63,7 +63,7 @@ enum RateLimiterScenarios {
                 let got = (try? await first[round].value) != nil
                 if got { clock.advance(by: .seconds(1)) }
                 try await second[round].value
-                try claim(limiter.available == 0 && limiter.waitingCount == 0, "a token is left, or somebody waits")
+                try claim(limiter.available == 0 && limiter.waitingCount == 0, "a token is left, or a task waits")
                 (got ? heat.firstWon : heat.secondWon).add()
             }
         }

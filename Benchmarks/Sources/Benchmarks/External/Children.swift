@@ -1,9 +1,9 @@
 import Foundation
 import SluiceFiles
 
-/// Runs programs and tells what they used.
+/// Runs programs and measures their resources.
 struct Children {
-    /// What a child and its children used.
+    /// The resources that a child process and its children used.
     struct Usage {
         var seconds: Double
         var processorSeconds: Double
@@ -16,19 +16,19 @@ struct Children {
         }
     }
 
-    /// The small program that starts them, lets them have signals, and ends those that hang; see there.
+    /// The path of ChildUsage, which starts the programs, resets their signals and ends them if they hang.
     let childUsage: URL
-    /// Where it writes.
+    /// The file for the report of ChildUsage.
     let report: URL
 
-    /// Runs a program to its end; throws unless that is 0. What it prints is dropped, except its errors.
+    /// Runs a program until it exits, and throws if its status isn't 0. Its standard output is discarded.
     func run(_ program: URL, _ arguments: [String]) async throws -> Usage {
         let process = Process()
         process.executableURL = childUsage
         process.arguments = [report.path, program.path] + arguments
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
-        // curl draws its parallel progress even when it is told to be silent.
+        // curl draws the progress of parallel transfers even with -s.
         if program.lastPathComponent != "sluice" { process.standardError = FileHandle.nullDevice }
         let status = try await process.status()
         guard status == 0 else {
@@ -43,7 +43,7 @@ struct Children {
 }
 
 extension Process {
-    /// Starts it and waits for its end, without blocking a thread.
+    /// Starts the process and waits until it exits, without blocking a thread.
     fileprivate func status() async throws -> Int32 {
         try await withCheckedThrowingContinuation { continuation in
             terminationHandler = { continuation.resume(returning: $0.terminationStatus) }

@@ -1,7 +1,7 @@
 import Foundation
 import SluiceFiles
 
-/// Files behind an nginx, and the programs that fetch them into one directory.
+/// Files on an nginx server, and the programs that download them into one directory.
 struct Download {
     private let count: Int
     private let size: Int
@@ -11,22 +11,22 @@ struct Download {
     private let sluice: URL
     private let curl: URL
 
-    /// Makes the files in `folder` and serves them while `body` runs.
+    /// Makes the files in `directory` and serves them while `body` runs.
     static func with(
-        _ count: Int, of size: Int, in folder: URL, _ stage: Stage, _ body: (Download) async throws -> Void
+        _ count: Int, of size: Int, in directory: URL, _ stage: Stage, _ body: (Download) async throws -> Void
     ) async throws {
         let download = Download(
-            count: count, size: size, work: folder, target: folder.appending(path: "target"),
-            children: Children(childUsage: stage.childUsage, report: folder.appending(path: "usage")),
+            count: count, size: size, work: directory, target: directory.appending(path: "target"),
+            children: Children(childUsage: stage.childUsage, report: directory.appending(path: "usage")),
             sluice: try Programs.existing(stage.sluice, remedy: "run `swift build -c release`, or pass --sluice"),
             curl: try Programs.found("curl"))
-        let root = folder.appending(path: "root")
+        let root = directory.appending(path: "root")
         try await FileIO.shared.makeDirectory(at: root)
         for index in 0..<count {
             try await content(index, size).asyncWrite(
                 to: root.appending(path: "\(index).bin"), options: .init(durability: .none))
         }
-        try await Nginx.serve(root, work: folder, childUsage: stage.childUsage) { port in
+        try await Nginx.serve(root, work: directory, childUsage: stage.childUsage) { port in
             try await download.writeLists(port: port)
             try await body(download)
         }
@@ -40,13 +40,13 @@ struct Download {
             sluice, ["get", "-q", "-j", "8", "-d", target.path, "-i", list.path] + level)
     }
 
-    /// With `thenSync` a shell runs curl and then sync(1), and both count.
+    /// With `thenSync`, a shell runs curl and then sync(1), and the sample includes both.
     func curl(thenSync: Bool = false) async throws -> Sample {
         let arguments = ["-s", "--parallel", "--parallel-max", "8", "--create-dirs", "-K", config.path]
         guard thenSync else { return try await fetch(curl, arguments) }
         return try await fetch(
             try Programs.found("sh"),
-            ["-c", "folder=$1; shift; \"$@\" && sync \"$folder\"/*", "sh", target.path, curl.path] + arguments)
+            ["-c", "directory=$1; shift; \"$@\" && sync \"$directory\"/*", "sh", target.path, curl.path] + arguments)
     }
 
     func wget2() async throws -> Sample {
@@ -63,19 +63,19 @@ struct Download {
             ])
     }
 
-    /// The same binary, doing nothing, as if for that many files.
+    /// The same program without work, counted as that many operations.
     func idle(operations: Int = 1) async throws -> Sample {
         try await children.run(sluice, ["--help"]).sample(operations: operations, bytes: 0)
     }
 
-    /// Makes what ``sluiceWithNothingToDo()`` finds.
+    /// Downloads the files that ``sluiceWithNothingToDo()`` finds.
     func prepareTargets() async throws {
         _ = try await children.run(
             sluice, ["get", "-q", "--durability", "none", "-j", "8", "-d", target.path, "-i", list.path])
         try await checkFiles()
     }
 
-    /// All files are there.
+    /// Runs sluice when all files exist.
     func sluiceWithNothingToDo() async throws -> Sample {
         let usage = try await children.run(
             sluice,
@@ -107,7 +107,7 @@ struct Download {
         try await Data(config.utf8).asyncWrite(to: self.config)
     }
 
-    /// A file's bytes: its number again and again, so that no two are alike.
+    /// The contents of a file: its number repeated, so that all files differ.
     private static func content(_ index: Int, _ size: Int) -> Data {
         let block = Data("file \(index) ".utf8)
         var data = Data(capacity: size + block.count)
@@ -116,8 +116,8 @@ struct Download {
         return data.prefix(size)
     }
 
-    /// The files are those asked for, of their size, and no other; the first and the last byte by byte.
-    /// (Scripts/checks/get-from-nginx.py compares all bytes of all.)
+    /// Checks the names and sizes of all files, and every byte of the first and the last one.
+    /// (Scripts/checks/get-from-nginx.py compares every byte of all files.)
     private func checkFiles() async throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: target.path)
         try check(names.count, count)
@@ -126,7 +126,7 @@ struct Download {
             try check(Int(try await FileIO.shared.status(of: file)?.size ?? -1), size)
             if index == 0 || index == count - 1 {
                 let isSame = try await Data(asyncContentsOf: file) == Self.content(index, size)
-                if !isSame { throw RowFailure.wrongResult("\(index).bin is not what the server holds") }
+                if !isSame { throw RowFailure.wrongResult("\(index).bin differs from the file of the server") }
             }
         }
     }

@@ -8,7 +8,7 @@ import Musl
 
 /// Ports on 127.0.0.1.
 enum Loopback {
-    /// A port that is free now.
+    /// Returns a port that is free now.
     static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, stream, 0)
         defer { close(descriptor) }
@@ -23,7 +23,7 @@ enum Loopback {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// Whether somebody accepts connections there.
+    /// Returns whether a server accepts connections on the port.
     static func accepts(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, stream, 0)
         defer { close(descriptor) }

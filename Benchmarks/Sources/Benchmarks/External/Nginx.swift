@@ -1,11 +1,11 @@
 import Foundation
 import SluiceFiles
 
-/// An nginx of our own on 127.0.0.1.
+/// An nginx server on 127.0.0.1.
 enum Nginx {
-    /// Serves the files in `root` on a free port while `body` runs; its own files are in `work`.
+    /// Serves the files in `root` on a free port while `body` runs. The files of the server are in `work`.
     ///
-    /// `childUsage` starts it and stops it when its input ends, which it also does when this process is killed.
+    /// `childUsage` starts the server, and stops it when its standard input ends. That also happens when this process is killed.
     static func serve(
         _ root: URL, work: URL, childUsage: URL, _ body: (UInt16) async throws -> Void
     ) async throws {
@@ -41,7 +41,7 @@ enum Nginx {
         throw RowFailure.missing("nginx did not start: \(String(decoding: errors, as: UTF8.self))")
     }
 
-    /// Ends its input and waits. ChildUsage kills what does not stop in time.
+    /// Closes the input of the server and waits. ChildUsage kills a server that doesn't stop in time.
     private static func stop(_ server: Process, _ input: Pipe) async throws {
         try input.fileHandleForWriting.close()
         for _ in 0..<1_000 {

@@ -2,11 +2,11 @@ import Foundation
 
 /// Programs outside the package.
 enum Programs {
-    /// Looks in `PATH`, and where servers are.
+    /// Finds a program in `PATH` and in the directories of servers.
     static func found(_ name: String) throws -> URL {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        for folder in path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin"] {
-            let url = URL(filePath: folder).appending(path: name)
+        for directory in path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin"] {
+            let url = URL(filePath: directory).appending(path: name)
             if FileManager.default.isExecutableFile(atPath: url.path) { return url }
         }
         throw RowFailure.missing("\(name) is missing; run Scripts/install-system-packages.sh")

@@ -2,11 +2,11 @@ import Synchronization
 
 /// Many tasks that all wait for the same thing.
 struct Crowd: Sendable {
-    /// Waits, and returns 1.
+    /// Waits until released, and returns 1.
     let wait: @Sendable () async -> Int
-    /// How many wait for certain; nil where also those are let go who come late.
+    /// Returns the number of waiting tasks; nil if a release also resumes tasks that wait later.
     let count: (@Sendable () -> Int)?
-    /// Lets go all who wait, or the first of them, if each then lets go the next.
+    /// Resumes all waiting tasks, or the first one if each task then resumes the next.
     let release: @Sendable () -> Void
 
     init(
@@ -18,8 +18,8 @@ struct Crowd: Sendable {
         self.release = release
     }
 
-    /// Raw continuations, resumed at once: the least that waiting costs.
-    static func allAtOnce() -> Crowd {
+    /// Raw continuations, resumed together: the lowest possible cost of waiting.
+    static func allTogether() -> Crowd {
         let line = RawLine()
         return Crowd {
             await line.wait()
@@ -31,7 +31,7 @@ struct Crowd: Sendable {
         }
     }
 
-    /// The same for tasks that watch for cancellation.
+    /// The same for tasks with a cancellation handler.
     static func cancellable() -> Crowd {
         let line = RawLine()
         return Crowd {
@@ -47,7 +47,7 @@ struct Crowd: Sendable {
         }
     }
 
-    /// Raw continuations of which each resumes the next.
+    /// Raw continuations; each task resumes the next.
     static func handingOver() -> Crowd {
         let line = RawLine()
         return Crowd {
@@ -62,8 +62,8 @@ struct Crowd: Sendable {
     }
 }
 
-/// Puts `count` tasks in a crowd, and times how long they take once they are let go: so often that all in all about
-/// `total` tasks waited.
+/// Lets `count` tasks wait in a crowd, and measures the time from their release until they have ended. Repeats this until about `total`
+/// tasks have waited.
 func drain(_ count: Int, total: Int, _ make: () -> Crowd) async throws -> Sample {
     var sum = Sample(operations: 0, seconds: 0, processorSeconds: 0)
     while sum.operations < total {
@@ -83,11 +83,11 @@ func drain(_ count: Int, total: Int, _ make: () -> Crowd) async throws -> Sample
     return sum
 }
 
-/// What `count` tasks take that wait in a crowd, with what they are; see `Unit.bytesEach`.
+/// Measures the memory of `count` tasks that wait in a crowd, the tasks included; see `Unit.bytesEach`.
 private func memory(of count: Int, _ make: () -> Crowd) async throws -> Sample {
     let crowd = make()
     let before = Memory.now.allocated
-    if before == 0 { throw RowFailure.missing("a malloc that tells how much it has given out") }
+    if before == 0 { throw RowFailure.missing("a malloc that reports the allocated memory") }
     return try await timedBytes(count) {
         var bytes = 0
         try await suspended(count, in: crowd) { group in
@@ -101,14 +101,14 @@ private func memory(of count: Int, _ make: () -> Crowd) async throws -> Sample {
     }
 }
 
-/// What a waiting task takes beside one that waits in a raw continuation.
+/// A row that compares the memory of a waiting task with that of a task in a raw continuation.
 func memoryRow(_ name: String, cancellable: Bool = false, _ make: @escaping (_ count: Int) -> Crowd) -> Row {
     let peer = cancellable ? "continuations with a cancellation handler" : "continuations"
     return Row(name, .bytesEach, against: peer) { stage, rounds in
         let count = stage.count(100_000, quick: 20_000)
         try await rounds(
             { try await memory(of: count) { make(count) } },
-            { try await memory(of: count) { cancellable ? .cancellable() : .allAtOnce() } })
+            { try await memory(of: count) { cancellable ? .cancellable() : .allTogether() } })
     }
 }
 
@@ -122,7 +122,7 @@ private func timedBytes(_ count: Int, _ body: () async throws -> Int) async thro
     return sample
 }
 
-/// Calls `body` when `count` tasks wait.
+/// Calls `body` while `count` tasks wait.
 private func suspended(
     _ count: Int, in crowd: Crowd, _ body: (inout ThrowingTaskGroup<Int, any Error>) async throws -> Void
 ) async throws {
@@ -135,14 +135,14 @@ private func suspended(
             }
         }
         await arrivals.wait(for: count)
-        // The last have arrived but may not be in line yet.
+        // The last tasks have arrived, but may not be in line yet.
         if let waiting = crowd.count { while waiting() < count { await Task.yield() } }
         try await Task.sleep(for: .microseconds(200))
         try await body(&group)
     }
 }
 
-/// How many have come.
+/// Counts the tasks that have arrived.
 final class Arrivals: Sendable {
     private let count = Atomic(0)
 
@@ -153,7 +153,7 @@ final class Arrivals: Sendable {
     }
 }
 
-/// Continuations in the order in which they came, behind a lock.
+/// Continuations in order of arrival, behind a lock.
 private final class RawLine: Sendable {
     private struct State {
         var line: [UnsafeContinuation<Void, Never>] = []

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Numbers as the table shows them.
+/// Formats numbers for the table.
 enum Format {
-    /// Three digits that count, thousands apart: 0.123, 4.56, 78.9, 1,234.
+    /// Three significant digits, with separators of thousands: 0.123, 4.56, 78.9, 1,234.
     static func number(_ value: Double) -> String {
         guard value.isFinite else { return "?" }
         let size = abs(value)
@@ -11,7 +11,7 @@ enum Format {
         return String(format: size >= 10 ? "%.1f" : size >= 0.1 ? "%.2f" : "%.3f", value)
     }
 
-    /// Seconds in the unit that suits them.
+    /// A duration in a suitable unit.
     static func seconds(_ value: Double) -> String {
         switch value {
         case 1...: "\(number(value)) s"

@@ -1,13 +1,13 @@
-/// Where the code that is timed runs.
+/// The isolation of the timed code.
 enum Home: String, CaseIterable {
-    case nobody = "no isolation"
+    case noIsolation = "no isolation"
     case actor = "an actor"
     case mainActor = "the main actor"
 
-    /// Runs `body` there.
+    /// Runs `body` with this isolation.
     func run(_ body: @Sendable () async throws -> Sample) async throws -> Sample {
         switch self {
-        case .nobody:
+        case .noIsolation:
             precondition(#isolation == nil, "The rows must run on no actor.")
             return try await body()
         case .actor: return try await Host().run(body)

@@ -1,6 +1,6 @@
-/// What came of a row. Written with `--json` as it is.
+/// The results of a row. `--json` writes this value.
 struct RowResult: Codable, Sendable {
-    /// The middle, the smallest and the largest of several values.
+    /// The median, the smallest and the largest of several values.
     struct Spread: Codable, Sendable {
         var median: Double
         var least: Double
@@ -19,7 +19,7 @@ struct RowResult: Codable, Sendable {
     var peer: String
     var ours: Spread
     var peers: Spread
-    /// Of ours to the peer's, round by round.
+    /// The ratio of ours to the peer's, per round.
     var ratio: Spread
     var figure: String?
     var isMet: Bool?
@@ -47,7 +47,7 @@ struct RowResult: Codable, Sendable {
     }
 }
 
-/// What came of a row that was tried.
+/// The outcome of a row.
 enum Outcome {
     case measured(RowResult)
     case notRun(Row, String)

@@ -1,4 +1,4 @@
-/// One line of the table: something of ours beside a named peer, timed in the same run.
+/// One line of the table: Sluice and a named peer, timed in the same run.
 ///
 ///     Row("limiter/run", .nanoseconds, against: "CAS pair", figure: .atMost(3)) { stage, rounds in
 ///         let count = stage.count(1_000_000, quick: 100_000)
@@ -7,22 +7,22 @@
 ///             { try await timed(count, expecting: count) { peer(count) } })
 ///     }
 ///
-/// The body prepares what both need, calls `rounds` once, and cleans up; only what `timed` encloses is
-/// timed. Each contender checks what it computed.
+/// The body prepares both contenders, calls `rounds` once, and cleans up. Only the code in `timed` is timed. Each contender checks its
+/// result.
 struct Row {
     /// Times one contender once.
     typealias Contender = () async throws -> Sample
-    /// Times both in turn, as often as the run says.
+    /// Times both in turn, once per round.
     typealias Rounds = (_ ours: Contender, _ peer: Contender) async throws -> Void
 
-    /// `group/what is done`; ``BenchmarkCommand`` selects by it.
+    /// The group, a slash and the operation. `--filter` matches it.
     let name: String
     let unit: Unit
     let peer: String
-    /// What the design asks for; nil where it names none.
+    /// The figure that the design requires; nil if it requires none.
     let figure: Figure?
-    /// How often the pair is timed in each round, of which the medians count. More than once for what takes less than a
-    /// time slice of the scheduler's, so that one interruption does not spoil a round.
+    /// How often the pair is timed in each round. The medians count. Use more than one slice if the operation takes less than a time slice
+    /// of the scheduler, so that one interruption doesn't distort a round.
     let slices: Int
     let body: (Stage, Rounds) async throws -> Void
 
@@ -39,15 +39,15 @@ struct Row {
     }
 }
 
-/// What the design asks of a row.
+/// A requirement of the design.
 enum Figure: Sendable {
-    /// The ratio of ours to the peer's is at most this: of times.
+    /// The ratio of ours to the peer's is at most this. For times.
     case atMost(Double)
-    /// The ratio of ours to the peer's is at least this: of rates.
+    /// The ratio of ours to the peer's is at least this. For rates.
     case atLeast(Double)
-    /// Ours is no more than this above the peer's, in the row's unit.
+    /// The difference of ours and the peer's is at most this, in the row's unit.
     case atMostMore(Double)
-    /// Ours is below this, in the row's unit, whatever the peer's is.
+    /// Ours is below this, in the row's unit, independent of the peer.
     case below(Double)
 
     func isMet(ours: Double, peer: Double, ratio: Double) -> Bool {
@@ -69,13 +69,13 @@ enum Figure: Sendable {
     }
 }
 
-/// Why a row has no numbers.
+/// The reason why a row has no numbers.
 enum RowFailure: Error, CustomStringConvertible {
-    /// Something outside the package is missing; says what, and where it comes from.
+    /// A program outside the package is missing; the text names it and its source.
     case missing(String)
-    /// A contender computed something else than it should have.
+    /// A contender computed a wrong result.
     case wrongResult(String)
-    /// A process that the row started is still there.
+    /// A process that the row started is still running.
     case leftBehind(String)
 
     var description: String {

@@ -1,4 +1,4 @@
-/// Runs rows one after the other.
+/// Runs rows in order.
 final class Runner {
     private let stage: Stage
     private var isOursFirst = true
@@ -7,10 +7,10 @@ final class Runner {
         self.stage = stage
     }
 
-    /// Runs a row: one round to warm up, which does not count, then the rounds that do.
+    /// Runs a row: one round to warm up, which doesn't count, and then the measured rounds.
     ///
-    /// In each round both are timed, one straight after the other, and who is first changes from time to time: what else
-    /// the machine does falls on both.
+    /// Each round times both contenders, one immediately after the other, and their order alternates. So other load on the machine affects
+    /// both.
     func run(_ row: Row) async -> Outcome {
         var ours: [Sample] = []
         var peers: [Sample] = []
@@ -32,7 +32,7 @@ final class Runner {
         return .measured(RowResult(row, ours: ours, peers: peers))
     }
 
-    /// One round.
+    /// Times one round.
     private func time(
         _ slices: Int, _ our: Row.Contender, _ peer: Row.Contender
     ) async throws -> (ours: Sample, peer: Sample) {

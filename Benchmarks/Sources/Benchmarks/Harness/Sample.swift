@@ -6,21 +6,21 @@ import Glibc
 import Musl
 #endif
 
-/// What one contender needed, once.
+/// One measurement of one contender.
 struct Sample: Sendable {
     var operations: Int
     var bytes = 0
-    /// On the wall.
+    /// Wall-clock time.
     var seconds: Double
-    /// Of all threads of the process that did the work.
+    /// Processor time of all threads of the process that did the work.
     var processorSeconds: Double
-    /// Of a child process; nil where the work was done in this process, whose peak says nothing about a row.
+    /// The peak memory of a child process; nil if this process did the work, because its peak depends on all rows.
     var peakBytes: Double?
 }
 
-/// Times `body` and checks what it returns.
+/// Times `body` and checks its result.
 ///
-/// Runs on the caller's isolation. `bytes` is what rates in MB/s count.
+/// Runs on the caller's isolation. `bytes` is the number of bytes for rates in MB/s.
 func timed(
     _ operations: Int, bytes: Int = 0, expecting expected: Int, _ body: () async throws -> Int
 ) async throws -> Sample {
@@ -34,13 +34,13 @@ func timed(
     return sample
 }
 
-/// Throws unless the result is the expected one. Looking at it also keeps the optimizer from dropping the work.
+/// Throws if the result differs from the expected one. The comparison also keeps the optimizer from removing the work.
 func check(_ found: Int, _ expected: Int) throws {
     blackHole(found)
     if found != expected { throw RowFailure.wrongResult("\(found) instead of \(expected)") }
 }
 
-/// Uses a value in a way that the optimizer cannot see.
+/// Uses a value in a way that the optimizer can't see.
 @inline(never) @_optimize(none)
 func blackHole<Value>(_ value: Value) {}
 

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a row may use: how much to do, and where. Folders come with the programs, in `External`.
+/// The settings of a run, for rows. `External` adds temporary directories.
 struct Stage: Sendable {
     let isQuick: Bool
     let rounds: Int
-    /// The `sluice` to run; it may be missing.
+    /// The path of `sluice`, which may be missing.
     let sluice: URL
-    /// The program beside this one that starts children and looks after them.
+    /// The path of ChildUsage, which starts child processes and measures them.
     let childUsage: URL
 
-    /// How much to do, and how much with `--quick`.
+    /// Returns the amount of work: `full`, or `quick` with `--quick`.
     func count(_ full: Int, quick: Int) -> Int { isQuick ? quick : full }
 }

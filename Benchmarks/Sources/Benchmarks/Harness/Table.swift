@@ -1,7 +1,7 @@
 import Foundation
 
-/// Results as a table that is aligned as plain text and valid as Markdown, written as they come: the first cells of a row
-/// when it starts, the others when it has been measured. A hang loses nothing and shows which row it is.
+/// A table of results, aligned as plain text and valid Markdown. The first cells of a row are written when it starts and the others when it
+/// has been measured, so a hang loses no results and the table shows the row.
 struct Table {
     private enum Column: Int, CaseIterable {
         case row, peer, unit, ours, peers, ratio, range, figure, verdict, processor, peaks
@@ -22,17 +22,17 @@ struct Table {
             }
         }
 
-        /// Numbers are set to the right.
+        /// Numbers are right-aligned.
         var isNumber: Bool { self == .ours || self == .peers || self == .ratio }
 
-        /// Columns that are known before anything is measured.
+        /// The columns that are known before the measurement.
         static let known: [Column] = [.row, .peer, .unit]
         static let measured = Array(allCases.dropFirst(known.count))
     }
 
     private let widths: [Column: Int]
 
-    /// Columns are as wide as what is known of these rows, and as numbers of eight digits.
+    /// Makes columns wide enough for the known texts of these rows and for numbers of eight digits.
     init(_ rows: [Row]) {
         widths = .init(
             uniqueKeysWithValues: Column.allCases.map { column in
@@ -100,6 +100,6 @@ struct Table {
         return " " + (column.isNumber ? space + text : text + space) + " |"
     }
 
-    /// Past the buffer of `print`, which is kept until it is full where the output is no terminal.
+    /// Writes without the buffer of `print`, which isn't flushed per line if the output is not a terminal.
     private func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }

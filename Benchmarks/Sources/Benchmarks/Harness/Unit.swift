@@ -1,4 +1,4 @@
-/// What a row shows of a sample. A row whose figure is a ratio of rates shows rates.
+/// The value of a sample that a row shows. If the figure of a row is a ratio of rates, the row shows rates.
 struct Unit: Sendable {
     let label: String
     let value: @Sendable (Sample) -> Double
@@ -7,13 +7,13 @@ struct Unit: Sendable {
     static let microseconds = Unit(label: "µs") { $0.seconds / Double($0.operations) * 1e6 }
     static let milliseconds = Unit(label: "ms") { $0.seconds / Double($0.operations) * 1e3 }
     static let megabytesPerSecond = Unit(label: "MB/s") { Double($0.bytes) / $0.seconds / 1e6 }
-    /// Of a child process.
+    /// Peak memory of a child process.
     static let peakMebibytes = Unit(label: "MiB peak") { ($0.peakBytes ?? .nan) / 1_048_576 }
 
     /// Memory for each operation.
     static let bytesEach = Unit(label: "B each") { Double($0.bytes) / Double($0.operations) }
 
-    /// Operations in a second, under their own name: `files`, `reads`.
+    /// Operations per second, with the name of the operation, such as `files` or `reads`.
     static func perSecond(_ operations: String) -> Unit {
         Unit(label: "\(operations)/s") { Double($0.operations) / $0.seconds }
     }

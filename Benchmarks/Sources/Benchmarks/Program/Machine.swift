@@ -1,12 +1,12 @@
 import Foundation
 
-/// What the numbers depend on, in a line.
+/// A line about the machine, for the results.
 enum Machine {
     static var text: String {
         "\(ProcessInfo.processInfo.activeProcessorCount) processors, load \(load)"
     }
 
-    /// Of the last minute. See getloadavg(3).
+    /// The load of the last minute. See getloadavg(3).
     private static var load: String {
         var average = 0.0
         return getloadavg(&average, 1) == 1 ? String(format: "%.1f", average) : "unknown"

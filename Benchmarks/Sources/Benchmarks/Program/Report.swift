@@ -1,10 +1,10 @@
 import Foundation
 
-/// What came of a run so far.
+/// The results and problems of a run.
 struct Report {
-    /// Where the results go as JSON; nowhere if nil.
+    /// The file for the results as JSON; nil for none.
     let json: URL?
-    /// Whether a row that did not run is a failure.
+    /// Whether a row that didn't run is a failure.
     let requireAll: Bool
     private(set) var problems: [String] = []
     private(set) var isFailure = false
@@ -28,7 +28,7 @@ struct Report {
         }
     }
 
-    /// Holds the rows that were measured against a list of `row, against peer` lines: none may be missing on either side.
+    /// Compares the measured rows with a list of `row, against peer` lines. A difference is a failure.
     mutating func compare(with expected: [String]) {
         let measured = results.map { "\($0.row), against \($0.peer)" }
         let missing = expected.filter { !measured.contains($0) }.map { "missing: \($0)" }
@@ -37,7 +37,7 @@ struct Report {
         isFailure = isFailure || !missing.isEmpty || !unexpected.isEmpty
     }
 
-    /// Writes the results, if they are to be written.
+    /// Writes the results if there is a file for them.
     func write() throws {
         guard let json else { return }
         let encoder = JSONEncoder()

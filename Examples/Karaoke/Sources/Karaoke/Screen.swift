@@ -1,6 +1,6 @@
 import SluiceDownloads
 
-/// Shows the queue, a line for each change.
+/// Shows the queue with a line for each snapshot.
 struct Screen {
     func show(_ snapshots: some AsyncSequence<QueueSnapshot, any Error>) async throws {
         for try await snapshot in snapshots {

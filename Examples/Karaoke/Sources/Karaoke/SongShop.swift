@@ -4,13 +4,13 @@ import SluiceHTTP
 import Synchronization
 
 extension HTTPField.Name {
-    /// For whom a song is: what the shop counts by.
+    /// The guest of a song. The shop counts the songs of each guest.
     static let guest = Self("X-Guest")!
 }
 
-/// A shop that needs no network: it makes its songs up, and takes its time.
+/// A shop that needs no network: it generates its songs, slowly.
 ///
-/// A `Transport` of one's own is all that it takes to download from something else than an HTTP server.
+/// A custom `Transport` downloads from any source, not only from HTTP servers.
 final class SongShop: Transport {
     static let top12 = (1...12).map { "Hit \($0)" }
     static let playlist = (1...20).map { "Ballad \($0)" }
@@ -23,9 +23,9 @@ final class SongShop: Transport {
 
     private let counts = Mutex(Counts())
 
-    /// The greatest number of songs that were served at the same time, to one guest and in all.
-    var mostAtOnceForOneGuest: Int { counts.withLock { $0.mostForOne } }
-    var mostAtOnce: Int { counts.withLock { $0.most } }
+    /// The largest number of songs that were served concurrently, to one guest and in all.
+    var maximumPerGuest: Int { counts.withLock { $0.mostForOne } }
+    var maximumInAll: Int { counts.withLock { $0.most } }
 
     static func url(of song: String) -> URL {
         var components = URLComponents()
@@ -49,7 +49,7 @@ final class SongShop: Transport {
         }
     }
 
-    /// A song on its way: 50 kB every 20 ms.
+    /// A song that arrives with 50 kB every 20 ms.
     private final class Song: ResponseBodySource {
         private let left: Mutex<Int>
         private let count: @Sendable (Int) -> Void
@@ -60,7 +60,7 @@ final class SongShop: Transport {
             count(+1)
         }
 
-        /// A body that is not wanted any more is dropped.
+        /// A reader that ends early drops the body.
         deinit { count(-1) }
 
         func nextBatch() async throws -> [Data]? {

@@ -1,7 +1,7 @@
 import Foundation
 import NativeMark
 
-/// One string catalogue, shown in three languages.
+/// A string catalog, shown in three languages.
 @main
 struct Localized {
     static func main() throws {
@@ -11,18 +11,18 @@ struct Localized {
             width: 60,
             color: .detect(environment: ProcessInfo.processInfo.environment, isTerminal: isatty(STDOUT_FILENO) == 1))
 
-        // A name comes from somebody else. It is shown as it is, however much it looks like markup.
+        // A name comes from outside of the program. It is shown unchanged, even if it looks like markup.
         let name = CommandLine.arguments.dropFirst().first ?? "*Ada* [Lovelace](https://example.com)"
         for (language, songs) in [("en", 1), ("de-AT", 12), ("ja", 3)] {
             let document = Document(
                 localized: "welcome", in: catalog, languages: [language], arguments: [name, songs])
             print("--- \(language)\n\(renderer.render(document))")
-            // A translation without the link to the rules, or with a name that has become one, is wrong.
+            // A translation must have the link to the rules, and the name must not become a link.
             let links = document.nodes { if case .link = $0.kind { true } else { false } }
             guard links.count == 1, document.root.plainText.contains(name) else { throw Wrong() }
         }
     }
 
-    /// What was shown is not what should have been.
+    /// The shown document is wrong.
     struct Wrong: Error {}
 }

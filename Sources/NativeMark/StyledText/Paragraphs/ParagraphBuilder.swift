@@ -1,4 +1,4 @@
-/// Makes paragraphs of styled text, block after block. The blocks that are open are a stack of frames.
+/// Builds the paragraphs of a styled text. Open blocks are a stack of frames.
 struct ParagraphBuilder {
     typealias Paragraph = ParagraphLayout.Paragraph
 
@@ -6,13 +6,12 @@ struct ParagraphBuilder {
     let width: (Substring, ResolvedTextStyle) -> Double
     private(set) var paragraphs: [Paragraph] = []
     private var frames: [Frame] = []
-    /// The first run that was not used yet.
     private var nextRun = 0
-    /// Room that is due above the next paragraph: of what ended and begins, the largest spacing, and all padding.
+    /// The pending space above the next paragraph: the largest spacing of the blocks that ended or begin, and the sum of all padding.
     private var spacing = 0.0
     private var padding = 0.0
 
-    /// What nested blocks indent text by ends here: half of the narrowest screen is left for text, however deep it is.
+    /// The limit on the indentation of nested blocks. It leaves half of the narrowest screen for text.
     static let deepest = 160.0
 
     private struct Frame {
@@ -21,13 +20,11 @@ struct ParagraphBuilder {
         var trailing = 0.0
         var bars: [Bar] = []
         var background: Background?
-        /// The room that the markers of a list take, the space behind them not counted.
         var markerWidth = 0.0
-        /// The marker that no line has been put behind yet.
         var marker: ParagraphLayout.Marker?
     }
 
-    /// As in the layout, but with the block that it belongs to in place of whether it goes on.
+    /// A bar of ``ParagraphLayout``, with the index of its block in place of `joins`.
     private struct Bar {
         var block: Int
         var start: Double
@@ -94,7 +91,7 @@ struct ParagraphBuilder {
     }
 
     private mutating func close() {
-        // An item without anything in it still has a marker.
+        // An empty item still has a marker.
         if let top = frames.last, top.marker != nil { add(to: top.block, [.init(pieces: [])], start: top.indent) }
         let frame = frames.removeLast()
         let style = text.blocks[frame.block].style
@@ -114,7 +111,7 @@ struct ParagraphBuilder {
         }
     }
 
-    /// Numbers end where the widest one does, bullets begin together.
+    /// Numbers are aligned at their ends, bullets at their beginnings.
     private func set(_ marker: String, isNumber: Bool, style: ResolvedTextStyle, in frame: inout Frame) {
         let room = isNumber ? max(frame.markerWidth - width(marker[...], style), 0) : 0
         frame.marker = .init(text: marker, style: style, start: frame.indent + room)
@@ -159,7 +156,7 @@ struct ParagraphBuilder {
         add(to: index, [cell], start: start)
     }
 
-    /// One paragraph for each row. Columns are as wide as their widest cell, with an em in between.
+    /// Adds one paragraph for each row. A column is as wide as its widest cell, and columns are one em apart.
     private mutating func table(_ table: Int) {
         let end = text.blocks[table].end
         var rows: [(block: Int, cells: [ParagraphLayout.Cell])] = []
@@ -227,7 +224,7 @@ struct ParagraphBuilder {
 
     // MARK: Text
 
-    /// The runs of a block stand together, in the order of the blocks.
+    /// The runs are contiguous and in the order of the blocks.
     private mutating func pieces(of block: Int) -> [ParagraphLayout.Piece] {
         var pieces: [ParagraphLayout.Piece] = []
         while nextRun < text.runs.count, text.runs[nextRun].block == block {
@@ -241,7 +238,7 @@ struct ParagraphBuilder {
 
     private static let mostPoints = 10_000.0
 
-    /// A length that can be calculated with: a sheet may say anything.
+    /// Returns a finite, limited length, because a style sheet may contain any number.
     private func points(_ length: Double, least: Double = 0) -> Double {
         length.isFinite ? min(max(length, least), Self.mostPoints) : 0
     }

@@ -1,4 +1,4 @@
-/// The paragraphs of a text as one string, with markers and tabs in it, and with ranges counted as `NSRange` counts them.
+/// The paragraphs of a text as one string that includes markers and tabs, with ranges as in `NSRange`.
 ///
 /// ```text
 /// - one        "•\tone\n2 items"
@@ -6,51 +6,44 @@
 /// 2 items
 /// ```
 ///
-/// Positions are UTF-16 code units.
+/// Ranges are UTF-16 offsets.
 struct ParagraphText: Sendable, Hashable {
-    /// The whole text. Paragraphs end in a line feed, but for the last.
+    /// All paragraphs except the last end with a line feed.
     var string = ""
-    /// The parts of the string that look the same, in order. Tabs and line feeds have the style of what is before them.
+    /// The spans of equal style in order. Tabs and line feeds have the style of the preceding text.
     var spans: [Span] = []
-    /// The paragraphs in order, with the line feed of each.
+    /// The paragraphs in order, including their line feeds.
     var paragraphs: [Paragraph] = []
 
-    /// A part of the string.
     struct Span: Sendable, Hashable {
         var range: Range<Int>
         var style: ResolvedTextStyle
-        /// The run that it is of; nil for markers and what is between runs.
+        /// `nil` for markers and separators.
         var run: Int?
-        /// The image that it is the place of, as one U+FFFC.
+        /// The index of the image that the span represents as one U+FFFC.
         var image: Int?
     }
 
-    /// A paragraph with all that a paragraph style says.
     struct Paragraph: Sendable, Hashable {
         var range: Range<Int>
-        /// Where the first line begins: at its first marker, if there is one.
+        /// The position of the first line: that of its first marker, if there is one.
         var firstIndent: Double
         var indent: Double
         var trailingIndent: Double
         var space: Double
         var lineSpacing: Double
         var alignment: StyleSheet.Alignment
-        /// In order, as many as there are tabs.
+        /// The tab stops in order, one for each tab.
         var tabs: [ParagraphLayout.Tab]
     }
 
-    /// Writes a text out.
-    ///
-    /// - Parameters:
-    ///   - text: The text that was laid out.
-    ///   - layout: Its paragraphs.
-    ///   - hasImage: Whether an image is there to be shown. The others are their alternative text.
+    /// An image for which `hasImage` returns `false` is represented by its alternative text.
     init(_ text: StyledText, _ layout: ParagraphLayout, hasImage: (Int) -> Bool = { _ in false }) {
         for (number, paragraph) in layout.paragraphs.enumerated() {
             let start = length
             var tabs: [ParagraphLayout.Tab] = []
             for (index, marker) in paragraph.markers.enumerated() {
-                // A tab or line feed in a marker would be one more stop than there is, or end the paragraph.
+                // A tab in a marker would need another stop, and a line feed would end the paragraph.
                 let shown = String(marker.text.map { $0.isNewline || $0 == "\t" ? " " : $0 })
                 append(shown + "\t", marker.style)
                 tabs.append(.init(location: paragraph.end(ofMarker: index), alignment: .leading))
@@ -73,7 +66,6 @@ struct ParagraphText: Sendable, Hashable {
         }
     }
 
-    /// The UTF-16 code units so far.
     private var length = 0
 
     private mutating func append(_ piece: ParagraphLayout.Piece, of text: StyledText, _ hasImage: (Int) -> Bool) {

@@ -1,12 +1,11 @@
-/// The text of one block for a terminal: harmless, cut into characters that know their width and their looks.
+/// The sanitized text of one block, divided into characters with a width and a look.
 ///
-/// Characters are found in the whole text, not run by run, so that a mark at the beginning of one run still belongs to the
-/// letter at the end of the one before.
+/// Characters are determined in the whole text, not run by run, because a combining mark at the beginning of a run belongs to the
+/// letter at the end of the previous run.
 struct InlineText {
-    /// What a piece of text looks like, and where a click on it leads.
     struct Look: Hashable {
         var style: ResolvedTextStyle
-        /// The target of an OSC 8 hyperlink, percent-encoded, with the number of the link.
+        /// Percent-encoded.
         var link: Hyperlink?
     }
 
@@ -15,14 +14,13 @@ struct InlineText {
         var number: Int
     }
 
-    /// A character.
     struct Atom {
-        /// Where it begins, and how long it is, in UTF-8 bytes.
+        /// The position and length in UTF-8 bytes. Length 0 stands for U+FFFD in place of a character that is too wide.
         var start: Int
         var length: Int
-        /// Its columns, with the room behind it.
+        /// The number of columns, including `room`.
         var width: Int
-        /// The columns that are added behind it.
+        /// The number of spaces added after the character (kerning).
         var room: Int
         var look: Int
         var breaking: LineBreaking
@@ -31,10 +29,10 @@ struct InlineText {
     private(set) var text = ""
     private(set) var looks: [Look] = []
     private(set) var atoms: [Atom] = []
-    /// Where each look ends in the text.
+    /// The end of each look in the text, as UTF-8 offsets.
     private var ends: [Int] = []
 
-    /// Adds text that has been cleaned. A line feed in it ends a line.
+    /// Appends sanitized text. A line feed in it ends a line.
     mutating func append(_ string: String, _ look: Look) {
         guard !string.isEmpty else { return }
         text += string
@@ -42,7 +40,7 @@ struct InlineText {
         ends.append(text.utf8.count)
     }
 
-    /// Finds the characters, once all text is there. A character wider than `limit` becomes U+FFFD, which has one column.
+    /// Divides the complete text into characters. A character wider than `limit` becomes U+FFFD, which takes one column.
     mutating func measure(limit: Int, room: (ResolvedTextStyle) -> Int) {
         let rooms = looks.map { room($0.style) }
         atoms.removeAll()
@@ -63,7 +61,6 @@ struct InlineText {
         }
     }
 
-    /// Takes the room behind characters away that would be wider than a line with it.
     mutating func clampRooms(to limit: Int) {
         for index in atoms.indices where atoms[index].width > limit {
             atoms[index].width -= atoms[index].room
@@ -71,12 +68,10 @@ struct InlineText {
         }
     }
 
-    /// The columns of some characters.
     func width(of atoms: Range<Int>) -> Int {
         self.atoms[atoms].reduce(0) { $0 + $1.width }
     }
 
-    /// Some characters as pieces of text that look the same.
     func segments(of range: Range<Int>) -> [Segment] {
         guard let first = range.first else { return [] }
         var segments: [Segment] = []
@@ -96,7 +91,6 @@ struct InlineText {
     }
 }
 
-/// A piece of one line that looks the same.
 struct Segment {
     var text: String
     var look: InlineText.Look
@@ -118,7 +112,7 @@ struct Segment {
 }
 
 extension [Segment] {
-    /// Adds segments; those that look like the one in front of them become a part of it.
+    /// Merges a segment with the previous one if they have the same look.
     mutating func join(_ others: [Segment]) {
         for segment in others {
             if let last, last.look == segment.look {

@@ -1,8 +1,8 @@
-/// What a character does to the end of a line: the classes of UAX #14 that matter in a terminal, in few groups.
+/// The line breaking class of a character: the classes of UAX #14 that matter in a terminal, in a few groups.
 ///
-/// A line may end behind spaces, on both sides of wide characters (ideographs, kana, Hangul, emoji), and behind a hyphen
-/// between letters. It ends neither beside a no-break space or word joiner, nor in front of what closes (`）`, `。`, small
-/// kana) or behind what opens (`「`).
+/// A line may break after spaces, before and after wide characters (ideographs, kana, Hangul, emoji), and after a hyphen between
+/// letters. It doesn't break next to a no-break space or word joiner, before closing characters (`）`, `。`, small kana), or after
+/// opening characters (`「`).
 enum LineBreaking: Sendable {
     case newline
     case space
@@ -34,13 +34,11 @@ enum LineBreaking: Sendable {
         }
     }
 
-    /// What begins no line in Japanese and Chinese (kinsoku), beside closing brackets.
+    /// The characters besides closing brackets that don't begin a line in Japanese and Chinese (kinsoku).
     private static let neverBegins = Set(
         "、。，．！？：；・ー々ゝゞヽヾ…‥〜％ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ".unicodeScalars)
 
-    /// Whether a line may end between two characters.
-    ///
-    /// - Parameter before: What stands in front of the first of the two.
+    /// `before` is the class of the character before `left`.
     static func mayBreak(_ before: LineBreaking?, _ left: LineBreaking, _ right: LineBreaking) -> Bool {
         switch (left, right) {
         case (_, .space), (_, .newline), (_, .glue), (.glue, _): false
@@ -54,15 +52,14 @@ enum LineBreaking: Sendable {
 }
 
 extension InlineText {
-    /// How long lines may be.
     struct Limits {
         var first: Int
         var others: Int
     }
 
-    /// Ends lines where they are full, and at line feeds. Spaces at the end of a line belong to none.
+    /// Breaks the text into lines at the limits and at line feeds. Spaces at the end of a line are dropped.
     ///
-    /// A word that fits in no line is cut between two characters. Greedy, and linear in the number of characters.
+    /// A word that is wider than a line is broken between characters. The algorithm is greedy and takes linear time.
     func lines(_ limits: Limits) -> [Range<Int>] {
         var lines: [Range<Int>] = []
         var start = 0
@@ -99,14 +96,13 @@ extension InlineText {
         return lines
     }
 
-    /// The characters without spaces at the end.
     private func trimmed(_ range: Range<Int>) -> Range<Int> {
         var end = range.upperBound
         while end > range.lowerBound, atoms[end - 1].breaking == .space { end -= 1 }
         return range.lowerBound..<end
     }
 
-    /// The lines that the text has by itself: at line feeds only, with all their spaces.
+    /// The lines of the source end only at line feeds and keep all spaces.
     func sourceLines() -> [Range<Int>] {
         var lines: [Range<Int>] = []
         var start = 0
@@ -118,7 +114,6 @@ extension InlineText {
         return lines
     }
 
-    /// The longest beginning of some characters that is no wider.
     func prefix(of range: Range<Int>, fitting width: Int) -> Range<Int> {
         var left = width
         var end = range.lowerBound
@@ -130,7 +125,7 @@ extension InlineText {
         return range.lowerBound..<end
     }
 
-    /// The columns of the longest line, and of the longest part that no line break may part.
+    /// Returns the widths of the widest line and of the widest part that can't be broken.
     func extent() -> (longest: Int, unbreakable: Int) {
         var longest = 0
         var unbreakable = 0

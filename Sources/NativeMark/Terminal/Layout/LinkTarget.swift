@@ -1,11 +1,10 @@
-/// Makes the target of a link harmless, for the two places where a terminal gets it.
+/// Makes link targets safe for the two places where a terminal receives them.
 enum LinkTarget {
-    /// For the eyes: one line without controls.
     static func visible(_ target: String) -> String {
         TerminalText.sanitized(target)
     }
 
-    /// For OSC 8, which allows the bytes 0x20 to 0x7E only: everything else, and the space, is percent-encoded.
+    /// Returns the target for OSC 8, which allows only the bytes 0x20 to 0x7E. Other bytes and spaces are percent-encoded.
     static func encoded(_ target: String) -> String {
         var result = ""
         for byte in target.utf8 {
@@ -19,7 +18,6 @@ enum LinkTarget {
         return result
     }
 
-    /// Whether the text of a link says already where it leads.
     static func isSaid(_ target: String, by text: String) -> Bool {
         for said in [text, "mailto:" + text, "http://" + text] where said == target || encoded(said) == target {
             return true

@@ -1,10 +1,10 @@
 extension TerminalLayout {
-    /// Opens the frame of a block: room above, lines above, and what its lines begin and end with.
+    /// Opens the frame of a block: adds the space and border above it, and composes the beginning and end of its lines.
     mutating func begin(_ index: Int) {
         let block = text.blocks[index]
         let style = block.style
         let outer = top
-        // Room is between blocks: the first one in a box has none above it.
+        // Spacing separates blocks, so the first block in a box has none above it.
         if outer.boxStart != lineCount { space(rows(style.spacingBefore)) }
         let border = block.isTable ? nil : style.border
         if let border { horizontal(border, isTop: true, of: block) }
@@ -33,22 +33,21 @@ extension TerminalLayout {
         }
     }
 
-    /// The columns that text shall have at least: what takes them away from it is left out.
+    /// The minimum number of columns for text. Whatever would leave fewer columns isn't shown.
     var least: Int { max(min(renderer.width / 2, 10), 1) }
 
-    /// Indents, the lines on both sides, and the room inside them.
     private func addSides(of block: StyledText.Block, border: ResolvedBlockStyle.Border?, to frame: inout Frame) {
         let style = block.style
         let fill = filling(frame.background)
         let outside = filling(top.background)
-        // A negative indent of the first line takes from the room in front of it; a leaf adds the rest, line by line.
+        // Leaves add their indents line by line, because a negative first-line indent extends into the leading indent.
         let indent = block.isLeaf ? 0 : max(columns(style.leadingIndent), 0)
         let line = border.map { lineStyle($0, frame.background) }
         var before = Segment.spaces(indent, outside)
         if border?.edges.contains(.leading) == true, let line {
             before.append(Segment(renderer.isPlain ? "> " : "│", line))
         }
-        // Spaces behind a bar have its looks, so that one sequence does for all bars.
+        // Spaces after a bar have the bar's style, so that one escape sequence is enough for all bars.
         let inside = border?.edges.contains(.leading) == true ? before.last?.look.style ?? fill : fill
         if !renderer.isPlain { before.join(Segment.spaces(max(columns(style.padding.leading), 0), inside)) }
         var behind = renderer.isPlain ? [] : Segment.spaces(max(columns(style.padding.trailing), 0), fill)
@@ -63,12 +62,11 @@ extension TerminalLayout {
         frame.width -= columns
     }
 
-    /// Whether anything of it can be seen: spaces at the end of a line only with a background.
+    /// Spaces at the end of a line are visible only on a background.
     private func writerNeeds(_ segments: [Segment], _ frame: Frame) -> Bool {
         writer.shows(frame.background) || segments.contains { $0.text.utf8.contains { $0 != 0x20 } }
     }
 
-    /// A marker in front of the first line, and as many spaces in front of the others.
     private mutating func addMarker(
         _ marker: String, isNumber: Bool, width: Int, block: StyledText.Block, to frame: inout Frame
     ) {
@@ -77,7 +75,7 @@ extension TerminalLayout {
         var style = block.style.text
         if style.background == nil { style.background = frame.background }
         guard frame.width - columns >= least else {
-            // There is no room to hang: the marker has a line of its own.
+            // There isn't enough space for a hanging marker, so it gets its own line.
             let line = TerminalText.truncated(marker, toWidth: frame.width)
             self.line([Segment(line, style)])
             frame.first = frame.others
@@ -90,7 +88,7 @@ extension TerminalLayout {
         frame.width -= columns
     }
 
-    /// The columns of the widest marker of a list, which all its items keep free.
+    /// Returns the number of columns of the widest marker of a list. All its items reserve them.
     private func widestMarker(in list: Int) -> Int {
         var widest = 0
         var index = list + 1
@@ -111,7 +109,7 @@ extension TerminalLayout {
         return style
     }
 
-    /// The line above or below a block, with the corners that it has, in the frame around it.
+    /// Adds the horizontal border above or below a block, with its corners, inside the enclosing frame.
     mutating func horizontal(_ border: ResolvedBlockStyle.Border, isTop: Bool, of block: StyledText.Block) {
         guard border.edges.contains(isTop ? .top : .bottom) else { return }
         let indent = block.isLeaf ? 0 : max(columns(block.style.leadingIndent), 0)
@@ -127,7 +125,7 @@ extension TerminalLayout {
                 + [Segment(start + middle + end, lineStyle(border, top.background))])
     }
 
-    /// The columns of a line across; text without a width has no edge to go to.
+    /// Returns the width of a horizontal line. It is limited in plain text, which has no right edge.
     func ruleWidth(_ width: Int) -> Int {
         renderer.isPlain ? min(width, 40) : width
     }

@@ -5,11 +5,11 @@ import Foundation
 #endif
 
 extension TerminalLayout {
-    /// Shows an image on lines of its own. Returns false if there is none, or the terminal can show none.
+    /// Shows an image on its own lines. Returns `false` if the image isn't loaded or the terminal can't show images.
     ///
-    /// It takes as many lines as it has rows, whatever a terminal does with the cursor behind an image: its place is kept
-    /// free first, by going down (IND, which scrolls where it must and keeps the column) and up again, and the cursor is put
-    /// back behind it (DECSC, DECRC: nothing scrolls in between). The cells below the image are skipped, not overwritten.
+    /// The image takes as many lines as it has rows, independent of where the terminal leaves the cursor. The escape sequences first
+    /// reserve the lines by moving down (IND, which scrolls if necessary and keeps the column) and up again. They save and restore the
+    /// cursor around the image (DECSC, DECRC; nothing scrolls in between). The cells under the image are skipped, not overwritten.
     mutating func show(_ image: StyledText.Image) -> Bool {
         guard renderer.images.isProtocol, let data = imageData?(image), !data.bytes.isEmpty else { return false }
         let columns = min(max(data.columns, 1), top.width)
@@ -26,13 +26,13 @@ extension TerminalLayout {
         return true
     }
 
-    /// A control of ours. It leaves the columns that it takes as they are.
+    /// A control sequence leaves the cells that it covers unchanged.
     private func sequence(_ control: String, width: Int = 0) -> Segment {
         Segment(control, .init(style: filling(nil), link: nil), width: width)
     }
 
-    /// The commands of the kitty graphics protocol: a PNG (f=100) to show at once (a=T) in so many cells, without answers
-    /// (q=2) and without moving the cursor (C=1), in pieces of 4,096 bytes.
+    /// Returns the commands of the kitty graphics protocol: show a PNG (f=100) immediately (a=T) in a number of cells, without responses
+    /// (q=2) and without moving the cursor (C=1), in chunks of 4,096 bytes.
     private static func kitty(_ data: String, id: UInt32?, columns: Int, rows: Int) -> String {
         var result = ""
         var rest = data.utf8[...]
@@ -47,7 +47,7 @@ extension TerminalLayout {
         return result
     }
 
-    /// The command of iTerm2's protocol: a file to show (inline=1), as large as fits in so many cells.
+    /// Returns the command of iTerm2's protocol: show a file inline (inline=1), scaled to fit a number of cells.
     private static func iTerm2(_ data: String, size: Int, columns: Int, rows: Int) -> String {
         "\u{1B}]1337;File=inline=1;size=\(size);width=\(columns);height=\(rows);preserveAspectRatio=1:\(data)\u{7}"
     }

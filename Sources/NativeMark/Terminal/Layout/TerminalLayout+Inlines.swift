@@ -1,5 +1,5 @@
 extension TerminalLayout {
-    /// The text of some runs with all that a terminal adds to it: targets of links, places of images.
+    /// Adds link targets and image sources to the text.
     func inlineText(of runs: ArraySlice<StyledText.Run>, in block: StyledText.Block) -> InlineText {
         var result = InlineText()
         append(runs, in: block, to: &result)
@@ -36,13 +36,12 @@ extension TerminalLayout {
             return .init(target: LinkTarget.encoded(text.links[link].destination), number: link)
         }
         guard renderer.images != .alternativeText else { return nil }
-        // The numbers of images follow those of links.
+        // Images are numbered after the links.
         return run.image.map {
             .init(target: LinkTarget.encoded(text.images[$0].source), number: text.links.count + $0)
         }
     }
 
-    /// What is shown of a run: harmless, and the only line feeds are ends of lines.
     private func string(of run: StyledText.Run, in block: StyledText.Block) -> String {
         if run.isLineBreak { return "\n" }
         if let image = run.image, text.images[image].alternativeText.isEmpty {
@@ -55,7 +54,7 @@ extension TerminalLayout {
         return Self.raised(TerminalText.sanitized(string), by: run.style.baseline)
     }
 
-    /// Code line by line. A tab goes to the next multiple of four columns, counted from where the run or line begins.
+    /// Returns sanitized code. A tab advances to the next multiple of four columns from the beginning of the run or line.
     private static func code(_ string: String) -> String {
         var lines: [String] = []
         for line in string.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
@@ -76,7 +75,7 @@ extension TerminalLayout {
         return lines.joined(separator: "\n")
     }
 
-    /// Superscript or subscript digits, if that is what the style wants and the text has nothing else.
+    /// Returns the text as superscript or subscript digits if the style raises or lowers it and it has only digits.
     private static func raised(_ string: String, by baseline: Double) -> String {
         guard baseline != 0 else { return string }
         let digits = Array(baseline > 0 ? "⁰¹²³⁴⁵⁶⁷⁸⁹" : "₀₁₂₃₄₅₆₇₈₉")

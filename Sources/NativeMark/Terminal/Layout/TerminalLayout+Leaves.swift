@@ -1,5 +1,4 @@
 extension TerminalLayout {
-    /// The lines of a block with text.
     mutating func leaf(_ block: StyledText.Block, runs: ArraySlice<StyledText.Run>) {
         switch block.kind {
         case .thematicBreak:
@@ -29,7 +28,6 @@ extension TerminalLayout {
         }
     }
 
-    /// Code keeps its lines and spaces.
     private mutating func code(_ block: StyledText.Block, _ content: InlineText) {
         var content = content
         let room = room(of: block)
@@ -56,7 +54,7 @@ extension TerminalLayout {
         }
     }
 
-    /// The columns in front of and behind the lines of a leaf, and those between; none if too few were left.
+    /// Returns the columns before, after and within the lines of a leaf. If too few are left for text, indents are ignored.
     private func room(of block: StyledText.Block) -> (indent: Int, behind: Int, width: Int) {
         let indent = max(columns(block.style.leadingIndent), 0)
         let behind = max(columns(block.style.trailingIndent), 0)
@@ -64,7 +62,6 @@ extension TerminalLayout {
         return width >= least ? (indent, behind, width) : (0, 0, top.width)
     }
 
-    /// The columns in front of a line that has some left.
     func offset(_ alignment: StyleSheet.Alignment, _ left: Int) -> Int {
         guard left > 0, !renderer.isUnlimited else { return 0 }
         return switch alignment {

@@ -1,5 +1,5 @@
 extension TerminalLayout {
-    /// A table: columns of fitting widths, or one record per row where they would be too narrow.
+    /// Adds a table as a grid, or as one record per row if the columns would be too narrow.
     mutating func table(_ index: Int, runs: ArraySlice<StyledText.Run>) {
         let table = TerminalTable(layout: self, index: index, runs: runs)
         guard table.columnCount > 0 else { return }
@@ -33,7 +33,6 @@ extension TerminalLayout {
         if edges.contains(.bottom) { rule(table, widths, "└", "┴", "┘") }
     }
 
-    /// One line of a cell, with spaces up to its width.
     private func cell(_ cell: TerminalTable.Cell, _ range: Range<Int>, _ width: Int) -> [Segment] {
         let left = width - cell.content.width(of: range)
         let offset =
@@ -50,7 +49,6 @@ extension TerminalLayout {
         return Segment.spaces(offset, fill) + content + Segment.spaces(left - offset, fill)
     }
 
-    /// What stands in front of a column, or behind the last one.
     private func separator(_ table: TerminalTable, column: Int, background: StyleSheet.Tone?) -> [Segment] {
         let isOutside = column == 0 || column == table.columnCount
         guard let border = table.border else { return isOutside ? [] : Segment.spaces(2, filling(background)) }
@@ -69,7 +67,7 @@ extension TerminalLayout {
         line([Segment(first + lines.joined(separator: "─\(cross)─") + last, lineStyle(border, top.background))])
     }
 
-    /// `name: value`, one line or more for each cell, and a line across between two rows.
+    /// Adds each row as a record: one or more lines `name: value` for each cell, with a horizontal line between rows.
     private mutating func records(_ table: TerminalTable) {
         let header = table.rows.first ?? []
         let rows = table.rows.count > 1 ? table.rows.dropFirst() : table.rows[...]

@@ -1,7 +1,7 @@
-/// Lays the blocks of a styled text out in lines, one after the other.
+/// Lays out the blocks of a styled text in lines.
 ///
-/// The blocks that are open are a stack of frames. Each has what its lines begin with, composed from those around it when it
-/// is opened, so that a line costs no walk up the tree:
+/// Open blocks are a stack of frames. Each frame stores the beginning of its lines, composed when the frame is opened, so that adding
+/// a line doesn't visit the enclosing frames:
 ///
 /// ```text
 /// > - one      frames: document, quote "│ ", list, item  first "│ • "  others "│   "
@@ -14,30 +14,27 @@ struct TerminalLayout {
     let bodySize: Double
     var writer: TerminalWriter
     var frames: [Frame]
-    /// The blocks that the frames are of, and how the next line of each begins, depend on how many lines there are.
+    /// A frame compares it with its own `lineCount` to choose the beginning of its next line.
     var lineCount = 0
-    /// The blank lines that are due in front of the next line.
     private var pendingSpace = 0
-    /// The outermost frame that was on top since the last line: what blank lines begin with.
+    /// The index of the outermost frame that was on top since the last line. Blank lines begin like its lines.
     private var lowestFrame = 0
 
     struct Frame {
         var block: Int
-        /// What the next line begins with if there was none since the frame was opened.
+        /// The beginning of the first line after the frame was opened.
         var first: [Segment]
         var others: [Segment]
         var suffix: [Segment] = []
-        /// The columns between the two.
+        /// The number of columns between the beginning and the suffix.
         var width: Int
-        /// The colour behind the lines.
         var background: StyleSheet.Tone?
         var lineCount: Int
-        /// The columns of the widest marker, for lists.
         var markerWidth = 0
-        /// What comes below the last line: rows of padding, and whether there is a line.
+        /// The rows of padding below the last line. `borderBelow` is the border to close.
         var paddingBelow = 0
         var borderBelow: ResolvedBlockStyle.Border?
-        /// How many lines there were behind the upper border and padding of the innermost box that it is in.
+        /// The number of lines before the content of the innermost enclosing box.
         var boxStart = -1
     }
 
@@ -53,9 +50,8 @@ struct TerminalLayout {
         frames = [Frame(block: -1, first: [], others: [], width: max(renderer.width, 1), lineCount: 0)]
     }
 
-    /// All lines.
     mutating func render() -> String {
-        // The runs of a block stand together: those of its text, as no block has both text and blocks in it.
+        // The runs of a block are contiguous, because a block contains either text or blocks.
         var runs = text.runs[...]
         var index = 0
         while index < text.blocks.count {
@@ -84,12 +80,12 @@ struct TerminalLayout {
 
     // MARK: Lines
 
-    /// Rows of nothing in front of the next line; between two blocks the larger number holds.
+    /// Requests blank rows before the next line. Of several requests, the largest applies.
     mutating func space(_ rows: Int) {
         pendingSpace = max(pendingSpace, rows)
     }
 
-    /// Puts a line into the innermost frame. Its content must fit.
+    /// Adds a line to the innermost frame. The content must fit.
     mutating func line(_ content: [Segment]) {
         if lineCount > 0 {
             for _ in 0..<pendingSpace { blank(frames[lowestFrame]) }
@@ -101,7 +97,6 @@ struct TerminalLayout {
         lowestFrame = frames.count - 1
     }
 
-    /// A line of the innermost frame with nothing in it: padding, or room between lines.
     mutating func emptyLine() {
         line([])
     }
@@ -127,7 +122,6 @@ struct TerminalLayout {
         writer.line(line)
     }
 
-    /// Plain text on a background.
     func filling(_ background: StyleSheet.Tone?) -> ResolvedTextStyle {
         var style = ResolvedTextStyle(fontSize: bodySize)
         style.background = background
@@ -143,9 +137,9 @@ struct TerminalLayout {
     private mutating func close() {
         let frame = top
         let block = text.blocks[frame.block]
-        // An item without anything in it still has a marker.
+        // An empty item still has a marker.
         if case .item = block.kind, frame.lineCount == lineCount { line([]) }
-        // Room is between blocks: what the last one in a box has below it comes below the box.
+        // Spacing separates blocks, so the space below the last block in a box is added below the box.
         let due = pendingSpace
         if frame.paddingBelow > 0 || frame.borderBelow?.edges.contains(.bottom) == true { pendingSpace = 0 }
         for _ in 0..<frame.paddingBelow { emptyLine() }
@@ -157,12 +151,12 @@ struct TerminalLayout {
 
     // MARK: Lengths
 
-    /// Columns for points, of half an em of body text each; at most a line, and at most 200.
+    /// Returns a length in columns of half an em of body text, at most a line and at most 200.
     func columns(_ points: Double) -> Int {
         cells(points / (bodySize / 2), limit: min(top.width, 200))
     }
 
-    /// Rows for points, of an em of body text each. No more than ten: a length of a thousand is no wish.
+    /// Returns a length in rows of one em of body text, limited to 10, because a style sheet may contain any number.
     func rows(_ points: Double) -> Int {
         max(cells(points / bodySize, limit: 10), 0)
     }
@@ -174,7 +168,6 @@ struct TerminalLayout {
 }
 
 extension StyledText.Block {
-    /// Whether it has text of its own, and not blocks.
     var isLeaf: Bool {
         switch kind {
         case .paragraph, .heading, .codeBlock, .thematicBreak, .tableCell: true
@@ -188,7 +181,6 @@ extension StyledText.Block {
 }
 
 extension [Segment] {
-    /// Takes spaces at the end away that nobody would see.
     fileprivate mutating func trimSpaces(unless shows: (StyleSheet.Tone?) -> Bool) {
         while let last, !shows(last.look.style.background), !last.look.style.isUnderlined {
             let spaces = last.text.utf8.reversed().prefix { $0 == 0x20 }.count

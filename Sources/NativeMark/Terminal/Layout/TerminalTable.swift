@@ -1,4 +1,3 @@
-/// The cells of a table, measured, and the widths that its columns get.
 struct TerminalTable {
     struct Cell {
         var block: Int
@@ -7,11 +6,11 @@ struct TerminalTable {
         var alignment: Document.Alignment
         var style: ResolvedTextStyle
         var background: StyleSheet.Tone?
-        /// The columns of its longest line, and of the longest part of it that cannot be parted.
+        /// The width of the widest line, and of the widest part that can't be broken.
         var extent: (longest: Int, unbreakable: Int)
     }
 
-    /// Below this many columns a column that wants more cannot be read.
+    /// The minimum width of a column that wants more. Narrower columns aren't readable.
     static let leastWidth = 5
 
     private(set) var rows: [[Cell]] = []
@@ -45,10 +44,10 @@ struct TerminalTable {
         }
     }
 
-    /// The widths of the columns, or `nil` if the table does not fit in any readable way.
+    /// Returns the widths of the columns, or `nil` if the table can't be shown in a readable way.
     ///
-    /// Columns that want little get it. The others share the rest evenly, but a column whose longest word needs more than
-    /// that gets up to an even share of all the room first, at the cost of those with shorter words.
+    /// Columns that need less than an even share get what they need, and the others share the rest evenly. A column whose longest word
+    /// needs more than that first gets up to an even share of the whole width, at the expense of columns with shorter words.
     func widths(in room: Int) -> [Int]? {
         let wanted = (0..<columnCount).map { column in max(rows.map { $0[column].extent.longest }.max() ?? 0, 1) }
         let inside = border == nil ? 2 : 3
@@ -67,7 +66,7 @@ struct TerminalTable {
         return Self.filled(floors, wanted, left)
     }
 
-    /// Raises the lowest columns together, each up to what it wants, until nothing is left.
+    /// Raises the narrowest columns together, each up to its wanted width, until the space is used.
     private static func filled(_ floors: [Int], _ wanted: [Int], _ left: Int) -> [Int] {
         var (low, high) = (0, left)
         func widths(_ level: Int) -> [Int] { zip(floors, wanted).map { min($1, max($0, level)) } }

@@ -1,6 +1,6 @@
-/// Puts lines of segments out, with an escape sequence wherever the looks change and none where they do not.
+/// Writes lines of segments, with an escape sequence wherever the look changes.
 ///
-/// All looks are put back at the end of each line, so that what is printed next to a line, by whomever, is plain.
+/// Attributes are reset at the end of each line, so that text printed next to a line is plain.
 struct TerminalWriter {
     private let renderer: TerminalRenderer
     private let bodySize: Double
@@ -35,7 +35,6 @@ struct TerminalWriter {
         if link != nil { output += hyperlink(nil) }
     }
 
-    /// Whether anything shows a colour of this background.
     func shows(_ background: StyleSheet.Tone?) -> Bool {
         guard let background else { return false }
         var style = ResolvedTextStyle(fontSize: bodySize)
@@ -50,7 +49,7 @@ struct TerminalWriter {
         return sequence
     }
 
-    /// The number keeps the parts of a link that goes over several lines one link.
+    /// The ID joins the parts of a link that spans several lines.
     private func hyperlink(_ link: InlineText.Hyperlink?) -> String {
         guard let link else { return "\u{1B}]8;;\u{1B}\\" }
         return "\u{1B}]8;id=\(link.number);\(link.target)\u{1B}\\"

@@ -1,13 +1,13 @@
 import DequeModule
 
-/// The jobs of a lane that may be claimed: by priority, then by number.
+/// The jobs of a lane that can be claimed, by priority and then by number.
 struct MemoryQueueLine {
-    /// A line for each priority that occurs, highest first; seldom more than a few.
+    /// One line for each priority, the highest first. There are seldom more than a few.
     private var lines: [(priority: Int, jobs: Deque<JobID>)] = []
 
     var isEmpty: Bool { lines.isEmpty }
 
-    /// New jobs go to the end, those that come back to their place, which is near the front: both O(1) or nearly.
+    /// Inserts a job: a new one at the end, and one that waits again near the front. Both are O(1) or nearly.
     mutating func insert(_ id: JobID, priority: Int) {
         let place = lines.firstIndex { $0.priority <= priority } ?? lines.endIndex
         if place == lines.endIndex || lines[place].priority != priority {
@@ -27,7 +27,6 @@ struct MemoryQueueLine {
         if lines[line].jobs.isEmpty { lines.remove(at: line) }
     }
 
-    /// The first job that fits.
     func first(where fits: (JobID) -> Bool) -> (priority: Int, id: JobID)? {
         for line in lines {
             if let id = line.jobs.first(where: fits) { return (line.priority, id) }
@@ -35,7 +34,6 @@ struct MemoryQueueLine {
         return nil
     }
 
-    /// The place of the first job with this number or a greater one.
     private static func place(of id: JobID, in jobs: Deque<JobID>) -> Int {
         var range = 0..<jobs.count
         while !range.isEmpty {

@@ -4,14 +4,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The jobs of a ``MemoryQueueStore``: a pure value, told the time in milliseconds.
+/// The jobs of a ``MemoryQueueStore``: a pure value. Times are in milliseconds.
 struct MemoryQueueState {
     struct Job {
         var download: QueuedDownload
         var batches: Set<String>
         var lease: Lease?
         var mayBePublished = false
-        /// When it ended, and its place among those that ended at the same time.
         var ended: Int64?
 
         let lane: Lane
@@ -25,22 +24,19 @@ struct MemoryQueueState {
         var isCancelled = false
     }
 
-    /// What the limits count by.
     struct Lane: Hashable {
         var host: String
         var user: String
     }
 
     private(set) var jobs: [JobID: Job] = [:]
-    /// The jobs that may be claimed.
     private(set) var lines: [Lane: MemoryQueueLine] = [:]
-    /// Those that wait for a delay to be over, with when that is.
+    /// The jobs that wait for a delay, with the time at which it ends.
     private var delayed: [JobID: Int64] = [:]
-    /// No delay is over before this.
     private var firstDelayOver = Int64.max
     private var leased: Set<JobID> = []
     private var running = RunningCounts()
-    /// The jobs for a target, by their URLs; seldom more than one.
+    /// The jobs for each target. There is seldom more than one.
     private var byTarget: [TargetPath: [JobID]] = [:]
     private var lastID: Int64 = 0
     private var lastToken: Int64 = 0
@@ -80,7 +76,7 @@ struct MemoryQueueState {
     private mutating func join(_ id: JobID, _ request: DownloadRequest, _ options: EnqueueOptions) {
         guard let job = jobs[id] else { return }
         jobs[id]?.batches.insert(options.batch ?? "")
-        // Somebody wants it again who came after the one who cancelled it.
+        // Enqueuing a cancelled job again revokes the cancellation.
         jobs[id]?.lease?.isCancelled = false
         guard job.download.request.priority < request.priority else { return }
         leaveLine(id)
@@ -123,7 +119,6 @@ struct MemoryQueueState {
         return claimed
     }
 
-    /// The job that comes first of those for which there is room.
     private func bestOpen(_ claim: JobClaim) -> JobID? {
         guard running.total < claim.limits.total else { return nil }
         var best: (priority: Int, id: JobID)?
@@ -139,10 +134,10 @@ struct MemoryQueueState {
         batch.map { jobs[id]?.batches.contains($0) == true } ?? true
     }
 
-    /// Whether the settlement's lease was valid, and it is recorded.
+    /// Returns `false` if the lease is no longer valid.
     mutating func settle(_ settlement: JobSettlement, now: Int64) -> Bool {
         let id = settlement.lease.job
-        // By its place: each access by its number would move the job out and back.
+        // Uses the index, because access by key would move the job out of the dictionary and back.
         guard let place = jobs.index(forKey: id), let lease = jobs.values[place].lease,
             lease.token == settlement.lease.token
         else { return false }
@@ -196,7 +191,6 @@ struct MemoryQueueState {
         jobs.values[place].ended = now
     }
 
-    /// The jobs whose delay is over join their lines.
     mutating func admitDelayed(now: Int64) {
         guard firstDelayOver <= now else { return }
         for (id, due) in delayed where due <= now {
@@ -232,7 +226,6 @@ struct MemoryQueueState {
         }
     }
 
-    /// When the next delay or lease is over.
     var nextDue: Int64? {
         let leases = leased.compactMap { jobs[$0]?.lease?.until }.min()
         return [delayed.isEmpty ? nil : firstDelayOver, leases].compactMap(\.self).min()
@@ -248,7 +241,7 @@ struct MemoryQueueState {
     mutating func cancel(_ selection: QueuedDownload.Selection, now: Int64) -> JobCancellation {
         var cancellation = JobCancellation()
         defer { firstDelayOver = delayed.values.min() ?? .max }
-        for id in openJobs(in: selection) {
+        for id in jobs(in: selection, where: { !$0.isFinal }) {
             if case .batch(let batch) = selection {
                 jobs[id]?.batches.remove(batch)
                 if jobs[id]?.batches.isEmpty == false { continue }
@@ -267,20 +260,55 @@ struct MemoryQueueState {
         return cancellation
     }
 
-    private func openJobs(in selection: QueuedDownload.Selection) -> [JobID] {
-        let open = jobs.values.lazy.filter { !$0.download.state.isFinal }
-        switch selection {
-        case .all: return open.map(\.download.id).sorted()
-        case .batch(let batch): return open.filter { $0.batches.contains(batch) }.map(\.download.id).sorted()
-        case .ids(let ids): return Set(ids).filter { jobs[$0]?.download.state.isFinal == false }.sorted()
-        case .user(let user): return open.filter { $0.lane.user == user }.map(\.download.id).sorted()
+    /// Returns the selected jobs in the wanted states, in the order of their numbers.
+    private func jobs(
+        in selection: QueuedDownload.Selection, where isWanted: (QueuedDownload.State) -> Bool
+    ) -> [JobID] {
+        let candidates: [Job]
+        if case .ids(let ids) = selection {
+            candidates = Set(ids).compactMap { jobs[$0] }
+        } else {
+            candidates = Array(jobs.values)
         }
+        return candidates.filter { isWanted($0.download.state) && $0.isMember(of: selection) }.map(\.download.id)
+            .sorted()
+    }
+
+    // MARK: Controlling
+
+    mutating func retry(_ selection: QueuedDownload.Selection) -> [JobID] {
+        jobs(in: selection) { $0 == .failed || $0 == .cancelled }.filter { id in
+            guard let place = jobs.index(forKey: id) else { return false }
+            let rivals = byTarget[jobs.values[place].target] ?? []
+            guard !rivals.contains(where: { jobs[$0]?.download.state.isFinal == false }) else { return false }
+            jobs.values[place].download.failureCount = 0
+            jobs.values[place].download.message = nil
+            jobs.values[place].ended = nil
+            wait(id)
+            return true
+        }
+    }
+
+    mutating func prioritize(_ selection: QueuedDownload.Selection, priority: Int) -> Int {
+        let found = jobs(in: selection) { !$0.isFinal }
+        for id in found {
+            leaveLine(id)
+            jobs[id]?.download.request.priority = priority
+            if jobs[id]?.download.state == .waiting, delayed[id] == nil { joinLine(id) }
+        }
+        return found.count
+    }
+
+    mutating func remove(_ selection: QueuedDownload.Selection) -> Int {
+        let ended = jobs(in: selection, where: \.isFinal)
+        for id in ended { forget(id) }
+        return ended.count
     }
 
     mutating func forget(batch: String) {
         let ended = jobs.compactMap { $1.download.state.isFinal && $1.batches.contains(batch) ? $0 : nil }
         if ended.count == jobs.count, jobs.values.allSatisfy({ $0.batches.count == 1 }) {
-            // The usual case: the only list, and all of it.
+            // The usual case: the queue contains only this list, and all of it has ended.
             (jobs, byTarget) = ([:], [:])
             return
         }
@@ -318,5 +346,18 @@ struct MemoryQueueState {
             waiting.sorted { ($1.request.priority, $0.id) < ($0.request.priority, $1.id) }.prefix(count))
         snapshot.ended = endedLatestFirst.prefix(count).map(\.download)
         return snapshot
+    }
+}
+
+extension MemoryQueueState.Job {
+    fileprivate func isMember(of selection: QueuedDownload.Selection) -> Bool {
+        switch selection {
+        case .all: true
+        case .state(let state): download.state == state
+        case .batch(let batch): batches.contains(batch)
+        case .ids: true  // They were found by their numbers.
+        case .user(let user): lane.user == user
+        case .host(let host): lane.host == host
+        }
     }
 }

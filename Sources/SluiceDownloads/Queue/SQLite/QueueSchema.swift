@@ -3,13 +3,14 @@ import SluiceDatabase
 
 /// The tables of ``SQLiteQueueStore``.
 ///
-/// A **lane** is a host and a user: what the limits count by. The jobs of a lane that may be claimed are one stretch of an
-/// index, in the order in which they are claimed, so that a claim costs a few seeks for each lane, however many jobs wait.
-/// How many run is counted, not kept: there are never more of them than the limit, and a count cannot go wrong.
+/// A **lane** is a pair of host and user, by which the limits count. The jobs of a lane that can be claimed are consecutive entries of an
+/// index, in the order in which they are claimed. A claim therefore needs a few seeks for each lane, regardless of the number of waiting
+/// jobs. Running jobs are counted for each claim instead of keeping a counter: there are never more than the limit, and the count can't
+/// become wrong.
 enum QueueSchema {
     static let current = DatabaseSchema(application: 0x534C_4451 /* SLDQ */, migrations: [version1])
 
-    /// In the column `state` stand the numbers of ``QueuedDownload.State``, and this for those that wait for a delay to be over.
+    /// The number in the column `state` for jobs that wait for a delay. The other states use the raw values of ``QueuedDownload.State``.
     static let delayed = 5
 
     private static let version1: @Sendable (Database) throws -> Void = { database in
@@ -33,13 +34,13 @@ enum QueueSchema {
                     state INTEGER NOT NULL,
                     failures INTEGER NOT NULL DEFAULT 0,
                     not_before INTEGER,
-                    -- The lease, while it runs.
+                    -- The lease of a running job.
                     worker TEXT,
                     token INTEGER,
                     lease_until INTEGER,
-                    -- Whether it is to be cancelled by its worker.
+                    -- Whether its worker must cancel it.
                     is_cancelled INTEGER NOT NULL DEFAULT 0,
-                    -- Whether a worker was lost that may have given the file its name.
+                    -- Whether a lost worker may have published the file.
                     may_be_published INTEGER NOT NULL DEFAULT 0,
                     bytes INTEGER,
                     message TEXT,
@@ -53,7 +54,7 @@ enum QueueSchema {
                 CREATE INDEX job_running ON job (worker, id) WHERE state = 1;
                 CREATE INDEX job_ended ON job (ended, id, state) WHERE state IN (2, 3, 4);
 
-                -- The batches that a job belongs to; the empty name stands for requests that came without one.
+                -- The batches that a job belongs to; the empty name stands for requests without a batch.
                 CREATE TABLE membership (
                     batch TEXT NOT NULL,
                     job INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
@@ -61,7 +62,7 @@ enum QueueSchema {
                 ) WITHOUT ROWID;
                 CREATE INDEX membership_of_job ON membership (job);
 
-                -- The workers that hold a lock on a file: whose is free has died.
+                -- The workers that hold a file lock. A worker with a free lock has died.
                 CREATE TABLE worker (name TEXT PRIMARY KEY) WITHOUT ROWID;
                 """)
     }

@@ -1,10 +1,9 @@
 import GRDB
 
 extension SQLiteQueueStore {
-    /// See ``QueueStore/cancel(_:)``.
     package func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation {
         try await write { database, now in
-            let ids = try database.openJobs(in: selection)
+            let ids = try database.jobs(in: selection, states: "0, 1, 5")
             if case .batch(let batch) = selection {
                 for id in ids {
                     try database.run("DELETE FROM membership WHERE batch = ? AND job = ?", [batch, id])
@@ -23,7 +22,6 @@ extension SQLiteQueueStore {
         }
     }
 
-    /// See ``QueueStore/forget(batch:)``.
     package func forget(batch: String) async throws {
         try await write { database, _ in
             try database.run(
@@ -39,7 +37,6 @@ extension SQLiteQueueStore {
         }
     }
 
-    /// See ``QueueStore/prune(olderThan:keeping:)``.
     package func prune(olderThan age: Duration, keeping count: Int) async throws {
         try await write { database, now in
             try database.run(
@@ -54,33 +51,11 @@ extension SQLiteQueueStore {
 }
 
 extension Database {
-    fileprivate func openJobs(in selection: QueuedDownload.Selection) throws -> [Int64] {
-        let open = "state IN (0, 1, 5)"
-        switch selection {
-        case .all: return try Int64.fetchAll(self, sql: "SELECT id FROM job WHERE \(open) ORDER BY id")
-        case .batch(let batch):
-            return try Int64.fetchAll(
-                self,
-                sql:
-                    "SELECT id FROM job WHERE \(open) AND id IN (SELECT job FROM membership WHERE batch = ?) ORDER BY id",
-                arguments: [batch])
-        case .ids(let ids):
-            let find = try cachedStatement(sql: "SELECT id FROM job WHERE \(open) AND id = ?")
-            return try Set(ids).sorted().compactMap { try Int64.fetchOne(find, arguments: [$0.rawValue]) }
-        case .user(let user):
-            return try Int64.fetchAll(
-                self,
-                sql: "SELECT id FROM job WHERE \(open) AND lane IN (SELECT id FROM lane WHERE user = ?) ORDER BY id",
-                arguments: [user])
-        }
-    }
-
     fileprivate func hasMembership(_ id: Int64) throws -> Bool {
         let query = try cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM membership WHERE job = ?)")
         return try Bool.fetchOne(query, arguments: [id])!
     }
 
-    /// Cancels a job that waits, and returns it; marks one that runs.
     fileprivate func cancel(_ id: Int64, now: Int64) throws -> QueuedDownload? {
         try run("UPDATE job SET state = 4, ended = ?, not_before = NULL WHERE id = ? AND state IN (0, 5)", [now, id])
         if changesCount == 1 { return try queuedDownload(id) }

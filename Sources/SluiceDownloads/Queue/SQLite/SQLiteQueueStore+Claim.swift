@@ -1,22 +1,20 @@
 import GRDB
 
 extension Database {
-    /// A host and a user with jobs that may be claimed.
     private struct Lane {
         var id: Int64
         var host: String
         var user: String
     }
 
-    /// The head of a lane's line.
     private struct Candidate {
         var id: Int64
         var priority: Int
         var lane: Lane
     }
 
-    /// Hands out jobs under the limits. Within the transaction that holds the write lock, so that what is counted stays
-    /// true until it is written.
+    /// Hands out jobs under the limits. The caller's transaction holds the write lock, so that the counts stay true until the claims are
+    /// written.
     func claim(_ claim: JobClaim, now: Int64) throws -> [ClaimedJob] {
         var running = RunningCounts()
         let counted = try cachedStatement(
@@ -32,10 +30,11 @@ extension Database {
         return try candidates.map { try hand($0.id, of: $0.lane.user, to: claim, now: now) }
     }
 
-    /// How many jobs are looked at before those that are held back are passed by lane.
+    /// The number of jobs to look at before the search continues lane by lane.
     private static let glance = 256
 
-    /// The first jobs in line for which there is room; nil if too many before them are held back to go on like that.
+    /// The first jobs in line for which the limits leave room. Returns `nil` if there are too many held-back jobs among the first `glance`
+    /// ones.
     private func firstInLine(_ room: Int, _ running: RunningCounts, _ claim: JobClaim) throws -> [Candidate]? {
         let member = claim.batch == nil ? "1" : Self.isMember
         let query = """
@@ -60,7 +59,7 @@ extension Database {
         return found.count == room || looked < Self.glance ? found : nil
     }
 
-    /// The same from the heads of all lanes, however many jobs are held back: a seek or two for each lane.
+    /// The same jobs from the heads of all lanes, with one or two seeks for each lane, regardless of the number of held-back jobs.
     private func firstOfLanes(_ room: Int, _ running: RunningCounts, _ claim: JobClaim) throws -> [Candidate] {
         var heads: [Candidate] = []
         for lane in try lanesInLine() {
@@ -81,7 +80,7 @@ extension Database {
     private static let isMember =
         "EXISTS (SELECT 1 FROM membership WHERE membership.batch = ? AND membership.job = job.id)"
 
-    /// The lanes that have jobs to claim: from one to the next in the index, past the jobs between.
+    /// The lanes with jobs to claim. The query jumps in the index from one lane to the next, past the jobs between.
     private func lanesInLine() throws -> [Lane] {
         let query = """
             WITH RECURSIVE line (lane) AS (
@@ -126,7 +125,6 @@ extension Database {
     }
 }
 
-/// How many jobs run, by what the limits count.
 struct RunningCounts {
     private(set) var total = 0
     private var ofHost: [String: Int] = [:]
@@ -144,7 +142,6 @@ struct RunningCounts {
         if !user.isEmpty { ofUser[user] = ofUser[user].flatMap { $0 > 1 ? $0 - 1 : nil } }
     }
 
-    /// How many more may run from this host for this user.
     func room(host: String, user: String, under limits: DownloadCoordinator.Limits) -> Int {
         var room = limits.total - total
         if let most = limits.perHost { room = min(room, most - ofHost[host, default: 0]) }

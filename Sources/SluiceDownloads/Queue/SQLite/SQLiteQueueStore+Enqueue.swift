@@ -8,19 +8,18 @@ import Foundation
 #endif
 
 extension SQLiteQueueStore {
-    /// See ``QueueStore/enqueue(_:options:)``.
     package func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
         for request in requests where !request.headerFields.isEmpty {
             throw QueueStoreError(
                 .headerFieldsNotStored, subject: request.url.redactedForDisplay,
-                message: "Header fields are not stored, since they hold secrets.",
-                remedy: "Give them with the coordinator's headerFields, which is called when the download begins.")
+                message: "A queue in a file doesn't store header fields, because they can contain secrets.",
+                remedy: "Return them from the coordinator's headerFields, which is called before each attempt.")
         }
         for request in requests where request.url.password(percentEncoded: false) != nil {
             throw QueueStoreError(
                 .passwordNotStored, subject: request.url.redactedForDisplay,
-                message: "The URL has a password, which is not stored.",
-                remedy: "Leave it out and give an Authorization field with the coordinator's headerFields, "
+                message: "The URL has a password, and a queue in a file doesn't store passwords.",
+                remedy: "Remove the password and return an Authorization field from the coordinator's headerFields, "
                     + "or keep the queue in memory.")
         }
         return try await write { database, now in
@@ -67,7 +66,7 @@ extension Database {
     }
 
     private func join(_ id: JobID, _ request: DownloadRequest, _ options: EnqueueOptions) throws {
-        // Somebody wants it again who came after the one who cancelled it.
+        // Enqueuing a cancelled job again revokes the cancellation.
         try run(
             "UPDATE job SET priority = max(priority, ?2), is_cancelled = 0 WHERE id = ?1",
             [id.rawValue, request.priority])

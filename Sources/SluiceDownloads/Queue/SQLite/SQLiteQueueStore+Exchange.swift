@@ -1,7 +1,6 @@
 import GRDB
 
 extension SQLiteQueueStore {
-    /// See ``QueueStore/exchange(_:claiming:)``.
     package func exchange(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
     ) async throws -> JobExchange {
@@ -20,7 +19,6 @@ extension SQLiteQueueStore {
         }
     }
 
-    /// See ``QueueStore/renew(_:lease:)``.
     package func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         try await write { database, now in
             try database.run(
@@ -38,7 +36,7 @@ extension SQLiteQueueStore {
 }
 
 extension Database {
-    /// Whether the settlement's lease was valid, and it is recorded.
+    /// Returns `false` if the lease is no longer valid.
     fileprivate func settle(_ settlement: JobSettlement, now: Int64) throws -> Bool {
         let change: String
         var arguments: StatementArguments
@@ -50,7 +48,7 @@ extension Database {
             change = "state = 3, ended = ?, failures = failures + 1, message = ?"
             arguments = [now, message]
         case .retry(let delay, let message):
-            // Somebody who cancelled it while it failed wants no other attempt.
+            // A job that was cancelled while it failed isn't tried again.
             change = """
                 state = iif(is_cancelled, 4, 5), ended = iif(is_cancelled, ?, NULL),
                 not_before = iif(is_cancelled, NULL, ?), failures = failures + 1, message = ?
@@ -77,7 +75,7 @@ extension Database {
         }
     }
 
-    /// Takes a worker's running jobs back: to those that wait, or to the cancelled ones if that was asked for.
+    /// Takes back a worker's running jobs: they wait again, or are cancelled if that was requested.
     func releaseJobs(of worker: String, expiredAt limit: Int64 = .max, now: Int64) throws {
         try run(
             """
@@ -88,7 +86,6 @@ extension Database {
             """, [now, worker, limit])
     }
 
-    /// When the next delay or lease is over.
     fileprivate func nextDue() throws -> Int64? {
         let delay = try Int64.fetchOne(
             cachedStatement(sql: "SELECT min(not_before) FROM job WHERE state = 5"))

@@ -8,17 +8,15 @@ import Foundation
 #endif
 
 extension SQLiteQueueStore {
-    /// See ``QueueStore/jobs(_:)``.
     package func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
         try await read { database, _ in try ids.compactMap { try database.queuedDownload($0.rawValue) } }
     }
 
-    /// See ``QueueStore/snapshot(listing:)``.
     package func snapshot(listing count: Int) async throws -> QueueSnapshot {
         let count = max(0, count)
         return try await read { database, _ in
             var snapshot = QueueSnapshot()
-            // Each from an index of its own: together they would be read from the table.
+            // Each query uses its own index. One query for all would read the table.
             for column in [0, 5, 1] {
                 let query = try database.cachedStatement(sql: "SELECT count(*) FROM job WHERE state = \(column)")
                 let found = try Int.fetchOne(query)!
@@ -57,14 +55,12 @@ extension Database {
         ).map { try QueuedDownload(row: $0) }
     }
 
-    /// Runs a statement that is prepared once.
     func run(_ sql: String, _ arguments: StatementArguments) throws {
         try cachedStatement(sql: sql).execute(arguments: arguments)
     }
 }
 
 extension QueuedDownload.State {
-    /// The state that a number in the table stands for.
     init(column: Int) {
         self = column == QueueSchema.delayed ? .waiting : QueuedDownload.State(rawValue: column) ?? .failed
     }
@@ -85,8 +81,8 @@ extension DownloadRequest {
         let name: String = row["name"]
         guard let url = URL(string: row["url"]), let folder = URL(string: row["folder"]), SafeFileName.isSafe(name)
         else {
-            // Somebody else has written into the table.
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "job with the name \"\(name)\" cannot be read")
+            // Another program has written to the table.
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "The job named '\(name)' can't be read.")
         }
         self.init(url, to: folder, name: name, user: user.isEmpty ? nil : user, priority: row["priority"])
     }

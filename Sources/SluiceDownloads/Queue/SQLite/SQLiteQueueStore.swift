@@ -11,28 +11,21 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-/// A queue in an SQLite file: it survives the process, a kill and a loss of power, and several processes may share it.
+/// A queue in an SQLite file, which several processes can share. See ``DownloadStore/sqlite(at:using:)``.
 ///
-/// The first operation opens it (``DownloadStore/sqlite(at:using:)``).
+/// **Several processes.** Each operation is a transaction that takes the write lock at its beginning, so that the limits hold for all
+/// processes together. While a worker works, it holds a lock on a file beside the database, `NAME-worker-…`. When another worker attaches,
+/// it takes over the jobs of workers that were killed and therefore no longer hold their locks. Workers that are already attached, and
+/// systems without working file locks, wait until the leases have expired.
 ///
-/// **Durable.** What an operation did is on the disk when it returns (`synchronous = FULL`, write-ahead log).
-///
-/// **Private.** The file is made readable by its owner only. URLs are stored as they are; header fields never are.
-///
-/// **Several processes** on one machine may open it: each operation is a transaction that takes the write lock at once, so
-/// that the limits hold for all of them together. A worker keeps a lock on a file beside the database, `NAME-worker-…`,
-/// while it works: when it is killed, the next worker sees that when it begins and takes its jobs over, where file locks work;
-/// elsewhere, and for workers that were there already, the leases have to run out. The file must be on a local file system (sqlite.org/wal.html).
-///
-/// **Cost.** A claim looks at the first 256 jobs in line; where all of those are held back by limits, it takes a few seeks for
-/// each pair of host and user that has jobs waiting, however many those are.
+/// **Cost.** A claim looks at the first 256 jobs in line. If the limits hold back too many of them, it needs a few seeks for each pair of
+/// host and user with waiting jobs, regardless of the number of jobs.
 package final class SQLiteQueueStore: QueueStore {
     let time: QueueTime
     private let url: URL
     private let database: AsyncLazy<SluiceDatabase>
     private let isClosed = Atomic(false)
     private let files: FileIO
-    /// The locks of the workers that this store introduced.
     private let locks = Lock<[QueueWorker: WorkerLock]>([:])
 
     package convenience init(at url: URL, using files: FileIO = .shared) {
@@ -53,9 +46,7 @@ package final class SQLiteQueueStore: QueueStore {
         }
     }
 
-    /// Opens the queue now.
-    ///
-    /// - Throws: ``QueueStoreError``: a file that is no queue, a newer version, a directory that cannot be written.
+    /// - Throws: ``QueueStoreError`` if the file isn't a queue, has a newer version, or is in a directory that can't be written.
     package static func open(at url: URL, using files: FileIO = .shared) async throws -> SQLiteQueueStore {
         try await open(at: url, time: .system, using: files)
     }
@@ -77,10 +68,8 @@ package final class SQLiteQueueStore: QueueStore {
         }
     }
 
-    /// See ``QueueStore/isShared``.
     package var isShared: Bool { true }
 
-    /// See ``QueueStore/close()``.
     package func close() async throws {
         let held = locks.withLock { locks in
             defer { locks = [:] }
@@ -93,7 +82,6 @@ package final class SQLiteQueueStore: QueueStore {
 
     // MARK: Workers
 
-    /// See ``QueueStore/attach()``.
     package func attach() async throws -> QueueWorker {
         let worker = QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
         let url = URL(filePath: try await opened.path, directoryHint: .notDirectory)
@@ -113,7 +101,6 @@ package final class SQLiteQueueStore: QueueStore {
         return worker
     }
 
-    /// See ``QueueStore/detach(_:)``.
     package func detach(_ worker: QueueWorker) async throws {
         let lock = locks.withLock { $0.removeValue(forKey: worker) }
         do {
@@ -125,7 +112,7 @@ package final class SQLiteQueueStore: QueueStore {
         await lock?.release()
     }
 
-    /// Of those that had a lock: the others' leases have to run out.
+    /// Takes back the jobs of dead workers that had a lock. The leases of other workers have to expire.
     private func releaseJobsOfTheDead(beside url: URL) async throws {
         let names = try await read { database, _ in
             try String.fetchAll(database, sql: "SELECT name FROM worker")
@@ -162,7 +149,6 @@ package final class SQLiteQueueStore: QueueStore {
 }
 
 extension Database {
-    /// Takes back what a worker holds that has left or died.
     fileprivate func forget(_ worker: String, now: Int64) throws {
         try releaseJobs(of: worker, now: now)
         try run("DELETE FROM worker WHERE name = ?", [worker])

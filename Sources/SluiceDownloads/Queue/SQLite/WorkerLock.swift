@@ -7,7 +7,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A lock on a file that says that a worker lives: the system takes it away when the process ends, however it ends.
+/// A file lock that shows that a worker is alive. The system releases it when the process ends, for any reason.
 final class WorkerLock: Sendable {
     private let stream: Lock<AsyncFileStream<WriteMode>?>
 
@@ -20,14 +20,14 @@ final class WorkerLock: Sendable {
             .appending(path: "\(database.lastPathComponent)-worker-\(worker.name)", directoryHint: .notDirectory)
     }
 
-    /// A lock for a new worker, or nil where locks do not work: there a worker's death shows when its leases run out.
+    /// Returns `nil` if locks don't work here: then a worker's death is noticed when its leases expire.
     static func taken(for worker: QueueWorker, beside database: URL, using files: FileIO) async -> WorkerLock? {
         let file = file(of: worker, beside: database)
         guard let stream = try? await file.openForWriting(existing: .fail, locked: true, using: files) else {
             return nil
         }
         let lock = WorkerLock(stream)
-        // Some mounts grant every lock: then everybody would look dead.
+        // Some mounted file systems grant every lock, so that every worker would appear dead.
         guard await !isFree(file, using: files) else {
             await lock.release()
             return nil
@@ -35,12 +35,12 @@ final class WorkerLock: Sendable {
         return lock
     }
 
-    /// Whether the worker, another process's, is gone. Removes its file then.
+    /// Whether a worker of another process is dead. If so, its file is removed.
     static func isDead(_ worker: QueueWorker, beside database: URL, using files: FileIO) async -> Bool {
         await isFree(file(of: worker, beside: database), removing: true, using: files)
     }
 
-    /// Whether nobody holds a lock on the file, or the file is not there.
+    /// Free means that no process holds a lock on the file, or that the file doesn't exist.
     private static func isFree(_ file: URL, removing: Bool = false, using files: FileIO) async -> Bool {
         do {
             guard try await files.status(of: file) != nil else { return true }
@@ -52,7 +52,6 @@ final class WorkerLock: Sendable {
         }
     }
 
-    /// Gives the lock back and removes the file.
     func release() async {
         let held = stream.withLock { $0.take() }
         if let held { try? await held.discard() }

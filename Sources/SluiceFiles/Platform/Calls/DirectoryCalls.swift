@@ -1,11 +1,10 @@
 internal import CSluiceFiles
 
-/// The calls that list directories and work relative to them, replaceable one by one like those of ``SystemCalls``.
+/// The system calls that list directories and work relative to them, replaceable one by one like those of ``SystemCalls``.
 package struct DirectoryCalls: Sendable {
     package typealias Path = SystemCalls.Path
 
-    /// Appends the next entries of a directory, from where the last call on this descriptor stopped. Returns their number, 0 at
-    /// the end.
+    /// Appends the next entries of a directory, from where the last call on this descriptor stopped. Returns their number, 0 at the end.
     package var readEntries: @Sendable (_ directory: CInt, _ entries: inout [RawDirectoryEntry]) -> CInt
     package var statusAt:
         @Sendable (_ directory: CInt, _ name: Path, _ followingLinks: Bool, _ status: inout RawStatus) -> CInt
@@ -14,19 +13,18 @@ package struct DirectoryCalls: Sendable {
         @Sendable (_ directory: CInt, _ name: Path, _ toDirectory: CInt, _ to: Path) -> CInt
     package var linkAt: @Sendable (_ directory: CInt, _ name: Path, _ toDirectory: CInt, _ to: Path) -> CInt
 
-    // MARK: What a copy makes
+    // MARK: Calls that create, for copies
 
     package var createAt: @Sendable (_ directory: CInt, _ name: Path, _ flags: CInt, _ mode: UInt32) -> CInt
     package var makeDirectoryAt: @Sendable (_ directory: CInt, _ name: Path, _ mode: UInt32) -> CInt
     package var symbolicLinkAt: @Sendable (_ target: Path, _ directory: CInt, _ name: Path) -> CInt
     package var readLinkAt: @Sendable (_ directory: CInt, _ name: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
     package var makeFIFOAt: @Sendable (_ directory: CInt, _ name: Path, _ mode: UInt32) -> CInt
-    /// Of the name itself, if it is a symbolic link.
+    /// Sets the times of the link itself if the name is a symbolic link.
     package var setTimesAt:
         @Sendable (_ directory: CInt, _ name: Path, _ modified: FileTime?, _ accessed: FileTime?) -> CInt
     package var changeOwnerAt: @Sendable (_ directory: CInt, _ name: Path, _ user: UInt32, _ group: UInt32) -> CInt
 
-    /// The kernel itself.
     package static let system = DirectoryCalls(
         readEntries: readEntries,
         statusAt: { directory, name, followingLinks, status in
@@ -62,10 +60,10 @@ package struct DirectoryCalls: Sendable {
     }
 }
 
-/// What a directory says about an entry without looking at it.
+/// A directory's record of an entry, read without looking at the entry itself.
 package struct RawDirectoryEntry: Sendable, Hashable {
     package var name: DirectoryEntry.Name
-    /// The bits of the kind alone; 0 where the directory's file system does not say.
+    /// Only the bits of the kind; 0 if the directory's file system doesn't report it.
     package var mode: UInt32
 
     package init(name: DirectoryEntry.Name, mode: UInt32) {

@@ -1,16 +1,15 @@
 internal import CSluiceFiles
 
-/// The calls of times, modes, links and extended attributes, replaceable one by one like those of ``SystemCalls``.
+/// The system calls for times, modes, links and extended attributes, replaceable one by one like those of ``SystemCalls``.
 package struct MetadataCalls: Sendable {
     package typealias Path = SystemCalls.Path
 
-    /// What extended attributes belong to.
     package enum Target {
         case descriptor(CInt)
         case path(Path, followingLinks: Bool)
     }
 
-    // MARK: Times, modes, owners; nil leaves what is there
+    // MARK: Times, modes, owners; nil changes nothing
 
     package var setTimes:
         @Sendable (_ path: Path, _ modified: FileTime?, _ accessed: FileTime?, _ followingLinks: Bool) -> CInt
@@ -27,7 +26,7 @@ package struct MetadataCalls: Sendable {
     package var readLink: @Sendable (_ path: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
     package var resolve: @Sendable (_ path: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
 
-    // MARK: Extended attributes; with an empty buffer, the size that is needed
+    // MARK: Extended attributes; an empty buffer asks for the size
 
     package var listAttributes: @Sendable (_ target: Target, _ into: UnsafeMutableRawBufferPointer) -> Int
     package var attribute: @Sendable (_ target: Target, _ name: Path, _ into: UnsafeMutableRawBufferPointer) -> Int
@@ -37,7 +36,6 @@ package struct MetadataCalls: Sendable {
 }
 
 extension MetadataCalls {
-    /// The kernel itself.
     package static let system = MetadataCalls(
         setTimes: { path, modified, accessed, followingLinks in
             withPointers(modified, accessed) { csluice_set_times(AT_FDCWD, path, $0, $1, followingLinks) }

@@ -1,6 +1,6 @@
 internal import CSluiceFiles
 
-/// The calls of random access, mapped memory and preallocation, replaceable one by one like those of ``SystemCalls``.
+/// The system calls of random access, mapped memory and preallocation, replaceable one by one like those of ``SystemCalls``.
 package struct RandomAccessCalls: Sendable {
     // MARK: Positions
 
@@ -20,7 +20,7 @@ package struct RandomAccessCalls: Sendable {
 
     package typealias Memory = UnsafeMutableRawPointer
 
-    /// Maps for reading, or with `isChangeable` so that changes stay in this process. See mmap(2), MAP_PRIVATE.
+    /// Maps for reading, or privately for reading and writing if `isChangeable`. See mmap(2), MAP_PRIVATE.
     package var map:
         @Sendable (_ descriptor: CInt, _ count: Int, _ isChangeable: Bool, _ address: inout Memory?) -> CInt
     package var unmap: @Sendable (_ address: Memory, _ count: Int) -> CInt
@@ -28,7 +28,6 @@ package struct RandomAccessCalls: Sendable {
     package var populate: @Sendable (_ address: Memory, _ count: Int) -> CInt
     package var touch: @Sendable (_ address: Memory, _ count: Int) -> CInt
 
-    /// The kernel itself.
     package static let system = RandomAccessCalls(
         readAt: { csluice_pread($0, $1.baseAddress, $1.count, $2) },
         writeAt: { csluice_pwrite($0, $1.baseAddress, $1.count, $2) },

@@ -1,8 +1,8 @@
 internal import CSluiceFiles
 
-/// The calls of descriptors that are waited for, replaceable one by one like those of ``SystemCalls``.
+/// The system calls of the readiness lane, replaceable one by one like those of ``SystemCalls``.
 ///
-/// But for `waitForEvents` and `poll`, which only the lane's own thread makes, none of them waits: they run on whatever thread asks.
+/// Only `waitForEvents` and `poll` block, and only the lane's own thread makes them. The others run on any thread.
 package struct ReadinessCalls: Sendable {
     // MARK: Waiting for many
 
@@ -13,10 +13,10 @@ package struct ReadinessCalls: Sendable {
     package var removeInterest: @Sendable (_ queue: CInt, _ descriptor: CInt) -> CInt = { csluice_epoll_remove($0, $1) }
     package var waitForEvents:
         @Sendable (_ queue: CInt, _ milliseconds: CInt, _ events: inout [ReadinessEntry]) -> CInt = waitForEvents
-    /// poll(2): keeps the entries that have anything, with what they have.
+    /// Keeps the entries that are ready, with what they are ready for. See poll(2).
     package var poll: @Sendable (_ milliseconds: CInt, _ entries: inout [ReadinessEntry]) -> CInt = poll
 
-    /// The two ends of what wakes the lane's thread, which may be one descriptor.
+    /// Opens the two ends of the lane's wake-up, which may be one descriptor.
     package var makeWakeup: @Sendable (_ ends: inout (reading: CInt, writing: CInt)) -> CInt = makeWakeup
     package var signal: @Sendable (_ writing: CInt) -> CInt = { csluice_wakeup_signal($0) }
     package var clear: @Sendable (_ reading: CInt) -> CInt = { csluice_wakeup_clear($0) }
@@ -29,18 +29,15 @@ package struct ReadinessCalls: Sendable {
     package var write: @Sendable (_ descriptor: CInt, _ from: UnsafeRawBufferPointer, _ manner: Manner) -> Int = {
         csluice_write_now($0, $1.baseAddress, $1.count, CInt($2.rawValue))
     }
-    /// The kind of file (S_IFMT), without asking a file server.
+    /// Returns the kind of file (S_IFMT), without asking a file server.
     package var kind: @Sendable (_ descriptor: CInt) -> CInt = { csluice_kind($0) }
-    /// The bits of ``Readiness`` at this moment.
     package var readiness: @Sendable (_ descriptor: CInt) -> CInt = { csluice_readiness_now($0) }
-    /// Whether a device can be waited for: 1 or 0.
     package var canBeWaitedFor: @Sendable (_ descriptor: CInt) -> CInt = { csluice_can_be_waited_for($0) }
     package var flags: @Sendable (_ descriptor: CInt) -> CInt = { csluice_get_flags($0) }
     package var setFlags: @Sendable (_ descriptor: CInt, _ flags: CInt) -> CInt = { csluice_set_flags($0, $1) }
-    /// What is behind a descriptor, opened once more as non-blocking.
+    /// Opens a descriptor's file a second time, as non-blocking.
     package var reopen: @Sendable (_ descriptor: CInt, _ flags: CInt) -> CInt = { csluice_reopen($0, $1) }
 
-    /// How a read or write is made that must not wait.
     package enum Manner: UInt32, Sendable {
         /// read(2) or write(2): the descriptor is non-blocking, or a thread may block on it.
         case plain
@@ -50,7 +47,6 @@ package struct ReadinessCalls: Sendable {
         case noWait
     }
 
-    /// The kernel itself.
     package static let system = ReadinessCalls()
 
     private static func waitForEvents(_ queue: CInt, _ milliseconds: CInt, _ events: inout [ReadinessEntry]) -> CInt {
@@ -78,7 +74,6 @@ package struct ReadinessCalls: Sendable {
     }
 }
 
-/// What a descriptor is waited for, or is ready for.
 package struct Readiness: OptionSet, Sendable, Hashable {
     package var rawValue: UInt32
 
@@ -87,21 +82,19 @@ package struct Readiness: OptionSet, Sendable, Hashable {
 
     package static let reading = Self(csluice_readable)
     package static let writing = Self(csluice_writable)
-    /// The other side has gone.
     package static let hungUp = Self(csluice_hung_up)
-    /// It failed, or nobody reads the pipe that it writes.
+    /// The descriptor has failed, or the pipe that it writes to has no reader.
     package static let failed = Self(csluice_failed)
-    /// The number is not open.
     package static let notOpen = Self(csluice_not_open)
-    /// Asks for every event, not for one.
+    /// Requests every event instead of one.
     package static let repeatedly = Self(csluice_repeatedly)
 }
 
-/// A descriptor with what it is waited for, or an event with what it is ready for.
+/// A descriptor with the events that it is armed for, or an event with what the descriptor is ready for.
 package struct ReadinessEntry: Sendable, Hashable {
     package var descriptor: CInt
     package var readiness: Readiness
-    /// Names the registration: see ``ReadinessStateMachine``.
+    /// Identifies the registration: see ``ReadinessStateMachine``.
     package var token: UInt64
 
     package init(descriptor: CInt, readiness: Readiness, token: UInt64) {

@@ -7,23 +7,19 @@ import Foundation
 #endif
 import HTTPTypes
 
-/// The transfers of a loop. Only the loop's thread uses it.
+/// The transfers of a loop. Only the loop's thread uses the driver.
 final class CurlDriver {
     typealias Handle = UnsafeMutableRawPointer
 
-    /// How long connections are kept, and the thread, when there is nothing to do.
     private static let idleTime = Duration.seconds(30)
 
     let multi: Handle
     private let configuration: HTTPTransport.Configuration
     private let blocks = ReceiveBlocks()
-    /// Told of the end of each exchange that was started, before its reader is.
+    /// Called at the end of each started exchange, before its reader is resumed.
     private let onEnd: () -> Void
-    /// By the exchange, which the loop's commands name.
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
-    /// Transfers that something happened to since the last delivery.
     private var touched: [CurlTransfer] = []
-    /// Handles whose options are set, for requests to come.
     private var idleHandles: [Handle] = []
     private var nextLook: ContinuousClock.Instant?
     private var lastBusy = ContinuousClock.now
@@ -50,7 +46,7 @@ final class CurlDriver {
     }
 
     private func start(_ exchange: Exchange, _ proxy: String) {
-        // The reader may have left before the loop came to this.
+        // The reader may have closed the exchange before the loop took the command.
         if exchange.isOver { return onEnd() }
         guard let easy = idleHandles.popLast() ?? makeHandle() else {
             return fail(exchange, CURLE_OUT_OF_MEMORY)
@@ -100,7 +96,6 @@ final class CurlDriver {
         }
     }
 
-    /// Takes a transfer that is over out of libcurl's hands.
     private func remove(_ transfer: CurlTransfer) {
         transfers[ObjectIdentifier(transfer.exchange)] = nil
         curl_multi_remove_handle(multi, transfer.easy)
@@ -118,7 +113,7 @@ final class CurlDriver {
         touched.append(transfer)
     }
 
-    /// Does all that can be done without waiting, and tells the tasks that wait.
+    /// Does all work that is possible without waiting, and resumes the waiting tasks.
     func perform() {
         var running: CInt = 0
         curl_multi_perform(multi, &running)
@@ -142,7 +137,7 @@ final class CurlDriver {
             for transfer in transfers {
                 transfer.isTouched = false
                 transfer.handOver()
-                // May bring more, which is delivered in another round.
+                // Resuming may bring more bytes, which the next round delivers.
                 if transfer.exchange.deliver() { resume(transfer) }
             }
         }
@@ -157,9 +152,9 @@ final class CurlDriver {
         deliver()
     }
 
-    /// Frees everything. No transfer is left.
+    /// Frees the handles. All transfers must have ended.
     func end() {
-        precondition(transfers.isEmpty, "A driver ends when no transfer is left.")
+        precondition(transfers.isEmpty, "A driver must have no transfers when it ends; it has \(transfers.count).")
         for easy in idleHandles { curl_easy_cleanup(easy) }
         curl_multi_cleanup(multi)
     }
@@ -168,7 +163,7 @@ final class CurlDriver {
 
     var isIdle: Bool { transfers.isEmpty }
 
-    /// How long there is nothing to do unless something arrives; nil if the loop was idle for long enough to end.
+    /// The time that the loop may sleep if nothing arrives, or `nil` if the loop was idle for long enough to end.
     var timeToSleep: Duration? {
         let now = ContinuousClock.now
         if transfers.isEmpty {
@@ -179,7 +174,7 @@ final class CurlDriver {
     }
 
     func sleep(atMost limit: Duration) {
-        // libcurl's own timers end it earlier.
+        // libcurl's own timers may end the sleep earlier.
         curl_multi_poll(multi, nil, 0, CInt(limit.wholeMilliseconds), nil)
     }
 
@@ -187,7 +182,7 @@ final class CurlDriver {
         nextLook = nextLook.map { min($0, time) } ?? time
     }
 
-    /// Ends the exchanges whose server is silent for too long. Looks at them only when that may be so.
+    /// Fails the exchanges whose server has been silent for too long. Does nothing before the first one may be due.
     private func look() {
         guard let next = nextLook else { return }
         let now = ContinuousClock.now
@@ -208,12 +203,12 @@ final class CurlDriver {
 }
 
 extension Duration {
-    /// Milliseconds, rounded up; at most what fits into a C int.
+    /// The duration in milliseconds, rounded up and limited to the range of a C int.
     var wholeMilliseconds: Int {
         Int(min(self / .milliseconds(1), Double(CInt.max) - 1).rounded(.up))
     }
 
-    /// "30 s", "0.5 s".
+    /// "30 s" or "0.5 s".
     var inSeconds: String {
         let seconds = self / .seconds(1)
         return seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(seconds) s"

@@ -5,10 +5,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Carries requests with libcurl, on one thread and its connections, or on two of them when more than one request is under way.
+/// Carries requests with libcurl, on one thread, or on two when exchanges run concurrently.
 ///
-/// A thread copies every byte, out of the system and into the memory of its reader. One thread did that on one processor while another
-/// was idle (decision 0023).
+/// A thread copies every byte from the system into the reader's memory. A single thread would keep one processor busy while another is
+/// idle (decision 0023). Each thread has its own connections.
 final class CurlEngine: TransportEngine {
     private let loops: [CurlLoop]
 
@@ -19,9 +19,9 @@ final class CurlEngine: TransportEngine {
         loops = (0..<max(1, loopCount)).map { _ in CurlLoop(configuration) }
     }
 
-    /// The loop with the fewest exchanges; the first if all have as many, so that requests one after another share connections.
+    /// The loop with the fewest exchanges. Ties go to the first loop, so that consecutive requests share connections.
     var carrier: any ExchangeCarrier {
-        guard let first = loops.first else { preconditionFailure("An engine has a loop.") }
+        guard let first = loops.first else { preconditionFailure("An engine must have at least one loop.") }
         return loops.dropFirst().reduce(first) { least, loop in loop.openCount < least.openCount ? loop : least }
     }
 

@@ -6,33 +6,32 @@ import Synchronization
 
 /// A thread that drives transfers with libcurl's multi interface (libcurl-multi(3)).
 ///
-/// Commands arrive in an array behind a lock. The thread is woken for them only if it sleeps. It starts with the first command, and ends
-/// when the loop is closed, or when it had nothing to do for a while: idle connections are closed then.
+/// Other threads append commands to an array under a lock, and wake the thread only if it sleeps. The thread starts with the first
+/// command. It ends, and closes its connections, when the loop is closed or has been idle for a while.
 final class CurlLoop: ExchangeCarrier {
     enum Command: Sendable {
-        /// With the URL of its proxy, or "".
+        /// Starts an exchange. `proxy` is the URL of its proxy, or "" for none.
         case start(Exchange, proxy: String)
-        /// Goes on where the exchange was paused.
         case resume(Exchange)
-        /// The exchange is over for its reader.
         case stop(Exchange)
     }
 
     private struct State {
         var commands: [Command] = []
-        /// What the thread sleeps in; nil while there is no thread.
+        /// The handle that the thread sleeps in; `nil` while there is no thread.
         var sleeper: Sleeper?
         var hasThread = false
         var sleeps = false
         var isClosed = false
-        /// Whether no exchange will come, so that the thread ends after those under way.
+        /// Whether no further exchange will start, so that the thread ends after the running ones.
         var isRetired = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The one thing that any thread may do with a multi handle, as long as it exists (libcurl-thread(3)).
+    /// A multi handle that can only be woken, which is the one call that any thread may make while the handle exists
+    /// (libcurl-thread(3)).
     private struct Sleeper: @unchecked Sendable {
-        // The loop's thread takes it out of the state, under the state's lock, before it frees the handle.
+        // The loop's thread removes the sleeper from the state, under the state's lock, before it frees the handle.
         var multi: UnsafeMutableRawPointer
 
         func wake() { curl_multi_wakeup(multi) }
@@ -40,7 +39,6 @@ final class CurlLoop: ExchangeCarrier {
 
     private let configuration: HTTPTransport.Configuration
     private let state = Lock(State())
-    /// How many exchanges were started and have not ended.
     private let open = Atomic(0)
 
     var openCount: Int { open.load(ordering: .relaxed) }
@@ -112,7 +110,7 @@ final class CurlLoop: ExchangeCarrier {
         endThread()
     }
 
-    /// Fails what was sent to a loop that can't begin. A later exchange tries again.
+    /// Fails the commands of a loop that can't start. A later exchange tries to start the loop again.
     private func refuseAll(detail: String, remedy: String?) {
         let commands = state.withLock { state in
             defer { (state.commands, state.hasThread) = ([], false) }
@@ -127,7 +125,7 @@ final class CurlLoop: ExchangeCarrier {
     private func run() {
         while true {
             guard let driver = CurlDriver(configuration, onEnd: { self.open.subtract(1, ordering: .relaxed) }) else {
-                refuseAll(detail: "libcurl could not be started", remedy: "Check that there is memory.")
+                refuseAll(detail: "libcurl could not be started", remedy: "Check that enough memory is available.")
                 break
             }
             let sleeper = Sleeper(multi: driver.multi)
@@ -136,7 +134,7 @@ final class CurlLoop: ExchangeCarrier {
             state.withLock { $0.sleeper = nil }
             driver.end()
             let isOver = state.withLock { state in
-                // What came after the last look needs a thread.
+                // Commands that arrived after `drive` last took them need a thread.
                 if !isClosed, !state.commands.isEmpty { return false }
                 state.hasThread = false
                 return true
@@ -155,7 +153,7 @@ final class CurlLoop: ExchangeCarrier {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Drives until the loop is closed (true) or was idle for long enough (false).
+    /// Drives transfers. Returns true when the loop is closed, and false when it was idle for long enough or is retired and idle.
     private func drive(_ driver: CurlDriver) -> Bool {
         while true {
             let (commands, isClosed) = state.withLock { state in

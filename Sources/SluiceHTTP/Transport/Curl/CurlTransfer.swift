@@ -7,22 +7,23 @@ import Foundation
 #endif
 import HTTPTypes
 
-/// An exchange in libcurl's hands: what its callbacks get. Only the loop's thread uses it, and keeps it while libcurl has it.
+/// An exchange that libcurl carries, and the context of libcurl's callbacks. Only the loop's thread uses it. The driver keeps it alive
+/// while libcurl has a pointer to it.
 final class CurlTransfer {
-    /// Fewer bytes than that are no reason to take a block.
+    /// A piece with fewer bytes doesn't start a new block.
     private static let smallPiece = 8 << 10
 
     let exchange: Exchange
     let easy: CurlDriver.Handle
     private let proxy: String
-    /// When the server last did something, or had to begin.
+    /// The time of the server's last activity, or the time from which the server was expected to act.
     var lastActivity = ContinuousClock.now
     var isPaused = false
     var isTouched = false
 
     private unowned let driver: CurlDriver
     private let blocks: ReceiveBlocks
-    /// The block that is being filled, and how many of its bytes are.
+    /// The block that is being filled, and the number of bytes in it.
     private var block: (start: UnsafeMutableRawPointer, count: Int)?
     private var arrived = 0
     private let began = ContinuousClock.now
@@ -50,11 +51,11 @@ final class CurlTransfer {
     func prepare() -> CURLcode {
         let request = exchange.request
         for field in request.headerFields {
-            // A semicolon is libcurl's way to say that a field has no value.
+            // libcurl sends a field without a value if a semicolon follows the name (CURLOPT_HTTPHEADER(3)).
             let line = field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
             guard append(line) else { return CURLE_OUT_OF_MEMORY }
         }
-        // No wait for `100 Continue`, which many servers never send.
+        // Don't wait for `100 Continue`, which many servers never send.
         guard request.body == nil || append("Expect:") else { return CURLE_OUT_OF_MEMORY }
         return exchange.address.withCString { address in
             request.method.rawValue.withCString { method in
@@ -75,7 +76,7 @@ final class CurlTransfer {
         return true
     }
 
-    // MARK: What libcurl calls, on the loop's thread
+    // MARK: libcurl's callbacks, on the loop's thread
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
         Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
@@ -95,8 +96,8 @@ final class CurlTransfer {
         } catch {
             let url = transfer.exchange.request.url
             transfer.exchange.failed(
-                TransferError(.protocolViolation, url: url, detail: "the status line is not valid"))
-            // Ends the transfer.
+                TransferError(.protocolViolation, url: url, detail: "the status line isn't valid"))
+            // A count of 0 ends the transfer.
             return 0
         }
     }
@@ -113,14 +114,14 @@ final class CurlTransfer {
             transfer.isPaused = true
             return Int(CURL_WRITEFUNC_PAUSE)
         case .unwanted:
-            // Ends the transfer; the command that removes it is on its way.
+            // A count of 0 ends the transfer. The command that removes it will follow.
             return 0
         }
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) {
         arrived += bytes.count
-        // Most bodies are small, and kept by their readers: a block would be too large for them.
+        // Most bodies are small, and readers often keep them: a whole block would waste memory.
         if block == nil, arrived <= ReceiveBlocks.size || bytes.count < Self.smallPiece {
             return exchange.receivedChunk(Data(bytes))
         }
@@ -137,7 +138,6 @@ final class CurlTransfer {
         }
     }
 
-    /// Gives the exchange what is in the block.
     func handOver() {
         guard let (start, count) = block else { return }
         block = nil
@@ -154,7 +154,7 @@ final class CurlTransfer {
         return next.count
     }
 
-    // MARK: Its end
+    // MARK: The end
 
     func ended(_ code: CURLcode) {
         handOver()
@@ -168,7 +168,6 @@ final class CurlTransfer {
                 isProxied: !proxy.isEmpty, url: exchange.request.url))
     }
 
-    /// libcurl has no part in it any more.
     func end() {
         handOver()
         curl_slist_free_all(fields)
@@ -177,7 +176,8 @@ final class CurlTransfer {
 
     // MARK: Time
 
-    /// When the server last did something, or had to begin; nil until the request is sent. Connecting has its own time.
+    /// The time of the server's last activity, or of the request if that is later. It's `nil` until the request is sent, because connecting
+    /// has its own time limit.
     var activity: ContinuousClock.Instant? {
         let sent = csluice_curl_get_facts(easy).request_time
         return sent > 0 ? max(lastActivity, began + .microseconds(sent)) : nil
@@ -185,7 +185,7 @@ final class CurlTransfer {
 }
 
 extension TransportTimings {
-    /// The times of a transfer whose head has arrived.
+    /// The head of the transfer must have arrived.
     fileprivate init(_ times: csluice_curl_times) {
         self.init(
             firstByte: .microseconds(times.first_byte > 0 ? times.first_byte : times.now),

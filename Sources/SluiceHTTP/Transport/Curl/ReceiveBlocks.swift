@@ -6,19 +6,15 @@ import Foundation
 #endif
 import SluiceLock
 
-/// The memory of long bodies: blocks of one size that are used again.
-///
-/// A piece of a body is allocated on one thread and freed on another. glibc then gives its pages back to the system again and again, and
-/// an eighth of the processor time of a long download went into page faults.
+/// A pool of memory blocks of one size for long bodies. A block is allocated on one thread and freed on another. Without the pool, glibc
+/// repeatedly returns the pages to the system, and page faults took an eighth of the processor time of a long download.
 final class ReceiveBlocks: Sendable {
-    /// The bytes of a block: as many as libcurl receives at a time.
+    /// The size of a block in bytes, which is also the size of libcurl's receive buffer.
     static let size = 64 << 10
-    /// More blocks than that are not kept for later.
     private static let mostIdle = 32
 
-    /// Memory that nothing refers to but the pool.
     private struct Block: @unchecked Sendable {
-        // It is in the pool, or it was taken and is not: never both.
+        // The pool's lock protects it. Only the pool refers to a block that is in the pool.
         var start: UnsafeMutableRawPointer
     }
 
@@ -28,12 +24,11 @@ final class ReceiveBlocks: Sendable {
         for block in idle.withLock({ $0 }) { block.start.deallocate() }
     }
 
-    /// Memory for `size` bytes, which are not initialized.
     func take() -> UnsafeMutableRawPointer {
         idle.withLock { $0.popLast() }?.start ?? .allocate(byteCount: Self.size, alignment: 16)
     }
 
-    /// The first bytes of a block, which comes back to the pool when the last copy of the data has gone.
+    /// Returns the first `count` bytes of a block. The block returns to the pool when the last copy of the data is dropped.
     func data(_ start: UnsafeMutableRawPointer, count: Int) -> Data {
         Data(bytesNoCopy: start, count: count, deallocator: .custom { start, _ in self.give(start) })
     }

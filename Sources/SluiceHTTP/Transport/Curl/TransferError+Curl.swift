@@ -15,11 +15,7 @@ import Musl
 #endif
 
 extension TransferError {
-    /// What a result of libcurl means (libcurl-errors(3)).
-    ///
-    /// - Parameters:
-    ///   - text: What libcurl wrote into the transfer's error buffer.
-    ///   - isProxied: Whether the connection is one to a proxy.
+    /// Creates the error for a result code of libcurl (libcurl-errors(3)). `text` is the text in the transfer's error buffer.
     init(_ code: CURLcode, text: String?, facts: csluice_curl_facts, isProxied: Bool, url: URL) {
         let isConnected = facts.request_time > 0
         switch code {
@@ -33,12 +29,12 @@ extension TransferError {
         case CURLE_COULDNT_CONNECT: self.init(connecting: CInt(facts.system_error), text, url)
         case CURLE_OPERATION_TIMEDOUT: self.init(isConnected ? .stalled : .connectTimedOut, url: url)
         case CURLE_URL_MALFORMAT: self.init(.invalidURL, url: url, detail: text)
-        // Also the answer to a status line that is none.
+        // libcurl also reports this code for an invalid status line.
         case CURLE_UNSUPPORTED_PROTOCOL:
             self.init(isConnected ? .protocolViolation : .invalidURL, url: url, detail: text)
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR: self.init(.connectionClosed, url: url)
         case CURLE_RECV_ERROR:
-            // The framing of a chunked body is checked where bytes are received.
+            // libcurl reports an invalid chunked body with this code too.
             if let text, text.contains("chunk") {
                 self.init(.protocolViolation, url: url, detail: text)
             } else {
@@ -51,12 +47,12 @@ extension TransferError {
             CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_CLIENTCERT, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             self.init(.tlsFailed, url: url, detail: text)
-        case CURLE_OUT_OF_MEMORY: self.init(.connectionFailed, url: url, detail: "out of memory")
+        case CURLE_OUT_OF_MEMORY: self.init(.connectionFailed, url: url, detail: "the system has no memory left")
         default: self.init(.connectionFailed, url: url, detail: text ?? String(cString: curl_easy_strerror(code)))
         }
     }
 
-    /// A connection that could not be made: `number` is that of the last address that was tried (errno(3)).
+    /// Creates the error for a failed connection. `number` is the errno(3) of the last address that was tried.
     private init(connecting number: CInt, _ text: String?, _ url: URL) {
         switch number {
         case ECONNREFUSED: self.init(.connectionRefused, url: url)

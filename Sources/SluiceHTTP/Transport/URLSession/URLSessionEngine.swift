@@ -1,4 +1,4 @@
-// Linux compiles this file for the tests alone, as a target of its own: no product links FoundationNetworking.
+// On Linux, only the tests compile this file, in a separate target, so that no product links FoundationNetworking.
 #if SLUICE_URLSESSION || canImport(Darwin) && !os(macOS)
 import Foundation
 #if canImport(FoundationNetworking)
@@ -10,13 +10,13 @@ import SluiceLock
 package import SluiceHTTP
 #endif
 
-/// Carries requests with URLSession, which keeps nothing: no cache, no cookies, no passwords.
+/// Carries requests with URLSession, without a cache, cookies or stored credentials.
 package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
     private let session: URLSession
     private let delegate: Delegate
     private let unusable: (code: TransferError.Code, setting: String)?
 
-    /// An engine. What of the configuration URLSession has no means for fails each exchange.
+    /// Creates an engine. If the configuration has a setting that URLSession doesn't support, each exchange fails.
     package init(_ configuration: HTTPTransport.Configuration) {
         unusable = Self.unusable(of: configuration)
         delegate = Delegate(stallTimeout: configuration.stallTimeout)
@@ -27,7 +27,7 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
         settings.httpCookieStorage = nil
         settings.httpShouldSetCookies = false
         settings.httpCookieAcceptPolicy = .never
-        // How many exchanges there are is the caller's affair, as with libcurl.
+        // The caller limits the number of exchanges, as with libcurl.
         settings.httpMaximumConnectionsPerHost = 256
         settings.timeoutIntervalForRequest = configuration.stallTimeout / .seconds(1)
         session = URLSession(configuration: settings, delegate: delegate, delegateQueue: nil)
@@ -50,8 +50,9 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
             return fail(
                 exchange,
                 TransferError(
-                    unusable.code, url: url, detail: "URLSession takes no \(unusable.setting)",
-                    remedy: "Leave it out of the configuration: the system's settings hold on this platform."))
+                    unusable.code, url: url, detail: "URLSession doesn't support \(unusable.setting)",
+                    remedy:
+                        "Remove \(unusable.setting) from the configuration, because the system's settings apply here."))
         }
         guard let address = URL(string: exchange.address) else {
             return fail(exchange, TransferError(.invalidURL, url: url))
@@ -65,7 +66,7 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
         guard let task = delegate.add(exchange, { session.dataTask(with: request) }) else {
             return fail(exchange, TransferError(.shutDown, url: url))
         }
-        // The reader may have left before there was a task to cancel.
+        // The reader may have closed the exchange before there was a task to cancel.
         if exchange.isOver { return task.cancel() }
         task.resume()
     }
@@ -87,7 +88,6 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
 }
 
 extension URLSessionEngine {
-    /// Hears of all tasks, on the serial queue of its session.
     private final class Delegate: NSObject, URLSessionDataDelegate {
         private struct Running {
             var exchange: Exchange
@@ -109,7 +109,7 @@ extension URLSessionEngine {
 
         init(stallTimeout: Duration) { self.stallTimeout = stallTimeout }
 
-        /// Nil if the session was shut down: it traps when it is asked for a task.
+        /// Creates a task with `make`. Returns `nil` after a shutdown, because an invalidated session traps when it creates a task.
         func add(_ exchange: Exchange, _ make: () -> URLSessionDataTask) -> URLSessionDataTask? {
             state.withLock { state in
                 if state.isShutDown { return nil }
@@ -126,7 +126,7 @@ extension URLSessionEngine {
 
         func resume(_ exchange: Exchange) { task(of: exchange)?.resume() }
 
-        /// Calls `body` once, and returns when the session has told of its end.
+        /// Calls `body` in the first call only, and returns when the session has become invalid.
         func ending(_ body: () -> Void) async {
             let isFirst = state.withLock { state in
                 defer { state.isShutDown = true }
@@ -150,13 +150,13 @@ extension URLSessionEngine {
             if exchange.deliver() { task.resume() }
         }
 
-        // MARK: What the session tells
+        // MARK: The session's calls
 
         func urlSession(
             _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
             newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
         ) {
-            // The redirect itself is the response.
+            // Don't follow the redirect: the redirect itself is the response.
             completionHandler(nil)
         }
 
@@ -171,7 +171,7 @@ extension URLSessionEngine {
             guard (100...999).contains(response.statusCode) else {
                 exchange.failed(
                     TransferError(
-                        .protocolViolation, url: exchange.request.url, detail: "the status line is not valid"))
+                        .protocolViolation, url: exchange.request.url, detail: "the status line isn't valid"))
                 _ = exchange.deliver()
                 return completionHandler(.cancel)
             }
@@ -190,14 +190,14 @@ extension URLSessionEngine {
 
         func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
             guard let exchange = running(dataTask)?.exchange, !exchange.isOver else { return dataTask.cancel() }
-            // URLSession cannot be asked to keep these bytes: they are taken, and the next ones held back.
+            // URLSession can't keep these bytes, so the exchange takes them even if it is full, and the task is suspended.
             if case .full = exchange.offered() { holdBack(dataTask) }
             exchange.receivedChunk(data)
             deliver(exchange, dataTask)
         }
 
         private func holdBack(_ task: URLSessionTask) {
-            // On Linux it holds nothing back, and traps if the task ends at the same time.
+            // On Linux, suspending a task holds nothing back, and traps if the task ends at the same time.
             #if canImport(Darwin)
             task.suspend()
             #endif
@@ -239,7 +239,7 @@ extension URLSessionEngine {
                 TransferError(.stalled, url: url, detail: "nothing arrived for \(stallTimeout / .seconds(1)) s")
             case .cannotFindHost, .dnsLookupFailed: TransferError(.hostNotFound, url: url)
             case .cannotConnectToHost: TransferError(.connectionRefused, url: url)
-            // On Linux a body that ends early is an error without a code.
+            // On Linux, a body that ends early is an error without a code.
             case .unknown where hasHead: TransferError(.connectionClosed, url: url)
             case .networkConnectionLost: TransferError(.connectionClosed, url: url)
             case .badServerResponse, .cannotParseResponse, .cannotDecodeRawData, .cannotDecodeContentData:

@@ -39,7 +39,7 @@ private func layout(
         #expect(layout.paragraphs[0].cells.map(\.pieces) == [[]])
     }
 
-    @Test func `an item shows its marker once, in front of what comes first`() {
+    @Test func `an item shows its marker once, before its first block`() {
         for markdown in ["- a\n\n  b", "- > a\n\n  b", "- # a\n\n  b", "- ```\n  a\n  b\n  ```", "- |a|\n  |-|\n  |b|"]
         {
             let (_, layout) = layout(markdown)
@@ -64,7 +64,7 @@ private func layout(
         #expect(layout.paragraphs.map { $0.bars.map(\.width) } == [[3, 3], [3]])
     }
 
-    @Test func `a bar goes on from paragraph to paragraph, and not from quote to quote`() {
+    @Test func `a bar continues from paragraph to paragraph, and not from quote to quote`() {
         let quote: [StyleSheet.BlockSelector: [StyleSheet.BlockStyle]] = [
             .blockQuote: [.border(.init(edges: [.leading])), .background(.rgb(0xFF0000))]
         ]
@@ -119,7 +119,7 @@ private func layout(
         #expect(layout.paragraphs.map(\.indent) == [0, 30, 30])
     }
 
-    @Test func `what is nested deep leaves room for text`() {
+    @Test func `deep nesting leaves room for text`() {
         let rules: [StyleSheet.BlockSelector: [StyleSheet.BlockStyle]] = [.blockQuote: [.leadingIndent(.points(50))]]
         let (_, quotes) = layout(String(repeating: ">", count: 90) + " a", rules)
         #expect(quotes.paragraphs.map(\.indent) == [200])
@@ -128,7 +128,7 @@ private func layout(
         #expect(lists.paragraphs[0].indent == ParagraphBuilder.deepest)
     }
 
-    @Test func `lengths that nobody can calculate with are none`() {
+    @Test func `lengths that can't be calculated with are none`() {
         let (_, layout) = layout(
             "- a",
             [

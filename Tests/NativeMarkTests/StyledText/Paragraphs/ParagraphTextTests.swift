@@ -48,13 +48,13 @@ private func written(_ markdown: String, hasImage: (Int) -> Bool = { _ in false 
         #expect(shown.paragraphs[0].tabs.last?.location == shown.paragraphs[0].indent)
     }
 
-    @Test func `a picture is one character where there is one, and its alternative text elsewhere`() {
+    @Test func `an image is one character if it is available, and its alternative text otherwise`() {
         let (_, shown) = written("![one](1) ![two](2) ![](3)") { $0 == 1 }
         #expect(shown.string == "one \u{FFFC} \u{FFFC}")
         #expect(shown.spans.compactMap(\.image) == [1])
     }
 
-    @Test func `a marker has neither tabs nor line feeds of its own`() {
+    @Test func `a marker has neither tabs nor line feeds`() {
         let sheet = StyleSheet.default.setting(block: [.list(.bullets): [.marker(.bullets(["a\tb\r\nc\u{2029}"]))]])
         let text = StyledText(Document("- x"), style: sheet)
         #expect(ParagraphText(text, ParagraphLayout(text)).string == "a b c \tx")

@@ -22,7 +22,7 @@ import Testing
         try names(in: url.deletingLastPathComponent()).filter { $0.contains("-worker-") }
     }
 
-    @Test func `what was there is there after closing and opening again, leases too`() async throws {
+    @Test func `jobs and leases survive closing and opening again`() async throws {
         try await withQueueFile { url in
             let time = VirtualTime()
             let first = try await SQLiteQueueStore.open(at: url, time: time.queueTime)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a dead worker's jobs are taken over at once, a live one's are not`() async throws {
+    @Test func `a dead worker's jobs are taken over immediately, a live one's are not`() async throws {
         try await withQueueFile { url in
             let dying = try await SQLiteQueueStore.open(at: url)
             let living = try await SQLiteQueueStore.open(at: url)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `a full store does nothing by halves and goes on when there is room`() async throws {
+    @Test func `a full store does nothing by halves and continues when there is room`() async throws {
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
             try await store.execute("PRAGMA max_page_count = 40")
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `only the owner reads the file and what belongs to it`() async throws {
+    @Test func `only the owner can read the file and its companions`() async throws {
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
             _ = try await store.enqueue([.named("a")], options: .init())
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `folders whose names are no UTF-8 come back as they were, apart from each other`() async throws {
+    @Test func `directories with names that are no UTF-8 come back as they were, apart from each other`() async throws {
         try await withQueueFile { url in
             let store = try await SQLiteQueueStore.open(at: url)
             let requests = ["file:///tmp/%FF/", "file:///tmp/%FE/", "file:///tmp/%25FF/"].map {

@@ -1,12 +1,12 @@
 import Foundation
 import SluiceDownloads
 
-/// A queue as simple as can be, to compare stores with: one list, every question answered by looking through all of it.
+/// A minimal queue to compare stores with: one list, which every operation searches from its start.
 struct QueueModel {
     struct Job: Equatable {
         var number: Int
         var request: DownloadRequest
-        // Kept, since to compute them for every job at every step takes most of a test's time.
+        // Stored, because computing them for every job at every step takes most of a test's time.
         var target: URL
         var host: String
         var state = QueuedDownload.State.waiting
@@ -14,7 +14,7 @@ struct QueueModel {
         var failures = 0
         var bytes: Int64?
         var message: String?
-        /// While it waits for a delay to be over.
+        /// The end of a delay.
         var notBefore: Int64?
         var lease: Lease?
         var isCancelled = false
@@ -126,7 +126,7 @@ struct QueueModel {
         return claimed
     }
 
-    /// Those that wait, as they will be claimed.
+    /// The waiting jobs, in the order of their claims.
     var inOrder: [Job] {
         jobs.filter { $0.state == .waiting }.sorted {
             ($1.request.priority, $0.number) < ($0.request.priority, $1.number)
@@ -150,7 +150,7 @@ struct QueueModel {
         return jobs.filter { $0.lease?.worker == worker }.map { ($0.lease!, $0.isCancelled) }
     }
 
-    /// The numbers of those stopped and of those that run.
+    /// Returns the numbers of the stopped and of the running jobs.
     mutating func cancel(now: Int64, _ isMeant: (Job) -> Bool, batch: String? = nil) -> (stopped: [Int], running: [Int])
     {
         var found: (stopped: [Int], running: [Int]) = ([], [])
@@ -168,6 +168,31 @@ struct QueueModel {
             }
         }
         return found
+    }
+
+    /// Returns the numbers of the jobs that wait again.
+    mutating func retry(_ isMeant: (Job) -> Bool) -> [Int] {
+        var retried: [Int] = []
+        for index in jobs.indices where [.failed, .cancelled].contains(jobs[index].state) && isMeant(jobs[index]) {
+            guard !jobs.contains(where: { open($0) && $0.target == jobs[index].target }) else { continue }
+            (jobs[index].state, jobs[index].failures, jobs[index].message) = (.waiting, 0, nil)
+            jobs[index].ended = nil
+            retried.append(jobs[index].number)
+        }
+        return retried
+    }
+
+    mutating func prioritize(_ priority: Int, _ isMeant: (Job) -> Bool) -> Int {
+        let found = jobs.indices.filter { open(jobs[$0]) && isMeant(jobs[$0]) }
+        for index in found { jobs[index].request.priority = priority }
+        return found.count
+    }
+
+    /// Returns the number of removed jobs.
+    mutating func remove(_ isMeant: (Job) -> Bool) -> Int {
+        let found = jobs.filter { $0.state.isFinal && isMeant($0) }
+        remove(Set(found.map(\.number)))
+        return found.count
     }
 
     mutating func forget(batch: String) {

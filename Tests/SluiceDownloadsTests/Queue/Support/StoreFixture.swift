@@ -7,19 +7,19 @@ import Testing
 
 @testable import SluiceDownloads
 
-/// The stores that the conformance suite is run against.
+/// The stores that the conformance suite tests.
 enum StoreKind: CaseIterable, Sendable {
     case memory
     case sqlite
 }
 
-/// A store with a clock that stands still, and one worker.
+/// A store with a manual clock, and one worker.
 struct StoreFixture: Sendable {
     let store: any QueueStore
     let time: VirtualTime
     let worker: QueueWorker
 
-    /// Makes an empty store for a test.
+    /// Creates an empty store for a test.
     static func with(_ kind: StoreKind, _ test: (StoreFixture) async throws -> Void) async throws {
         let time = VirtualTime()
         switch kind {
@@ -28,7 +28,7 @@ struct StoreFixture: Sendable {
             try await test(StoreFixture(store: store, time: time, worker: store.attach()))
         case .sqlite:
             try await withQueueFile { url in
-                // The tests cut no power: thousands of syncs are left out.
+                // The tests cut no power, so thousands of syncs are skipped.
                 let store = try await SQLiteQueueStore.open(at: url, time: time.queueTime, synchronous: .normal)
                 try await test(StoreFixture(store: store, time: time, worker: store.attach()))
                 try await store.close()
@@ -36,7 +36,7 @@ struct StoreFixture: Sendable {
         }
     }
 
-    // MARK: What tests do all the time
+    // MARK: Common operations
 
     /// Enqueues one request.
     @discardableResult
@@ -54,7 +54,7 @@ struct StoreFixture: Sendable {
         try await enqueue(.named(name, host: host, user: user, priority: priority), batch: batch).id
     }
 
-    /// Claims jobs, without limits unless told.
+    /// Claims jobs, without limits by default.
     func claim(
         _ count: Int = 1, limits: DownloadCoordinator.Limits = .none, lease: Duration = .seconds(60),
         batch: String? = nil,
@@ -63,7 +63,7 @@ struct StoreFixture: Sendable {
         try await exchange(claiming: count, limits: limits, lease: lease, batch: batch, by: other).claimed
     }
 
-    /// The names of the jobs that are claimed.
+    /// Returns the names of the claimed jobs.
     func claimNames(_ count: Int = 1, limits: DownloadCoordinator.Limits = .none, batch: String? = nil) async throws
         -> [String]
     {
@@ -78,7 +78,7 @@ struct StoreFixture: Sendable {
         return try await store.exchange(settlements, claiming: claim)
     }
 
-    /// Settles a job; whether the store took it.
+    /// Settles a job, and returns whether the store accepted it.
     @discardableResult
     func settle(_ job: ClaimedJob, _ outcome: JobSettlement.Outcome) async throws -> Bool {
         try await settle(job.lease, outcome)
@@ -96,17 +96,17 @@ struct StoreFixture: Sendable {
 
     func state(_ id: JobID) async throws -> QueuedDownload.State? { try await job(id)?.state }
 
-    /// How many jobs are in each state that occurs.
+    /// Returns the number of jobs in each state that occurs.
     func counts() async throws -> [QueuedDownload.State: Int] { try await store.snapshot(listing: 0).counts }
 }
 
 extension DownloadCoordinator.Limits {
-    /// More than any test runs.
+    /// More than the jobs of any test.
     static let none = DownloadCoordinator.Limits(total: 1_000_000, perHost: nil)
 }
 
 extension DownloadRequest {
-    /// A request for `https://HOST/NAME` to a folder of the tests.
+    /// A request for `https://HOST/NAME` to a directory of the tests.
     static func named(
         _ name: String, host: String = "host.example", user: String? = nil, priority: Int = 0
     ) -> DownloadRequest {
@@ -127,15 +127,15 @@ extension JobSettlement.Outcome {
     ]
 }
 
-/// The file of a queue in an empty folder.
+/// The file of a queue in an empty directory.
 func withQueueFile(_ test: (URL) async throws -> Void) async throws {
-    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
-        try await test(folder.appending(path: "queue.db", directoryHint: .notDirectory))
+    try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+        try await test(directory.appending(path: "queue.db", directoryHint: .notDirectory))
     }
 }
 
 extension SQLiteQueueStore {
-    /// Runs SQL that a program of somebody else might.
+    /// Runs SQL as another program might.
     func execute(_ sql: String) async throws {
         try await write { database, _ in try database.execute(sql: sql) }
     }

@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import SluiceDownloads
 
-/// Bytes that tell their place.
+/// Bytes that depend on their position.
 func placeBytes(_ count: Int, seed: Int = 0) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
         for index in 0..<count {
@@ -18,19 +18,19 @@ func placeBytes(_ count: Int, seed: Int = 0) -> [UInt8] {
     }
 }
 
-/// An origin, a folder and one file's transfers between them; what went over the wire is noted by the origin.
+/// An origin, a directory and the transfers of one file between them. The origin records the requests.
 struct TransferScene: Sendable {
     let origin: LoopbackOrigin
     let transport: HTTPTransport
     let request: DownloadRequest
-    /// The ranges that were asked for, in order; "" for none.
+    /// The requested ranges, in order; "" for none.
     let ranges: Recorder<String>
-    /// The bytes of bodies that the origin sent.
+    /// The number of bytes of bodies that the origin sent.
     let sent: Recorder<Int>
     let phases = Recorder<TransferPhase>()
 
-    var folder: URL { request.directory }
-    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? [] }
+    var directory: URL { request.directory }
+    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()) ?? [] }
     var partialSize: Int? { (try? Data(contentsOf: request.partialTarget))?.count }
     var checkpoint: Checkpoint? { (try? Data(contentsOf: request.checkpointTarget)).flatMap { Checkpoint($0) } }
 
@@ -64,7 +64,7 @@ struct TransferScene: Sendable {
         return result.bytes
     }
 
-    /// Leaves a partial file with its checkpoint: cancels a transfer once so many bytes of the file have arrived.
+    /// Leaves a partial file with its checkpoint: cancels a transfer once this many bytes of the file have arrived.
     func leavePartial(
         at count: Int, durability: Durability = .none, sourceLocation: SourceLocation = #_sourceLocation
     ) async {
@@ -80,14 +80,14 @@ struct TransferScene: Sendable {
         await arrived.open()
     }
 
-    /// Gives `body` a scene whose origin answers as told.
+    /// Calls `body` with a scene and an origin that answers with a closure.
     static func with(
         _ answer: @escaping @Sendable (OriginRequest) async -> OriginResponse, name: String = "a.bin",
         _ body: @escaping @Sendable (TransferScene) async throws -> Void
     ) async throws {
         let ranges = Recorder<String>()
         let sent = Recorder<Int>()
-        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { folder in
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve { request in
                 ranges.note(request.headerFields[.range] ?? "")
                 let response = await answer(request)
@@ -101,7 +101,8 @@ struct TransferScene: Sendable {
                     try await body(
                         TransferScene(
                             origin: origin, transport: transport,
-                            request: DownloadRequest(try URL(fetchable: origin.url("/a.bin")), to: folder, name: name),
+                            request: DownloadRequest(
+                                try URL(fetchable: origin.url("/a.bin")), to: directory, name: name),
                             ranges: ranges, sent: sent))
                 }
             }

@@ -2,7 +2,7 @@ import AsyncAlgorithms
 import SluiceConcurrency
 import Synchronization
 
-/// One sequence for several readers, each of whom gets every element.
+/// One sequence for several readers. Each reader receives every element.
 enum BroadcastRows {
     static var all: [Row] {
         [
@@ -13,7 +13,7 @@ enum BroadcastRows {
 
     private static let subscribers = 4
 
-    /// Per element, whatever the number of subscribers. The sequence starts when all have subscribed.
+    /// Measures the time per element, for all subscribers together. The sequence starts when all have subscribed.
     private static func row<Shared: AsyncSequence & Sendable>(
         against peer: String, _ share: @escaping (Numbers) -> Shared
     ) -> Row where Shared.Element == Int, Shared.Failure == Never {
@@ -63,7 +63,7 @@ enum BroadcastRows {
     }
 }
 
-/// The numbers below `count`, once it may start.
+/// The numbers below `count`, after the condition `start`.
 private struct Numbers: AsyncSequence, Sendable {
     let count: Int
     let start: Condition

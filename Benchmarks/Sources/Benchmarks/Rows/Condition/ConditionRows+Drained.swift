@@ -1,20 +1,20 @@
 import SluiceConcurrency
 import Synchronization
 
-/// Many wait for one condition.
+/// Many tasks wait for one condition.
 extension ConditionRows {
     static var drained: [Row] { [10, 1_000, 100_000].map(growth) + memory }
 
-    /// What one waiter costs must not depend on how many there are.
+    /// The cost of one waiting task must not depend on the number of waiting tasks.
     private static func growth(_ count: Int) -> Row {
         Row(
             "condition/signal to \(Format.number(Double(count))) waiters", .nanoseconds,
-            against: "continuations, all resumed at once"
+            against: "continuations, all resumed together"
         ) { stage, rounds in
             let total = max(count, stage.count(50_000, quick: 5_000))
             try await rounds(
                 { try await drain(count, total: total, ours) },
-                { try await drain(count, total: total) { .allAtOnce() } })
+                { try await drain(count, total: total) { .allTogether() } })
         }
     }
 
@@ -42,7 +42,7 @@ extension ConditionRows {
     }
 }
 
-/// Gives everybody who asks another number, from 0.
+/// Returns a different number to each caller, from 0.
 final class Turn: Sendable {
     private let next = Atomic(0)
 

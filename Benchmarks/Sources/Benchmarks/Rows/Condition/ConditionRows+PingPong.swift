@@ -1,6 +1,6 @@
 import SluiceConcurrency
 
-/// Two tasks that wake each other, with a new condition for each time.
+/// Two tasks that wake each other, with a new condition for each turn.
 extension ConditionRows {
     static var pingPong: [Row] {
         [

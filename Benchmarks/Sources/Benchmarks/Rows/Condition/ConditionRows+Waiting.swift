@@ -6,7 +6,7 @@ extension ConditionRows {
         Home.allCases.map(signalledBefore) + [suspended]
     }
 
-    /// Made, signalled and waited for by one task, which does not suspend.
+    /// One task creates, signals and awaits each condition, without suspending.
     private static func signalledBefore(in home: Home) -> Row {
         Row(
             "condition/signal, then wait, from \(home.rawValue)", .perSecond("waits"), against: peer,
@@ -19,8 +19,8 @@ extension ConditionRows {
         }
     }
 
-    /// A hundred tasks wait, each for a condition of its own; then all are signalled, one after the other. Mostly what it
-    /// costs to wake a task, which is the same for both: raw continuations do no better than ours.
+    /// A hundred tasks wait, each for a different condition, and then all conditions are signalled in order. Most of the time is the cost of
+    /// waking a task, which is the same for both: raw continuations aren't faster than ours.
     private static var suspended: Row {
         Row("condition/wait, then signal", .perSecond("waits"), against: peer, figure: .atLeast(2)) { stage, rounds in
             let (count, total) = (100, stage.count(100_000, quick: 20_000))

@@ -2,7 +2,7 @@ enum ConditionRows {
     static var all: [Row] { waiting + pingPong + drained }
 }
 
-/// A peer: the one-shot event that one makes of an AsyncStream.
+/// A peer: a one-shot event made of an AsyncStream.
 struct StreamEvent: Sendable {
     private let stream: AsyncStream<Never>
     private let continuation: AsyncStream<Never>.Continuation

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `sluice get` beside other downloaders, 8 connections each, from an nginx on loopback.
+/// `sluice get` and other downloaders, with 8 connections each, from an nginx server on loopback.
 enum DownloadRows {
     static var all: [Row] {
         [smallFiles, smallFilesDurable, presentFiles, largeFiles]
@@ -19,35 +19,35 @@ enum DownloadRows {
     private static var smallFiles: Row {
         Row("get/2,000 files of 16 KiB, --durability none", .perSecond("files"), against: curl, figure: .atLeast(0.6)) {
             stage, rounds in
-            try await stage.withFolder { folder in
-                try await Download.with(stage.count(2_000, quick: 1_000), of: small, in: folder, stage) { download in
+            try await stage.withDirectory { directory in
+                try await Download.with(stage.count(2_000, quick: 1_000), of: small, in: directory, stage) { download in
                     try await rounds({ try await download.sluice(durability: "none") }, { try await download.curl() })
                 }
             }
         }
     }
 
-    /// In the folder for temporary files: there is nothing to make durable in memory.
+    /// In the directory for temporary files, because a sync has no effect in memory.
     private static var smallFilesDurable: Row {
         Row("get/2,000 files of 16 KiB, by default", .perSecond("files"), against: "\(curl), then sync of each") {
             stage, rounds in
-            try await stage.withFolderOnDisk { folder in
-                try await Download.with(stage.count(2_000, quick: 250), of: small, in: folder, stage) { download in
+            try await stage.withDirectoryOnDisk { directory in
+                try await Download.with(stage.count(2_000, quick: 250), of: small, in: directory, stage) { download in
                     try await rounds({ try await download.sluice() }, { try await download.curl(thenSync: true) })
                 }
             }
         }
     }
 
-    /// What a file costs beside its bytes: the difference.
+    /// The difference is the cost per file without its bytes.
     private static var presentFiles: Row {
         Row(
             "get/2,000 files that are there, --no-clobber", .microseconds, against: "sluice --help",
             figure: .atMostMore(15)
         ) { stage, rounds in
-            try await stage.withFolder { folder in
+            try await stage.withDirectory { directory in
                 let count = stage.count(2_000, quick: 2_000)
-                try await Download.with(count, of: 1, in: folder, stage) { download in
+                try await Download.with(count, of: 1, in: directory, stage) { download in
                     try await download.prepareTargets()
                     try await rounds(
                         { try await download.sluiceWithNothingToDo() }, { try await download.idle(operations: count) })
@@ -63,8 +63,8 @@ enum DownloadRows {
     ) -> Row {
         Row("get/8 files of 64 MiB, --durability none", .megabytesPerSecond, against: peer, figure: .atLeast(1)) {
             stage, rounds in
-            try await stage.withFolder { folder in
-                try await Download.with(8, of: stage.count(64, quick: 16) << 20, in: folder, stage) { download in
+            try await stage.withDirectory { directory in
+                try await Download.with(8, of: stage.count(64, quick: 16) << 20, in: directory, stage) { download in
                     try await rounds({ try await download.sluice(durability: "none") }, { try await fetch(download) })
                 }
             }
@@ -74,8 +74,8 @@ enum DownloadRows {
     private static var memory: Row {
         Row("get/peak memory, 8 files of 64 MiB", .peakMebibytes, against: "sluice --help", figure: .below(40)) {
             stage, rounds in
-            try await stage.withFolder { folder in
-                try await Download.with(8, of: stage.count(64, quick: 16) << 20, in: folder, stage) { download in
+            try await stage.withDirectory { directory in
+                try await Download.with(8, of: stage.count(64, quick: 16) << 20, in: directory, stage) { download in
                     try await rounds({ try await download.sluice(durability: "none") }, { try await download.idle() })
                 }
             }

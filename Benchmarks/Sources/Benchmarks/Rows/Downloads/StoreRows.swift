@@ -2,7 +2,7 @@ import Foundation
 import SluiceConcurrency
 import SluiceDownloads
 
-/// A queue's file with many jobs that wait: what a job costs must not grow with them, nor with their users.
+/// A queue on disk with many waiting jobs. The cost of a job must not grow with the number of waiting jobs or users.
 enum StoreRows {
     static var all: [Row] { [1, 100, 10_000].map(row) }
 
@@ -12,9 +12,9 @@ enum StoreRows {
             against: "128 jobs waiting", figure: .atMost(1.5)
         ) { stage, rounds in
             let count = stage.count(16, quick: 4)
-            try await stage.withFolder { folder in
-                let many = try await FailingJobs(stage.count(100_000, quick: 10_000), users: users, in: folder)
-                let few = try await FailingJobs(0, users: 10, in: folder)
+            try await stage.withDirectory { directory in
+                let many = try await FailingJobs(stage.count(100_000, quick: 10_000), users: users, in: directory)
+                let few = try await FailingJobs(0, users: 10, in: directory)
                 try await rounds(
                     { try await many.work(times: count) },
                     {
@@ -28,22 +28,21 @@ enum StoreRows {
     }
 }
 
-/// The jobs of a queue's file. Each fails before its request: what remains is what the queue does, to claim jobs and to record their
-/// ends.
+/// The jobs of a queue on disk. Each job fails before its request, so only the queue is measured: claiming jobs and recording their ends.
 private final class FailingJobs {
     private struct Refusal: Error {}
 
     let downloads: DownloadCoordinator
     private let users: Int
-    private let folder: URL
+    private let directory: URL
     private var enqueued = 0
 
-    /// The limit for each user leaves room for eight jobs.
-    init(_ count: Int, users: Int, in folder: URL) async throws {
+    /// Creates the queue, with limits per user that allow eight running jobs.
+    init(_ count: Int, users: Int, in directory: URL) async throws {
         self.users = users
-        self.folder = folder
+        self.directory = directory
         downloads = DownloadCoordinator(
-            store: .sqlite(at: folder.appending(path: "\(count).db")),
+            store: .sqlite(at: directory.appending(path: "\(count).db")),
             limits: .init(total: 8, perHost: nil, perUser: users < 8 ? 8 : 1),
             configuration: .init(headerFields: { _ in throw Refusal() }))
         try await enqueue(count)
@@ -52,14 +51,14 @@ private final class FailingJobs {
     func enqueue(_ count: Int) async throws {
         let requests = (enqueued..<enqueued + count).map { number in
             DownloadRequest(
-                URL(string: "https://host.example/\(number)")!, to: folder, name: "\(number)",
+                URL(string: "https://host.example/\(number)")!, to: directory, name: "\(number)",
                 user: "user \(number % users)")
         }
         enqueued += count
         try await downloads.enqueue(requests)
     }
 
-    /// Runs the queue until so many times eight jobs have ended.
+    /// Runs the queue until `count` times eight jobs have ended.
     func work(times count: Int) async throws -> Sample {
         let ends = AsyncQueue<Void>()
         return try await timed(count, expecting: 8 * count) { [downloads] in

@@ -8,8 +8,7 @@ import Glibc
 import Musl
 #endif
 
-/// How late a task is that wakes every millisecond, while 64 others read files that are not in memory, and FIFOs to which
-/// nobody writes.
+/// The lateness of a task that wakes every millisecond, while 64 other tasks read uncached files and FIFOs without data.
 extension FileRows {
     static var heartbeat: [Row] {
         [
@@ -17,31 +16,31 @@ extension FileRows {
                 "files/a 1 ms heartbeat beside 64 readers, p99.9", .milliseconds, against: "the heartbeat alone",
                 figure: .atMost(2)
             ) { stage, rounds in
-                try await stage.withFolderOnDisk { folder in
-                    let files = try await ColdFiles(in: folder)
+                try await stage.withDirectoryOnDisk { directory in
+                    let files = try await ColdFiles(in: directory)
                     let beats = stage.count(3_000, quick: 500)
                     try await rounds(
-                        { try await beside(files, beats) { try await files.readForEver(by: .sluice) } },
+                        { try await beside(files, beats) { try await files.readForever(by: .sluice) } },
                         { await beat(beats) })
                 }
             },
-            // FIFOs are left out: this peer would wait in them for ever.
+            // Without FIFOs: this peer would wait in them forever.
             Row(
                 "files/a 1 ms heartbeat beside 64 readers of cold files, p99.9", .milliseconds,
                 against: "the same with Data(contentsOf:)"
             ) { stage, rounds in
-                try await stage.withFolderOnDisk { folder in
-                    let files = try await ColdFiles(in: folder, fifos: 0)
+                try await stage.withDirectoryOnDisk { directory in
+                    let files = try await ColdFiles(in: directory, fifos: 0)
                     let beats = stage.count(1_000, quick: 200)
                     try await rounds(
-                        { try await beside(files, beats) { try await files.readForEver(by: .sluice) } },
-                        { try await beside(files, beats) { try await files.readForEver(by: .foundation) } })
+                        { try await beside(files, beats) { try await files.readForever(by: .sluice) } },
+                        { try await beside(files, beats) { try await files.readForever(by: .foundation) } })
                 }
             },
         ]
     }
 
-    /// The heartbeat beside the readers, which are cancelled afterwards.
+    /// Runs the heartbeat beside the readers, and then cancels the readers.
     private static func beside(
         _ files: ColdFiles, _ beats: Int, _ read: @escaping @Sendable () async throws -> Void
     ) async throws -> Sample {
@@ -55,7 +54,7 @@ extension FileRows {
         return sample
     }
 
-    /// Wakes every millisecond, and tells how late the latest of a thousand was.
+    /// Wakes every millisecond, and returns the 99.9th percentile of the lateness.
     private static func beat(_ beats: Int) async -> Sample {
         var late: [Double] = []
         late.reserveCapacity(beats)
@@ -70,7 +69,7 @@ extension FileRows {
     }
 }
 
-/// Files that are dropped from memory before each reading, and FIFOs that nobody writes to.
+/// Files that are removed from the page cache before each read, and FIFOs without data.
 private final class ColdFiles: Sendable {
     private let files: [URL]
     private let fifos: [URL]
@@ -78,16 +77,16 @@ private final class ColdFiles: Sendable {
 
     var reads: Int { count.load(ordering: .relaxed) }
 
-    init(in folder: URL, fifos fifoCount: Int = 32) async throws {
-        files = (0..<(64 - fifoCount)).map { folder.appending(path: "file \($0)") }
-        fifos = (0..<fifoCount).map { folder.appending(path: "fifo \($0)") }
+    init(in directory: URL, fifos fifoCount: Int = 32) async throws {
+        files = (0..<(64 - fifoCount)).map { directory.appending(path: "file \($0)") }
+        fifos = (0..<fifoCount).map { directory.appending(path: "fifo \($0)") }
         let data = Data(repeating: 1, count: 1 << 20)
         for url in files { try await data.asyncWrite(to: url, options: .init(durability: .data)) }
         for url in fifos where mkfifo(url.path, 0o600) != 0 { throw RowFailure.missing("a file system with FIFOs") }
     }
 
-    /// Until the task is cancelled.
-    func readForEver(by reader: Reader) async throws {
+    /// Reads until the task is cancelled.
+    func readForever(by reader: Reader) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for url in files {
                 group.addTask { [self] in

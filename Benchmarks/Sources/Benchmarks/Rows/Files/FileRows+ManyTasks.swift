@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Many files, read by many tasks at once.
+/// Many files, read by many tasks concurrently.
 extension FileRows {
     static var manyTasks: [Row] {
         [
@@ -11,7 +11,7 @@ extension FileRows {
         ]
     }
 
-    /// How the cost grows: with the tasks that read 4 KiB each, and with the size of one file.
+    /// The growth of the cost with the number of tasks that read 4 KiB each, and with the size of one file.
     static var growth: [Row] {
         [1, 10, 100, 1000].map { tasks in
             row(
@@ -32,14 +32,14 @@ extension FileRows {
             passes: { $0.count(40, quick: 10) })
     }
 
-    /// The design's row; its peer on "as many threads" is Foundation on the threads of the cooperative pool.
+    /// The row that the design requires. Its peer on "as many threads" is Foundation on the threads of the cooperative pool.
     private static func tenThousand(against peer: Reader, _ figure: Figure) -> Row {
         row(
             "files/10,000 of 4 KiB, by 64 tasks", 4 << 10, tasks: 64, against: peer, figure: figure,
             files: { $0.count(10_000, quick: 2_000) })
     }
 
-    /// A file system without reads that wait for nothing: each file is a job of the pool.
+    /// A file system without non-blocking reads: each file is a job of the pool.
     private static var tenThousandInMemory: Row {
         row(
             "files/10,000 of 4 KiB on tmpfs, by 64 tasks", 4 << 10, tasks: 64, against: .nio, onDisk: false,
@@ -52,17 +52,17 @@ extension FileRows {
         passes: @escaping (Stage) -> Int = { _ in 1 }
     ) -> Row {
         Row(name, unit, against: peer.rawValue, figure: figure) { stage, rounds in
-            func run(_ folder: URL) async throws {
-                let files = try await ReadableFiles(count(stage), of: size, in: folder)
+            func run(_ directory: URL) async throws {
+                let files = try await ReadableFiles(count(stage), of: size, in: directory)
                 let passes = passes(stage)
                 try await rounds(
                     { try await readAll(files, passes, tasks, .sluice) },
                     { try await readAll(files, passes, tasks, peer) })
             }
             if onDisk {
-                try await stage.withFolderOnDisk(run)
+                try await stage.withDirectoryOnDisk(run)
             } else {
-                try await stage.withFolder(run)
+                try await stage.withDirectory(run)
             }
         }
     }
@@ -89,7 +89,7 @@ extension FileRows {
     }
 }
 
-/// Hands out indices to several tasks.
+/// Gives indices to several tasks.
 private final class NextIndex: Sendable {
     private let value = Atomic(0)
 

@@ -4,7 +4,7 @@ import NIOCore
 import SluiceFiles
 import _NIOFileSystem
 
-/// Blocks of 4 KiB at random offsets of one open file, which the system has in memory.
+/// Blocks of 4 KiB at random offsets of one open, cached file.
 extension FileRows {
     static var random: [Row] {
         [
@@ -38,11 +38,11 @@ extension FileRows {
     ) -> Row {
         Row("files/block of 4 KiB of an open file, cached", .microseconds, against: peer, figure: figure) {
             stage, rounds in
-            try await stage.withFolderOnDisk { folder in
+            try await stage.withDirectoryOnDisk { directory in
                 let blocks = 4096
                 let bytes = Data(
                     (0..<blocks).flatMap { [UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: block) })
-                let url = folder.appending(path: "file")
+                let url = directory.appending(path: "file")
                 try await bytes.asyncWrite(to: url, options: .init(durability: .none))
                 var random = SystemRandomNumberGenerator()
                 let offsets = (0..<stage.count(20_000, quick: 4_000)).map { _ in
@@ -75,12 +75,12 @@ extension FileRows {
 }
 
 extension DispatchIO {
-    /// Reads a block and tells its length and first byte.
+    /// Reads a block and returns a summary of its length and first byte.
     fileprivate func summary(at offset: Int, count: Int) async throws -> Int {
         try await withCheckedThrowingContinuation { continuation in
             nonisolated(unsafe) var length = 0
             nonisolated(unsafe) var first: UInt8?
-            // One call of the handler after the other, all on one queue.
+            // The calls of the handler are serial, on one queue.
             read(offset: off_t(offset), length: count, queue: .global()) { isDone, data, error in
                 if let data, !data.isEmpty {
                     if first == nil { first = data.first }

@@ -1,4 +1,4 @@
-/// One file, read again and again by one task.
+/// One file, read repeatedly by one task.
 extension FileRows {
     static var serial: [Row] {
         [Reader.nio, .foundation, .raw].flatMap { peer in
@@ -20,8 +20,8 @@ extension FileRows {
         quick: Int
     ) -> Row {
         Row("files/whole file of \(text), cached", unit, against: peer.rawValue, figure: figure) { stage, rounds in
-            try await stage.withFolderOnDisk { folder in
-                let files = try await ReadableFiles(1, of: size, in: folder)
+            try await stage.withDirectoryOnDisk { directory in
+                let files = try await ReadableFiles(1, of: size, in: directory)
                 let count = stage.count(full, quick: quick)
                 func contender(_ reader: Reader) async throws -> Sample {
                     try await timed(count, bytes: count * size, expecting: count * files.summary) {

@@ -1,7 +1,7 @@
 import Foundation
 import SluiceFiles
 
-/// Files written: many small ones atomically, one large one piece by piece.
+/// Writing many small files atomically, and one large file in pieces.
 extension FileRows {
     static var writing: [Row] {
         let levels: [(Durability, String, Figure?)] = [
@@ -19,11 +19,11 @@ extension FileRows {
             "files/10,000 atomic writes of 4 KiB, .\(level)", .perSecond("files"),
             against: "Foundation, .atomic (blocks its thread)", figure: figure
         ) { stage, rounds in
-            try await stage.withFolderOnDisk { folder in
+            try await stage.withDirectoryOnDisk { directory in
                 let count = stage.count(10_000, quick: 500)
                 let data = Data(repeating: 0x5A, count: 4 << 10)
                 let options = FileWriteOptions(durability: durability)
-                let urls = (0..<count).map { folder.appending(path: "\($0)") }
+                let urls = (0..<count).map { directory.appending(path: "\($0)") }
                 func contender(_ write: @escaping @Sendable (URL) async throws -> Void) async throws -> Sample {
                     try await timed(count, bytes: count * data.count, expecting: count) {
                         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -48,18 +48,18 @@ extension FileRows {
         }
     }
 
-    /// 1 GiB in pieces of 1 MiB, then synced: what `dd` does.
+    /// Writes 1 GiB in pieces of 1 MiB and then syncs, as `dd` does.
     private static var streamed: Row {
         Row(
             "files/1 GiB streamed out and synced", .megabytesPerSecond, against: "dd bs=1M conv=fdatasync",
             figure: .atLeast(0.95)
         ) { stage, rounds in
             let dd = try Programs.found("dd")
-            try await stage.withFolderOnDisk { folder in
+            try await stage.withDirectoryOnDisk { directory in
                 let pieces = stage.count(1024, quick: 128)
                 let piece = Data(count: 1 << 20)
-                let children = Children(childUsage: stage.childUsage, report: folder.appending(path: "usage"))
-                let ours = folder.appending(path: "ours"), theirs = folder.appending(path: "theirs")
+                let children = Children(childUsage: stage.childUsage, report: directory.appending(path: "usage"))
+                let ours = directory.appending(path: "ours"), theirs = directory.appending(path: "theirs")
                 try await rounds(
                     {
                         try await timed(pieces, bytes: pieces << 20, expecting: pieces << 20) {

@@ -8,13 +8,13 @@ enum FileRows {
     static var all: [Row] { serial + random + manyTasks + growth + writing + heartbeat }
 }
 
-/// Who reads a whole file; the file's bytes are cached by the system.
+/// The code that reads a whole, cached file.
 enum Reader: String {
     case sluice = "Data(asyncContentsOf:)"
     case nio = "NIOFileSystem"
-    /// Blocks the thread that it is called on: what Sluice is there to avoid, and the fastest that there is.
+    /// Blocks the calling thread, which Sluice avoids. The fastest call of Foundation.
     case foundation = "Foundation (blocks its thread)"
-    /// The system calls alone, on the thread that asks.
+    /// Only the system calls, on the calling thread.
     case raw = "a loop in C (blocks its thread)"
 
     /// Reads the file and returns its length and its last byte in one number.
@@ -35,18 +35,18 @@ enum Reader: String {
         }
     }
 
-    /// What ``read(_:)`` returns for a file.
+    /// The result of ``read(_:)`` for a file.
     static func summary(_ count: Int, _ last: UInt8?) -> Int { count &* 256 &+ Int(last ?? 0) }
 }
 
-/// Files of one size, each with a last byte of its own.
+/// Files of one size with different last bytes.
 struct ReadableFiles: Sendable {
     let urls: [URL]
     let size: Int
 
-    init(_ count: Int, of size: Int, in folder: URL) async throws {
+    init(_ count: Int, of size: Int, in directory: URL) async throws {
         self.size = size
-        urls = (0..<count).map { folder.appending(path: "\($0)") }
+        urls = (0..<count).map { directory.appending(path: "\($0)") }
         var data = Data(count: size)
         for (index, url) in urls.enumerated() {
             data[size - 1] = UInt8(truncatingIfNeeded: index)
@@ -54,7 +54,7 @@ struct ReadableFiles: Sendable {
         }
     }
 
-    /// What reading all of them once must add up to.
+    /// The sum of the results of reading each file once.
     var summary: Int {
         urls.indices.reduce(0) { $0 &+ Reader.summary(size, UInt8(truncatingIfNeeded: $1)) }
     }

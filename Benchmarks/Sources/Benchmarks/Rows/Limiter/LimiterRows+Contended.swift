@@ -1,6 +1,6 @@
 import SluiceConcurrency
 
-/// 64 tasks at a limit of 4, each body a little work and a yield.
+/// 64 tasks at a limit of 4. Each body does a little work and yields.
 extension LimiterRows {
     static var contended: [Row] { [againstNoLimiter, againstActorLimiter] }
 
@@ -43,7 +43,7 @@ extension LimiterRows {
         }
     }
 
-    /// Some tens of nanoseconds, and a yield, so that others find the place taken.
+    /// Works for some tens of nanoseconds and yields, so that other tasks find the place taken.
     private static func work() async -> Int {
         var state: UInt64 = 88_172_645_463_325_252
         for _ in 0..<16 {

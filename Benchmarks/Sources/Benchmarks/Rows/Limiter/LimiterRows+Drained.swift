@@ -1,15 +1,14 @@
 import SluiceConcurrency
 import Synchronization
 
-/// Tasks that really wait: all are in line behind one permit, which is then given back. Timed from there until the last has
-/// run.
+/// Tasks that wait in line for one permit. The time counts from the release of the permit until the last task has run.
 extension LimiterRows {
     static var drained: [Row] {
         let long = [
-            // The figure's peer: whoever is resumed resumes the next, which is what a limit of 1 has to do.
+            // The peer of the figure: each resumed task resumes the next, as a limit of 1 requires.
             line(against: "continuations, one resumes the next", figure: .atMost(1.3)) { .handingOver() },
-            // Cheaper for the peer, and what a limiter cannot do: its tasks then run all at once.
-            line(against: "continuations, all resumed at once") { .allAtOnce() },
+            // Cheaper for the peer, but not possible for a limiter: all tasks run concurrently.
+            line(against: "continuations, all resumed together") { .allTogether() },
             line(against: "an actor's line") { try await actorsLine() },
         ]
         return long + [10, 1_000, 100_000].map(growth)
@@ -29,7 +28,7 @@ extension LimiterRows {
         }
     }
 
-    /// What one waiter costs must not depend on how many there are.
+    /// The cost of one waiting task must not depend on the number of waiting tasks.
     private static func growth(_ count: Int) -> Row {
         Row(
             "limiter/drain of \(Format.number(Double(count))) waiters", .nanoseconds,
@@ -42,7 +41,7 @@ extension LimiterRows {
         }
     }
 
-    /// A line behind a permit.
+    /// Tasks that wait in line for a permit.
     static func ours() -> Crowd {
         ours { limiter in await limiter.run { 1 } }
     }
@@ -78,7 +77,7 @@ extension LimiterRows {
     }
 }
 
-/// Somebody who has a place.
+/// The holder of a place.
 private final class Holder: Sendable {
     private let permit: Mutex<ConcurrencyLimiter.Permit?>
 

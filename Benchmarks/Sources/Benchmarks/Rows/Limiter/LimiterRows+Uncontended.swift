@@ -76,7 +76,7 @@ extension LimiterRows {
     }
 }
 
-/// The least that entering and leaving can cost: one compare-and-exchange each.
+/// The lowest possible cost of entering and leaving: one compare-and-exchange each.
 private final class Word: Sendable {
     private let value = Atomic(0)
 

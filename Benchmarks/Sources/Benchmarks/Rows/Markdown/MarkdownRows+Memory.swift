@@ -1,6 +1,6 @@
 import Foundation
 
-/// What parsing and rendering takes at its peak: the text, the tree and the HTML.
+/// The peak memory of parsing and rendering: the text, the tree and the HTML.
 extension MarkdownRows {
     static var memory: Row {
         Row("markdown/peak memory, 20 MB of paragraphs with markup to HTML", .peakMebibytes, against: "cmark") {
@@ -9,10 +9,10 @@ extension MarkdownRows {
             let ours = try Programs.existing(
                 stage.childUsage.deletingLastPathComponent().appending(path: "MarkdownToHTML"),
                 remedy: "it is built with the benchmarks")
-            try await stage.withFolder { folder in
-                let children = Children(childUsage: stage.childUsage, report: folder.appending(path: "usage"))
+            try await stage.withDirectory { directory in
+                let children = Children(childUsage: stage.childUsage, report: directory.appending(path: "usage"))
                 let text = paragraphs(stage.count(20_000_000, quick: 5_000_000), isPlain: false)
-                let input = folder.appending(path: "in.md")
+                let input = directory.appending(path: "in.md")
                 try Data(text.utf8).write(to: input)
                 try await rounds(
                     { try await children.run(ours, [input.path]).sample(operations: 1, bytes: text.utf8.count) },

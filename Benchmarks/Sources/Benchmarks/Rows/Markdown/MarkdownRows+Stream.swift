@@ -1,6 +1,6 @@
 import NativeMark
 
-/// A text that arrives in small pieces, beside the same text parsed at once.
+/// A text that arrives in small pieces, compared with one parse of the whole text.
 extension MarkdownRows {
     static var stream: [Row] {
         [
@@ -46,7 +46,7 @@ extension MarkdownRows {
         }
     }
 
-    /// The size of all blocks, which parses those that are not yet.
+    /// Returns the size of all blocks, and parses those that aren't parsed yet.
     private static func size(of stream: inout DocumentStream) -> Int {
         stream.blocks.reduce(0) { $0 + $1.document.source.utf8.count }
     }

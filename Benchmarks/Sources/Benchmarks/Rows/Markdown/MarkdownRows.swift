@@ -1,7 +1,7 @@
 import Foundation
 import NativeMark
 
-/// Parsing and rendering beside cmark, in pieces beside at once, and styled text beside what Foundation does at best.
+/// Parsing and rendering compared with cmark, a stream compared with one parse, and styled text compared with the fastest way in Foundation.
 enum MarkdownRows {
     static var all: [Row] {
         [
@@ -19,25 +19,25 @@ enum MarkdownRows {
 
     // MARK: HTML
 
-    /// The peer is a process: it also starts, reads its file and writes to nowhere, which takes a millisecond.
+    /// The peer is a process. It also starts, reads its file and writes to /dev/null, which takes a millisecond.
     private static func html(
         _ name: String, figure: Figure? = nil, isComparable: Bool = true, _ text: @escaping (Stage) throws -> String
     ) -> Row {
         Row("markdown/\(name) to HTML", .milliseconds, against: "cmark", figure: figure) { stage, rounds in
             let cmark = try Programs.found("cmark")
-            try await stage.withFolder { folder in
-                let children = Children(childUsage: stage.childUsage, report: folder.appending(path: "usage"))
+            try await stage.withDirectory { directory in
+                let children = Children(childUsage: stage.childUsage, report: directory.appending(path: "usage"))
                 let text = try text(stage)
-                let (input, output) = (folder.appending(path: "in.md"), folder.appending(path: "out.html"))
+                let (input, output) = (directory.appending(path: "in.md"), directory.appending(path: "out.html"))
                 try Data(text.utf8).write(to: input)
                 let expected = render(text)
                 if isComparable {
-                    // The same HTML, or it would not be the same work.
+                    // The contenders do the same work only if the HTML is the same.
                     let shell = try Programs.found("sh")
                     _ = try await children.run(
                         shell, ["-c", "exec \"$0\" \"$1\" > \"$2\"", cmark.path, input.path, output.path])
                     guard try Data(contentsOf: output) == Data(expected.utf8) else {
-                        throw RowFailure.wrongResult("ours is not the HTML that cmark gives")
+                        throw RowFailure.wrongResult("our HTML differs from that of cmark")
                     }
                 }
                 let (size, count) = (text.utf8.count, expected.utf8.count)
@@ -110,7 +110,7 @@ enum MarkdownRows {
         return text
     }
 
-    /// What is written in Markdown here, again and again up to a megabyte.
+    /// The Markdown files of this project, repeated up to a megabyte.
     private static func documentation() throws -> String {
         let root = (0..<6).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         var text = ""

@@ -1,7 +1,7 @@
 import AsyncAlgorithms
 import SluiceConcurrency
 
-/// A capacity of one, and producers that wait.
+/// A queue with a capacity of one, and producers that wait.
 extension QueueRows {
     static var bounded: [Row] { [1, 4].map(againstChannel) }
 

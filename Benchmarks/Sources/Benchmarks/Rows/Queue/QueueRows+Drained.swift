@@ -1,19 +1,19 @@
 import SluiceConcurrency
 
-/// Many consumers wait, and then there is an element for each.
+/// Many consumers wait, and then each gets an element.
 extension QueueRows {
     static var drained: [Row] { [10, 1_000, 100_000].map(growth) + [memory] }
 
-    /// What one consumer costs must not depend on how many there are.
+    /// The cost of one consumer must not depend on the number of consumers.
     private static func growth(_ count: Int) -> Row {
         Row(
             "queue/an element for each of \(Format.number(Double(count))) consumers", .nanoseconds,
-            against: "continuations, all resumed at once"
+            against: "continuations, all resumed together"
         ) { stage, rounds in
             let total = max(count, stage.count(50_000, quick: 5_000))
             try await rounds(
                 { try await drain(count, total: total) { ours(count) } },
-                { try await drain(count, total: total) { .allAtOnce() } })
+                { try await drain(count, total: total) { .allTogether() } })
         }
     }
 

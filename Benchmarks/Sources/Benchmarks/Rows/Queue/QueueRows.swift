@@ -86,7 +86,7 @@ enum QueueRows {
         }
     }
 
-    /// Every producer puts the numbers below `each`; the consumers add up all that they take.
+    /// Every producer adds the numbers below `each`. The consumers sum the elements that they take.
     static func exchange(
         _ producers: Int, _ each: Int, consumers: Int = 1, put: @escaping @Sendable (Int) async -> Void,
         finish: @Sendable () -> Void, take: @escaping @Sendable () async -> Int

@@ -1,0 +1,40 @@
+/// Every row, in the order of the table. A new group adds its line here, a new row one to its group.
+///
+/// `SLUICE_ONLY` selects the groups of one module; see `Package.swift` of this package.
+enum Catalog {
+    static var rows: [Row] { concurrency + files + upperLayers }
+
+    /// Returns whether the group of this row is built.
+    static func isBuilt(_ name: String) -> Bool {
+        let group = name.prefix { $0 != "/" }
+        return switch group {
+        case "limiter", "queue", "condition", "broadcast": withConcurrency
+        case "files": withFiles
+        default: withAll
+        }
+    }
+
+    #if WITH_CONCURRENCY
+    private static let withConcurrency = true
+    private static var concurrency: [Row] { LimiterRows.all + QueueRows.all + ConditionRows.all + BroadcastRows.all }
+    #else
+    private static let withConcurrency = false
+    private static var concurrency: [Row] { [] }
+    #endif
+
+    #if WITH_FILES
+    private static let withFiles = true
+    private static var files: [Row] { FileRows.all }
+    #else
+    private static let withFiles = false
+    private static var files: [Row] { [] }
+    #endif
+
+    #if WITH_ALL
+    private static let withAll = true
+    private static var upperLayers: [Row] { CacheRows.all + DownloadRows.all + StoreRows.all + MarkdownRows.all }
+    #else
+    private static let withAll = false
+    private static var upperLayers: [Row] { [] }
+    #endif
+}

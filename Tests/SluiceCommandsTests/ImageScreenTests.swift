@@ -1,0 +1,195 @@
+import Foundation
+import NativeMark
+import TestSupport
+import Testing
+
+@testable import SluiceCommands
+
+@Suite struct `A screen with images` {
+    private static let markdown = """
+        # Title
+
+        ![first](a)
+
+        words ![within](w) words
+
+        > ![second](b)
+
+        - ![third](c)
+
+        ![first again](a)
+
+        the end
+        """
+
+    private static func loadedImage(_ byte: UInt8, _ columns: Int, _ rows: Int) -> TerminalRenderer.Image {
+        .init(bytes: [byte], columns: columns, rows: rows)
+    }
+
+    private static func screen(
+        _ images: TerminalRenderer.ImageProtocol, _ markdown: String = markdown, columns: Int = 40, rows: Int = 40
+    ) -> ImageScreen {
+        ImageScreen(
+            text: StyledText(Document(markdown)),
+            renderer: TerminalRenderer(width: columns, color: .ansi16, images: images),
+            size: .init(columns: columns, rows: rows), firstID: 1_000)
+    }
+
+    /// A terminal on which there were other things before, so that it scrolls, or not.
+    private static func terminal(columns: Int = 40, rows: Int = 40, above: Int = 0) -> FakeTerminal {
+        var terminal = FakeTerminal(columns: columns, rows: rows)
+        for _ in 0..<above { terminal.write("x\n") }
+        return terminal
+    }
+
+    @Test func `has the images that stand alone, each once`() {
+        #expect(Self.screen(.kitty).images.map(\.source) == ["a", "b", "c"])
+    }
+
+    @Test(
+        arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2],
+        [[[0, 1, 2]], [[0], [1], [2]], [[2], [1], [0]], [[1], [0, 2]], [[2, 0], [1]], [[1]]])
+    func `looks in the end as if all had been there from the start`(
+        images: TerminalRenderer.ImageProtocol, order: [[Int]]
+    ) {
+        let loadedImages = [Self.loadedImage(1, 10, 4), Self.loadedImage(2, 7, 1), Self.loadedImage(3, 12, 3)]
+        for above in [0, 20, 39, 60] {
+            // Given
+            var screen = Self.screen(images)
+            var terminal = Self.terminal(above: above)
+            terminal.write(screen.text)
+            // When
+            for numbers in order {
+                terminal.write(screen.add(numbers.map { ($0, loadedImages[$0]) }, on: .init(columns: 40, rows: 40)))
+            }
+            terminal.write(screen.end())
+            // Then
+            var other = Self.screen(images)
+            var atOnce = Self.terminal(above: above)
+            atOnce.write(other.text)
+            atOnce.write(
+                other.add(order.joined().sorted().map { ($0, loadedImages[$0]) }, on: .init(columns: 40, rows: 40)))
+            #expect(terminal.text == atOnce.text && terminal.loadedImages == atOnce.loadedImages)
+            #expect(terminal.row == atOnce.row && terminal.column == 0 && terminal.unknown == [])
+            let shown = order.joined().flatMap { $0 == 0 ? [0, 0] : [$0] }
+            #expect(
+                terminal.loadedImages.map(\.bytes).sorted { $0[0] < $1[0] }
+                    == shown.sorted().map { loadedImages[$0].bytes })
+            for loadedImage in terminal.loadedImages {
+                // Its cells are free, and the line below it is not.
+                for row in loadedImage.row..<loadedImage.row + loadedImage.rows {
+                    let line = Array(terminal.text[row].unicodeScalars).dropFirst(loadedImage.column)
+                    #expect(line.prefix(loadedImage.columns).allSatisfy { $0 == " " })
+                }
+            }
+            #expect(terminal.text.contains("the end") && terminal.text.last == "")
+        }
+    }
+
+    @Test func `draws nothing above the first line that changes`() {
+        var screen = Self.screen(.kitty)
+        let output = screen.add([(2, Self.loadedImage(3, 5, 2))], on: .init(columns: 40, rows: 40))
+        #expect(!output.contains("Title") && !output.contains("within") && output.contains("the end"))
+        #expect(screen.add([], on: .init(columns: 40, rows: 40)) == "")
+    }
+
+    @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
+    func `puts what has no room below the text, under its description`(images: TerminalRenderer.ImageProtocol) throws {
+        // Given a screen with room for one of them
+        let markdown = "start\n\n![one \u{1B}\\[2J](a)\n\n![](x/b.png)\n\nend"
+        let size = Console.Size(columns: 40, rows: 13)
+        var screen = Self.screen(images, markdown, rows: 13)
+        var terminal = Self.terminal(rows: 13)
+        terminal.write(screen.text)
+        // When
+        terminal.write(screen.add([(1, Self.loadedImage(2, 5, 4))], on: size))
+        terminal.write(screen.add([(0, Self.loadedImage(1, 5, 6))], on: size))
+        #expect(terminal.loadedImages.map(\.bytes) == [[2]])
+        terminal.write(screen.end())
+        // Then
+        #expect(terminal.loadedImages.map(\.bytes) == [[2], [1]] && terminal.unknown == [])
+        let caption = try #require(terminal.text.lastIndex { $0.hasPrefix("one") })
+        #expect(terminal.text[caption] == "one \u{FFFD}[2J" && terminal.loadedImages[1].row == caption + 1)
+        #expect(terminal.text.lastIndex(of: "end") ?? caption < caption)
+    }
+
+    @Test func `puts all below a text that is longer than itself, immediately`() {
+        let markdown = "![](x/b.png)\n\n" + String(repeating: "word\n\n", count: 20)
+        var screen = Self.screen(.iTerm2, markdown, rows: 10)
+        var terminal = Self.terminal(rows: 10)
+        terminal.write(screen.text)
+        terminal.write(screen.add([(0, Self.loadedImage(1, 5, 6))], on: .init(columns: 40, rows: 10)))
+        #expect(terminal.loadedImages.map(\.bytes) == [[1]] && terminal.loadedImages[0].row > 20)
+        #expect(terminal.text[terminal.loadedImages[0].row - 1] == "x/b.png")
+        #expect(screen.end() == "")
+    }
+
+    @Test func `moves nothing any more once the terminal has another size`() {
+        var screen = Self.screen(.kitty)
+        let size = Console.Size(columns: 40, rows: 40)
+        for now in [Console.Size(columns: 30, rows: 40), nil, size] {
+            let output = screen.add([(0, Self.loadedImage(1, 5, 2))], on: now)
+            #expect(output.contains("\u{1B}_G") && !output.contains("\u{1B}[J") && output.contains("\nfirst\n"))
+        }
+    }
+
+    @Test func `lines that are wider than the terminal are not drawn over`() {
+        var screen = ImageScreen(
+            text: StyledText(Document(Self.markdown)), renderer: TerminalRenderer(width: 60, images: .kitty),
+            size: .init(columns: 40, rows: 40), firstID: 1)
+        #expect(screen.room.columns == 40)
+        let output = screen.add([(0, Self.loadedImage(1, 5, 2))], on: .init(columns: 40, rows: 40))
+        #expect(!output.contains("\u{1B}[J") && output.contains("\nfirst\n"))
+    }
+
+    @Test func `names no two places alike`() {
+        var screen = Self.screen(.kitty, rows: 16)
+        let size = Console.Size(columns: 40, rows: 16)
+        let output =
+            screen.add([(0, Self.loadedImage(1, 5, 2)), (1, Self.loadedImage(2, 5, 9))], on: size) + screen.end()
+        let names = output.split(separator: "f=100,i=").dropFirst().map { $0.prefix { $0 != "," } }
+        #expect(names.count == 3 && Set(names).count == 3)
+    }
+}
+
+@Suite struct `Output with images` {
+    private func output(_ images: TerminalRenderer.ImageProtocol) -> String {
+        let loadedImage = TerminalRenderer.Image(bytes: Array(0...255), columns: 5, rows: 2)
+        let text = StyledText(Document("**a**\n\n![b](c)\n\nd\n\n![e](f)"))
+        return "\u{1B}[3A" + TerminalRenderer(width: 9, color: .full, images: images).render(text) { _ in loadedImage }
+    }
+
+    @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
+    func `is in pieces that are all of it, and without its images leaves their places free`(
+        images: TerminalRenderer.ImageProtocol
+    ) {
+        let pieces = ImageOutput(output(images)).pieces
+        let whole = pieces.map { piece in
+            switch piece {
+            case .text(let text), .loadedImage(let text): text
+            }
+        }
+        #expect(whole.joined() == output(images))
+        let without = pieces.compactMap { if case .text(let text) = $0 { String(text) } else { nil } }.joined()
+        #expect(pieces.count == 5 && !without.contains("\u{1B}_") && !without.contains("\u{1B}]1337"))
+        var terminal = FakeTerminal(columns: 9, rows: 20)
+        terminal.write(without)
+        var other = FakeTerminal(columns: 9, rows: 20)
+        other.write(output(images))
+        #expect(terminal.text == other.text && terminal.row == other.row && other.loadedImages.count == 2)
+    }
+
+    @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
+    func `that is cut off in an image is closed, wherever that is`(images: TerminalRenderer.ImageProtocol) {
+        let output = output(images)
+        let start = output.range(of: "\u{1B}7")!.upperBound
+        let end = output.range(of: "\u{1B}8")!.lowerBound
+        var cut = start
+        while cut < end {
+            var terminal = FakeTerminal(columns: 40, rows: 20)
+            terminal.write(String(output[..<cut]) + ImageOutput.closing + "\u{1B}8prompt")
+            #expect(terminal.text.contains { $0.hasSuffix("prompt") }, "\(output[..<cut])")
+            cut = output.unicodeScalars.index(after: cut)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import SluiceCommands
+import Testing
+
+@Suite struct `The reference in docs` {
+    /// Returns a section of docs/cli.md, from its heading to the next one of the same level.
+    private func section(_ heading: String) throws -> String {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+        let reference = try String(contentsOf: root.appending(path: "docs/cli.md"), encoding: .utf8)
+        return try #require(reference.components(separatedBy: "\n## ").first { $0.hasPrefix(heading + "\n") })
+    }
+
+    @Test(arguments: ["get", "show", "demo"])
+    func `has the options of the help, and no others`(command: String) async throws {
+        // Given
+        let console = RecordedConsole()
+        #expect(await SluiceProgram.run([command, "--help"], console: console.console) == .success)
+        let help = try #require(console.output.components(separatedBy: "\nOPTIONS:\n").last)
+        // When
+        let options = help.matches(of: /^ {2}(?:-\w, )?(--[a-z-]+)/.anchorsMatchLineEndings()).map { String($0.1) }
+        let described = try section("sluice \(command)")
+            .matches(of: /^\| (?:`-\w`, )?`(--[a-z-]+)/.anchorsMatchLineEndings()).map { String($0.1) }
+        // Then
+        #expect(Set(described) == Set(options).subtracting(["--help", "--version"]))
+        #expect(!described.isEmpty)
+    }
+
+    @Test func `has every exit status`() throws {
+        let section = try section("Exit status")
+        for status in ExitStatus.allCases { #expect(section.contains("\n| \(status.rawValue) | "), "\(status)") }
+    }
+}
