@@ -65,7 +65,8 @@ let targets: [Target] = [
     .target(
         name: "SluiceDownloads",
         dependencies: [
-            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, httpTypes,
+            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", collections, heap,
+            httpTypes,
             grdb,
         ],
         swiftSettings: settings),

@@ -38,7 +38,7 @@ struct PlainLines: LineFormatter {
         case .finished(_, .failed): ErrorLines().lines(for: event, of: index)
         case .retrying(_, let error, let delay):
             Console.line("\(error) Retrying in \(Format.elapsed(delay)).")
-        case .started, .responded, .received, .released: nil
+        case .started, .responded, .received, .paused, .released: nil
         }
     }
 
@@ -78,6 +78,7 @@ struct PlainLines: LineFormatter {
 /// | `skipped` | |
 /// | `cancelled` | |
 /// | `released`: stopped, and continued by a later run | |
+/// | `paused`: stopped, because the download was paused in its queue | |
 /// | `failed` | `error` |
 /// | `message` | only `message` |
 /// | `dropped` | only `lines`, the number of `started`, `responded` and `retrying` events that were left out for a slow reader |
@@ -123,6 +124,7 @@ struct JSONLines: LineFormatter {
         case .finished(_, .skipped): line("skipped", index) { _ in }
         case .finished(_, .cancelled): line("cancelled", index) { _ in }
         case .released: line("released", index) { _ in }
+        case .paused: line("paused", index) { _ in }
         case .finished(_, .failed(let error)): line("failed", index) { $0.error = "\(error)" }
         case .received: nil
         }

@@ -46,7 +46,7 @@ final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
 extension DownloadEvent {
     fileprivate var isResult: Bool {
         switch self {
-        case .finished, .released: true
+        case .finished, .paused, .released: true
         case .started, .responded, .received, .retrying: false
         }
     }

@@ -61,7 +61,7 @@ struct ProgressBoard: Sendable {
             retries += 1
             forgetBytes(of: index)
             rows[index]?.isWaiting = true
-        case .released:
+        case .paused, .released:
             forgetBytes(of: index)
             rows[index] = nil
         case .finished(_, let outcome):

@@ -47,8 +47,8 @@ final class CoordinatorRun: Sendable {
 
     func wake() { waker.send() }
 
-    func cancel(_ jobs: [JobID]) {
-        let tasks = state.withLock { state in jobs.compactMap { state.stop($0, because: .cancelled) } }
+    func stop(_ jobs: [JobID], because reason: CoordinatorState.StopReason) {
+        let tasks = state.withLock { state in jobs.compactMap { state.stop($0, because: reason) } }
         for task in tasks { task.cancel() }
     }
 
@@ -160,7 +160,8 @@ final class CoordinatorRun: Sendable {
         guard let held = state.withLock({ $0.leasesToRenew(now: now, period: renewalPeriod) }) else { return }
         do {
             let renewed = try await coordinator.store.renew(held.worker, lease: coordinator.configuration.lease)
-            cancel(renewed.filter(\.isCancelled).map(\.lease.job))
+            stop(renewed.filter { $0.stop == .cancelled }.map(\.lease.job), because: .cancelled)
+            stop(renewed.filter { $0.stop == .paused }.map(\.lease.job), because: .paused)
             let lost = held.leases.subtracting(renewed.map(\.lease))
             let tasks = state.withLock { state in lost.compactMap { state.lose($0) } }
             for task in tasks { task.cancel() }

@@ -2,6 +2,7 @@
 struct CoordinatorState {
     enum StopReason {
         case cancelled
+        case paused
         /// The lease was lost, so another worker may have the job.
         case lost
     }

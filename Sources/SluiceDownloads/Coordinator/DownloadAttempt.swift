@@ -85,6 +85,7 @@ struct DownloadAttempt: Sendable {
             // An unstructured task, because this one is cancelled.
             await Task { try? await Transfer.discardPartial(of: job.request, files: run.coordinator.files) }.value
             return settled(.cancelled, .finished(job: id, outcome: .cancelled))
+        case .paused: return settled(.released, .paused(job: id))
         case nil: return settled(.released, .released(job: id))
         }
     }

@@ -1,34 +1,60 @@
 import SluiceLock
 
 extension DownloadCoordinator {
-    /// Cancels jobs, waits until they have stopped, and removes their partial files.
+    /// Cancels downloads, waits until they have stopped, and removes their partial files.
     ///
     ///     try await downloads.cancel(.all)
-    ///     try await downloads.cancel(.batch("playlist 7"))
+    ///     try await downloads.cancel(.user(me))
     ///     try await downloads.cancel(.waiting)                    // running downloads go on
     ///
-    /// Cancelling a batch removes the unfinished jobs from it. Jobs that also belong to another batch continue. Jobs that are done stay
-    /// done, and their files aren't removed.
+    /// Cancelling a user or a batch ends its members (``QueuedDownload/Member``). A download that other members have requested continues,
+    /// and only the handles of the cancelled requests complete, with the state ``QueuedDownload/State/cancelled``. Downloads that are done
+    /// stay done, and their files aren't removed.
     ///
-    /// A job that another process runs is stopped by that process within a third of its lease. If that process has died, this method waits
-    /// until the lease has expired. Partial files that can't be removed stay; a later attempt uses or replaces them.
+    /// A download that another process runs is stopped by that process within a third of its lease. If that process has died, this method
+    /// waits until the lease has expired. Partial files that can't be removed stay; a later attempt uses or replaces them.
     ///
-    /// A job that two users have requested belongs to the first of them. So `.user` cancels only the jobs that this user was the first to
-    /// request.
-    ///
-    /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled while it waits. The jobs are cancelled
+    /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled while it waits. The downloads are cancelled
     ///   nevertheless.
     @concurrent public func cancel(_ selection: QueuedDownload.Selection) async throws {
-        let pulse = observers.pulse()
-        defer { observers.remove(pulse) }
-        let cancellation = try await store.cancel(selection)
-        current.withLock { $0 }?.cancel(cancellation.running)
-        for job in cancellation.stopped {
+        let change = try await store.cancel(selection)
+        let run = current.withLock { $0 }
+        run?.stop(change.cancelling, because: .cancelled)
+        run?.stop(change.pausing, because: .paused)
+        for job in change.stopped {
             observers.note(.finished(job: job.id, outcome: .cancelled))
             try? await Transfer.discardPartial(of: job.request, files: files)
         }
+        for job in change.continuing { observers.noteEnd(of: selection, in: job) }
         observers.noteChange()
-        while try await store.jobs(cancellation.running).contains(where: { $0.state == .running }) {
+        try await waitUntilStopped(change.cancelling)
+    }
+
+    /// Pauses downloads, and waits until they have stopped. They keep their partial files.
+    ///
+    ///     try await downloads.pause(.user(me))
+    ///     try await downloads.resume(.user(me))
+    ///
+    /// Pausing a user or a batch pauses its members (``QueuedDownload/Member``). A download that other members have requested continues
+    /// for them. Requests that are enqueued later aren't paused, and enqueuing a paused request again resumes it. Paused downloads survive
+    /// the end of the process as waiting ones do.
+    ///
+    /// A download that another process runs is stopped by that process within a third of its lease.
+    ///
+    /// - Throws: ``QueueStoreError``; `CancellationError` if the calling task is cancelled while it waits. The downloads are paused
+    ///   nevertheless.
+    @concurrent public func pause(_ selection: QueuedDownload.Selection) async throws {
+        let change = try await store.pause(selection)
+        current.withLock { $0 }?.stop(change.pausing, because: .paused)
+        observers.noteChange()
+        try await waitUntilStopped(change.pausing)
+    }
+
+    private func waitUntilStopped(_ jobs: [JobID]) async throws {
+        guard !jobs.isEmpty else { return }
+        let pulse = observers.pulse()
+        defer { observers.remove(pulse) }
+        while try await store.jobs(jobs).contains(where: { $0.state == .running }) {
             try Task.checkCancellation()
             await pulse.wait(atMost: timing.poll, sleep: timing.sleep)
             // No other process may be running to notice that a lease has expired; claiming no job checks that.

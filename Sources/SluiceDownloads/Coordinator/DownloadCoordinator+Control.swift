@@ -1,12 +1,25 @@
 import SluiceLock
 
 extension DownloadCoordinator {
+    /// Resumes paused downloads, and returns how many wait now. They continue with the bytes of their partial files.
+    ///
+    ///     try await downloads.resume(.all)
+    ///
+    /// - Throws: ``QueueStoreError``.
+    @discardableResult
+    @concurrent public func resume(_ selection: QueuedDownload.Selection) async throws -> Int {
+        let jobs = try await store.resume(selection)
+        current.withLock { $0 }?.wake()
+        observers.noteChange()
+        return jobs.count
+    }
+
     /// Tries failed and cancelled downloads again, and returns how many wait now.
     ///
     ///     try await downloads.retry(.state(.failed))
     ///     try await downloads.retry(.batch("playlist 7"))
     ///
-    /// They keep their numbers, batches and priorities, and lose their failed attempts. A download continues with the bytes of its partial
+    /// They keep their numbers, members and priorities, and lose their failed attempts. A download continues with the bytes of its partial
     /// file, if that still exists. A download isn't tried again if another unfinished download writes the same file.
     ///
     /// - Throws: ``QueueStoreError``.
@@ -22,7 +35,7 @@ extension DownloadCoordinator {
     ///
     ///     try await downloads.prioritize(.user(me), priority: 10)
     ///
-    /// Waiting downloads of a higher priority start first. Running downloads go on; if one of them has to wait again, the new priority
+    /// The priority of a download is the highest of its members. Waiting downloads of a higher priority start first. Running downloads go on; if one of them has to wait again, the new priority
     /// counts.
     ///
     /// - Throws: ``QueueStoreError``.
@@ -36,6 +49,8 @@ extension DownloadCoordinator {
     /// Removes ended downloads from the queue, and returns how many there were. Their files stay.
     ///
     ///     try await downloads.remove(.state(.done))
+    ///
+    /// Removing a user or a batch leaves a download in the queue that other members have requested.
     ///
     /// To remove a download that hasn't ended, cancel it first. A ``DownloadHandle/result`` of a removed download throws.
     ///

@@ -105,7 +105,7 @@ extension DownloadCoordinator {
             for (index, event) in try await endsElsewhere(of: silent, requests) { note(index, event) }
         }
         let result = summary.withLock { $0 }
-        if result.isComplete { try await store.forget(batch: batch) }
+        if result.isComplete { _ = try await store.remove(.batch(batch)) }
         return result
     }
 
@@ -176,6 +176,8 @@ extension DownloadRequest {
             switch job.state {
             case .done: .done(bytes: job.bytes ?? 0)
             case .cancelled: .cancelled
+            case .paused:
+                .failed(.failedElsewhere("\(url.redactedForDisplay): The download is paused in its queue.", of: self))
             case .failed, .waiting, .running:
                 .failed(.failedElsewhere(job.message ?? "\(url.redactedForDisplay): The download failed.", of: self))
             }

@@ -8,9 +8,10 @@ extension DownloadCoordinator {
     ///
     /// When the method returns, all requests are in the store. If it throws, none of them is.
     ///
-    /// A job is identified by its URL and its target. A request for a waiting or running job joins that job. A request for an ended job
-    /// starts it again, unless it is done and `keepsFinished` is `true`. A request isn't added if another unfinished job writes the same
-    /// file; see ``DownloadHandle/outcome``.
+    /// A job is identified by its URL and its target. A request for an unfinished job joins that job: its user and batch become a member
+    /// (``QueuedDownload/Member``), and its handle completes with the same file. A request for an ended job starts it again, unless it is
+    /// done and `keepsFinished` is `true`. A request isn't added if another unfinished job writes the same file; see
+    /// ``DownloadHandle/outcome``.
     ///
     /// A run in this process notices the jobs immediately, and a run in another process within a second.
     ///
@@ -28,7 +29,7 @@ extension DownloadCoordinator {
         current.withLock { $0 }?.wake()
         observers.noteChange()
         return zip(requests, jobs).map {
-            DownloadHandle(request: $0, id: $1.id, outcome: $1.outcome, coordinator: self)
+            DownloadHandle(request: $0, batch: batch, id: $1.id, outcome: $1.outcome, coordinator: self)
         }
     }
 

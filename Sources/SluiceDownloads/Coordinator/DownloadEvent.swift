@@ -14,6 +14,8 @@ public enum DownloadEvent: Sendable {
     case received(job: QueuedDownload.ID, bytes: Int64)
     /// An attempt failed, and another one follows after a delay.
     case retrying(job: QueuedDownload.ID, error: TransferError, delay: Duration)
+    /// The job was stopped because it was paused. It keeps its partial file.
+    case paused(job: QueuedDownload.ID)
     /// The job waits again because the run was stopped.
     case released(job: QueuedDownload.ID)
     /// The job has ended, and the store has recorded it. This is the last event of the job.
@@ -23,7 +25,7 @@ public enum DownloadEvent: Sendable {
     public var job: QueuedDownload.ID {
         switch self {
         case .started(let job, _), .responded(let job, _, _), .received(let job, _), .retrying(let job, _, _),
-            .released(let job), .finished(let job, _):
+            .paused(let job), .released(let job), .finished(let job, _):
             job
         }
     }

@@ -10,6 +10,8 @@ import SluiceHTTP
 public struct DownloadHandle: Sendable {
     /// The request.
     public let request: DownloadRequest
+    /// The batch that the request was enqueued with.
+    public let batch: String?
     /// The number of the download. After a conflict, it is the number of the other download.
     public let id: QueuedDownload.ID
     /// What the queue did with the request.
@@ -30,6 +32,9 @@ public struct DownloadHandle: Sendable {
 
     /// The ended download: done, failed or cancelled. Waits until the download has ended, so the queue must be running.
     ///
+    /// If the request is cancelled and the download continues for other members, the result has the state
+    /// ``QueuedDownload/State/cancelled``.
+    ///
     /// - Throws: `TransferError` with the code `alreadyQueued` if the request wasn't added; ``QueueStoreError``, also if the download was
     ///   removed from the queue meanwhile; `CancellationError` if the calling task is cancelled, which doesn't affect the download.
     public var result: QueuedDownload {
@@ -40,12 +45,13 @@ public struct DownloadHandle: Sendable {
             return try await coordinator.observers.withPulse(of: id) { pulse in
                 while true {
                     try Task.checkCancellation()
-                    guard let job = try await coordinator.store.jobs([id]).first else {
+                    guard var job = try await coordinator.store.jobs([id]).first else {
                         throw QueueStoreError(
                             .removed, subject: request.url.redactedForDisplay,
                             message: "The download was removed from the queue.",
                             remedy: "Wait for the results of downloads before you prune the queue.")
                     }
+                    if hasLeft(job) { job.state = .cancelled }
                     if job.state.isFinal { return job }
                     let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
                     await pulse.wait(atMost: limit, sleep: coordinator.timing.sleep)
@@ -68,9 +74,15 @@ public struct DownloadHandle: Sendable {
     fileprivate var isOver: Bool {
         get async {
             if case .conflict = outcome { return true }
-            guard let jobs = try? await coordinator.store.jobs([id]) else { return true }
-            return jobs.first?.state.isFinal ?? true
+            guard let job = try? await coordinator.store.jobs([id]).first else { return true }
+            return job.state.isFinal || hasLeft(job)
         }
+    }
+
+    /// Whether the request was cancelled, and the job continues for others.
+    private func hasLeft(_ job: QueuedDownload) -> Bool {
+        let mine = QueuedDownload.Member(user: request.user, batch: batch)
+        return !job.members.contains { $0.user == mine.user && $0.batch == mine.batch }
     }
 }
 
@@ -83,7 +95,8 @@ private struct JobEvents: AsyncSequence, Sendable {
 
     init(handle: DownloadHandle) {
         self.handle = handle
-        subscription = Subscription(job: handle.id, observers: handle.coordinator.observers)
+        let member = QueuedDownload.Member(user: handle.request.user, batch: handle.batch)
+        subscription = Subscription(job: handle.id, member: member, observers: handle.coordinator.observers)
     }
 
     func makeAsyncIterator() -> Iterator { Iterator(handle: handle, subscription: subscription) }
@@ -126,10 +139,10 @@ private struct JobEvents: AsyncSequence, Sendable {
         let observers: QueueObservers
         let queue: AsyncQueue<DownloadEvent>
 
-        init(job: JobID, observers: QueueObservers) {
+        init(job: JobID, member: QueuedDownload.Member, observers: QueueObservers) {
             self.job = job
             self.observers = observers
-            queue = observers.events(of: job)
+            queue = observers.events(of: job, for: member)
         }
 
         deinit { observers.remove(queue, of: job) }

@@ -36,7 +36,7 @@ public struct DownloadSummary: Sendable {
             case .cancelled: cancelledCount += 1
             case .failed(let error): failures[index] = error
             }
-        case .started, .responded, .received, .released: break
+        case .started, .responded, .received, .paused, .released: break
         }
     }
 }

@@ -6,7 +6,12 @@ final class QueueObservers: Sendable {
     private struct State {
         var ofAll: [ObjectIdentifier: Pulse] = [:]
         var ofJob: [JobID: [ObjectIdentifier: Pulse]] = [:]
-        var events: [JobID: [ObjectIdentifier: AsyncQueue<DownloadEvent>]] = [:]
+        var events: [JobID: [ObjectIdentifier: Events]] = [:]
+    }
+
+    private struct Events {
+        var member: QueuedDownload.Member
+        var queue: AsyncQueue<DownloadEvent>
     }
 
     private let state = Lock(State())
@@ -36,9 +41,11 @@ final class QueueObservers: Sendable {
         return try await body(pulse)
     }
 
-    func events(of job: JobID) -> AsyncQueue<DownloadEvent> {
+    func events(of job: JobID, for member: QueuedDownload.Member) -> AsyncQueue<DownloadEvent> {
         let queue = AsyncQueue<DownloadEvent>()
-        state.withLock { $0.events[job, default: [:]][ObjectIdentifier(queue)] = queue }
+        state.withLock {
+            $0.events[job, default: [:]][ObjectIdentifier(queue)] = Events(member: member, queue: queue)
+        }
         return queue
     }
 
@@ -47,7 +54,7 @@ final class QueueObservers: Sendable {
             defer { if state.events[job]?.isEmpty == true { state.events[job] = nil } }
             return state.events[job]?.removeValue(forKey: ObjectIdentifier(queue))
         }
-        removed?.finish()
+        removed?.queue.finish()
     }
 
     func waitForChange(atMost limit: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void) async {
@@ -66,7 +73,7 @@ final class QueueObservers: Sendable {
         let (queues, pulses) = state.withLock { state in
             defer { if isEnd { state.events[job] = nil } }
             return (
-                state.events[job].map { Array($0.values) } ?? [],
+                state.events[job].map { $0.values.map(\.queue) } ?? [],
                 isEnd ? state.ofJob[job].map { Array($0.values) } ?? [] : []
             )
         }
@@ -76,5 +83,19 @@ final class QueueObservers: Sendable {
         }
         for pulse in pulses { pulse.send() }
         noteChange()
+    }
+
+    /// The selected members of a job have been cancelled, and the job continues for others.
+    func noteEnd(of selection: QueuedDownload.Selection, in job: JobID) {
+        let (queues, pulses) = state.withLock { state in
+            let ended = state.events[job]?.filter { selection.means($0.value.member) } ?? [:]
+            for id in ended.keys { state.events[job]?[id] = nil }
+            return (ended.values.map(\.queue), state.ofJob[job].map { Array($0.values) } ?? [])
+        }
+        for queue in queues {
+            queue.enqueue(.finished(job: job, outcome: .cancelled))
+            queue.finish()
+        }
+        for pulse in pulses { pulse.send() }
     }
 }

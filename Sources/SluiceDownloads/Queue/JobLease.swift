@@ -45,6 +45,7 @@ package struct JobClaim: Sendable, Hashable {
 
 package struct ClaimedJob: Sendable, Hashable {
     package var lease: JobLease
+    /// The request of the charged member.
     package var request: DownloadRequest
     package var failures: Int
     /// Whether an earlier worker lost the job, and may have published the file without recording that.
@@ -99,24 +100,39 @@ package struct JobExchange: Sendable, Hashable {
 }
 
 package struct RenewedLease: Sendable, Hashable {
-    package var lease: JobLease
-    /// Whether the worker must stop the job and settle it as cancelled.
-    package var isCancelled: Bool
+    package enum Stop: Sendable, Hashable {
+        /// The worker must stop the job and settle it as cancelled.
+        case cancelled
+        /// The worker must stop the job and release it: its members are paused.
+        case paused
+    }
 
-    package init(lease: JobLease, isCancelled: Bool) {
+    package var lease: JobLease
+    package var stop: Stop?
+
+    package init(lease: JobLease, stop: Stop? = nil) {
         self.lease = lease
-        self.isCancelled = isCancelled
+        self.stop = stop
     }
 }
 
-package struct JobCancellation: Sendable, Hashable {
-    /// Cancelled waiting jobs, in the order of their numbers.
+/// What a store did with selected jobs. All lists are in the order of the jobs' numbers.
+package struct JobChange: Sendable, Hashable {
+    /// Jobs that are cancelled now, or paused.
     package var stopped: [QueuedDownload]
-    /// Running jobs that their workers will cancel, in the order of their numbers.
-    package var running: [JobID]
+    /// Running jobs that their workers will cancel.
+    package var cancelling: [JobID]
+    /// Running jobs that their workers will pause.
+    package var pausing: [JobID]
+    /// Jobs that continue without some of their members, or with paused ones.
+    package var continuing: [JobID]
 
-    package init(stopped: [QueuedDownload] = [], running: [JobID] = []) {
+    package init(
+        stopped: [QueuedDownload] = [], cancelling: [JobID] = [], pausing: [JobID] = [], continuing: [JobID] = []
+    ) {
         self.stopped = stopped
-        self.running = running
+        self.cancelling = cancelling
+        self.pausing = pausing
+        self.continuing = continuing
     }
 }

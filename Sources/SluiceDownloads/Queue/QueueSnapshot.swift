@@ -32,23 +32,26 @@ public struct QueueSnapshot: Sendable, Hashable {
     public var running: [Running]
     /// The first waiting jobs, by priority and then in the order in which they were enqueued.
     public var waiting: [QueuedDownload]
+    /// The first paused jobs, in the same order.
+    public var paused: [QueuedDownload]
     /// The last ended jobs, the latest first.
     public var ended: [QueuedDownload]
 
     /// Creates a snapshot, by default of an empty queue: for previews, for tests, and as the first state of a user interface.
     public init(
         counts: [QueuedDownload.State: Int] = [:], running: [Running] = [], waiting: [QueuedDownload] = [],
-        ended: [QueuedDownload] = []
+        paused: [QueuedDownload] = [], ended: [QueuedDownload] = []
     ) {
         self.counts = counts
         self.running = running
         self.waiting = waiting
+        self.paused = paused
         self.ended = ended
     }
 
     /// The number of jobs in a state.
     public func count(_ state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 
-    /// The number of jobs that wait or run.
+    /// The number of jobs that wait or run. Paused jobs aren't counted.
     public var openCount: Int { count(.waiting) + count(.running) }
 }

@@ -5,13 +5,19 @@
 ///
 /// ```text
 /// waiting ──claim──▶ running ──done──▶ done          waiting: may be claimed, or will be when its delay is over
-///    ▲                  │  ──failed─▶ failed         running: leased by a worker
-///    └──retry, release,─┘  ──cancelled▶ cancelled
-///       lease expired
+///  ▲   ▲                │  ──failed─▶ failed         running: leased by a worker
+///  │   └─retry, release─┤  ──cancelled▶ cancelled    paused: all members are paused
+///  │     lease expired  │
+///  └──resume── paused ◀─┘
 /// ```
 ///
 /// Every operation is atomic. A write about a running job names its lease. An expired lease remains valid until the next claim of any
 /// worker takes it back. After that, writes with it have no effect.
+///
+/// **Members.** A job has one or more members (``QueuedDownload/Member``). A member that isn't paused is active. A running job is charged to
+/// the user of one active member, by whom the limit per user counts it. A claim charges the earliest member whose user has room. If the
+/// charged member leaves or is paused, the job is charged to the active member whose user has the fewest running jobs, the earliest of
+/// them if there are several. That user may then have more running jobs than the limit, and claims none until there are fewer.
 ///
 /// **Cancellation.** Operations are short and ignore cancellation, so that the outcomes of stopped jobs are recorded.
 ///
@@ -28,9 +34,10 @@ package protocol QueueStore: Sendable {
 
     /// Adds requests, in this order, and returns what was done with each. All of them are stored, or none.
     ///
-    /// A job is identified by its URL and its target. A request for a waiting or running job joins it, and the job keeps the higher
-    /// priority. An ended job starts again, or is kept if it is done and the options say so. Joining a running job that has been
-    /// cancelled revokes the cancellation: the job continues, or waits again if its worker has already stopped.
+    /// A job is identified by its URL and its target. A request for an unfinished job becomes a member of it. If there is a member of the
+    /// same user and batch, that one gets the higher priority and is resumed. An ended job starts again, or is kept if it is done and the
+    /// options say so. Joining a running job that has been cancelled replaces its members and revokes the cancellation: the job continues,
+    /// or waits again if its worker has already stopped.
     ///
     /// A request isn't added if an unfinished job for another URL writes the same file.
     func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob]
@@ -38,23 +45,32 @@ package protocol QueueStore: Sendable {
     /// Records the outcomes of claimed jobs and hands out others, in one step.
     ///
     /// The settlements come first. Then expired leases are taken back. Then jobs are handed out by priority, and by the order in which they
-    /// were enqueued. Jobs for which the limits leave no room are passed over.
+    /// were enqueued. Jobs for which the limits leave no room are passed over. A claim for a batch gets jobs with an active member of it,
+    /// which may be charged to any of their members.
     func exchange(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobExchange
 
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease]
 
-    /// Cancels jobs: waiting ones immediately, and running ones as soon as their workers notice.
-    func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation
+    /// Ends members of unfinished jobs. A job is cancelled when it has no other members: a waiting one immediately, a running one as soon
+    /// as its worker notices. A cancelled job keeps its last members, for ``retry(_:)``.
+    func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange
 
-    /// Makes failed and cancelled jobs wait again, without failed attempts, and returns them in the order of their numbers.
+    /// Pauses members of unfinished jobs that aren't being cancelled. A job is paused when all its members are.
+    func pause(_ selection: QueuedDownload.Selection) async throws -> JobChange
+
+    /// Resumes members of unfinished jobs, and returns the jobs that are no longer paused, in the order of their numbers.
+    func resume(_ selection: QueuedDownload.Selection) async throws -> [JobID]
+
+    /// Makes failed and cancelled jobs wait again, without failed attempts, and returns them in the order of their numbers. Their members
+    /// are resumed.
     ///
     /// A job isn't tried again if an unfinished job writes the same file.
     func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID]
 
-    /// Changes the priority of unfinished jobs, and returns their number.
+    /// Changes the priority of members of unfinished jobs, and returns the number of these jobs.
     func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int
 
-    /// Removes ended jobs, and returns their number.
+    /// Removes members of ended jobs, and the jobs that have no others. Returns the number of jobs with removed members.
     func remove(_ selection: QueuedDownload.Selection) async throws -> Int
 
     /// Returns the jobs with these numbers, in this order. Jobs that were removed are left out.
@@ -62,9 +78,6 @@ package protocol QueueStore: Sendable {
 
     /// Lists at most `count` jobs of each kind.
     func snapshot(listing count: Int) async throws -> QueueSnapshot
-
-    /// Removes the ended jobs from a batch, and deletes those that belong to no other batch.
-    func forget(batch: String) async throws
 
     func prune(olderThan age: Duration, keeping count: Int) async throws
 

@@ -21,12 +21,14 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
         public var description: String { "\(rawValue)" }
     }
 
-    /// The state of a download.
-    public enum State: Int, Sendable, Hashable, CaseIterable {
+    /// The state of a download. The raw values are the names of the cases.
+    public enum State: String, Sendable, Hashable, CaseIterable {
         /// The download waits to start, possibly until a delay is over.
         case waiting
         /// The download is running.
         case running
+        /// The download doesn't start until it is resumed, because all its members are paused.
+        case paused
         /// The file exists.
         case done
         /// The download failed and isn't tried again.
@@ -35,22 +37,52 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
         case cancelled
 
         /// Whether the download has ended.
-        public var isFinal: Bool { self != .waiting && self != .running }
+        public var isFinal: Bool {
+            switch self {
+            case .waiting, .running, .paused: false
+            case .done, .failed, .cancelled: true
+            }
+        }
+    }
+
+    /// A member of a download: a user, and the batch in which the user requested it.
+    ///
+    /// A download exists once, however many users request it and in however many batches. Each of these requests makes a member, in the
+    /// order of arrival. A download stops when its last member is cancelled.
+    public struct Member: Sendable, Hashable {
+        /// The user; `nil` for a request without a user.
+        public var user: String?
+        /// The batch; `nil` for a request without a batch.
+        public var batch: String?
+        /// The priority of the request. That of the download is the highest of its members.
+        public var priority: Int
+        /// Whether the member is paused. A download runs for the members that aren't paused.
+        public var isPaused: Bool
+
+        /// Creates a member, for previews and tests of a user interface. An empty user or batch means none.
+        public init(user: String? = nil, batch: String? = nil, priority: Int = 0, isPaused: Bool = false) {
+            self.user = user?.isEmpty == true ? nil : user
+            self.batch = batch?.isEmpty == true ? nil : batch
+            self.priority = priority
+            self.isPaused = isPaused
+        }
     }
 
     /// A selection of downloads. Later versions may add cases.
     ///
-    /// An operation changes the selected downloads that are in a state it applies to, and ignores the others.
+    /// An operation changes the selected downloads that are in a state it applies to, and ignores the others. A selection by user or batch
+    /// means only the members of that user or batch: other members of the same downloads aren't changed. Other selections mean
+    /// all members.
     public enum Selection: Sendable, Hashable {
         /// All downloads.
         case all
         /// The downloads in a state.
         case state(State)
-        /// The downloads of a batch. If one of them also belongs to another batch, cancelling only removes it from this one.
+        /// The downloads of a batch.
         case batch(String)
         /// The downloads with these numbers.
         case ids([ID])
-        /// The downloads of a user.
+        /// The downloads that a user requested.
         case user(String)
         /// The downloads from a host, as ``DownloadRequest/host`` names it.
         case host(String)
@@ -61,8 +93,11 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
 
     /// The number of the download.
     public var id: ID
-    /// The request.
+    /// The request. While the download runs, its user is the member that ``DownloadCoordinator/Limits/perUser`` counts the download
+    /// for, and otherwise the first member. Its priority is the highest of the members.
     public var request: DownloadRequest
+    /// The requests that the download serves, in the order of their arrival. After the last one is cancelled, it stays here.
+    public var members: [Member]
     /// The state.
     public var state: State
     /// The number of failed attempts.
@@ -71,16 +106,17 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     public var bytes: Int64?
     /// The description of the last error, without secrets.
     public var message: String?
-    /// The earliest time of the next attempt, if the download waits for a delay.
+    /// The earliest time of the next attempt, if the download has to wait for a delay.
     public var notBefore: Date?
 
     /// Creates a value, for previews and tests of a user interface.
     public init(
-        id: ID, request: DownloadRequest, state: State, failureCount: Int = 0, bytes: Int64? = nil,
-        message: String? = nil, notBefore: Date? = nil
+        id: ID, request: DownloadRequest, members: [Member] = [], state: State, failureCount: Int = 0,
+        bytes: Int64? = nil, message: String? = nil, notBefore: Date? = nil
     ) {
         self.id = id
         self.request = request
+        self.members = members
         self.state = state
         self.failureCount = failureCount
         self.bytes = bytes

@@ -376,7 +376,7 @@ import TestSupport
             let request = DownloadRequest(URL(string: "http://a.example/a")!, to: directory)
             try await running(downloads) { event in
                 switch event {
-                case .finished, .released, .retrying: ends.note(event)
+                case .finished, .paused, .released, .retrying: ends.note(event)
                 case .started, .responded, .received: break
                 }
             } _: {

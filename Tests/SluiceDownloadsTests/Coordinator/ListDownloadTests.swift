@@ -76,7 +76,7 @@ import TestSupport
                     events.note("retrying")
                     delays.note(delay)
                 case .finished: events.note("finished")
-                case .responded, .received, .released: break
+                case .responded, .received, .paused, .released: break
                 }
             }
             #expect(summary.doneCount == 1 && summary.retryCount == 3)

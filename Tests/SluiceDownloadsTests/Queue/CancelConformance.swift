@@ -13,14 +13,14 @@ import Testing
             for job in try await fixture.claim(5) where job.request.name != "open" {
                 try await fixture.settle(job, .done(bytes: 1))
             }
-            try await fixture.store.forget(batch: "list")
+            _ = try await fixture.store.remove(.batch("list"))
             #expect(
                 try await fixture.store.snapshot(listing: 9).ended.map(\.request.name).sorted()
                     == ["other", "shared", "single"])
             #expect(try await fixture.counts() == [.done: 3, .running: 1])
             // What has not ended is in it still.
-            #expect(try await fixture.store.cancel(.batch("list")).running.count == 1)
-            try await fixture.store.forget(batch: "other")
+            #expect(try await fixture.store.cancel(.batch("list")).cancelling.count == 1)
+            _ = try await fixture.store.remove(.batch("other"))
             #expect(try await fixture.store.snapshot(listing: 9).ended.map(\.request.name) == ["single"])
         }
     }
@@ -49,9 +49,9 @@ import Testing
             let cancelled = try await fixture.store.cancel(selection ?? .ids(ids + ids + [JobID(rawValue: 999)]))
             #expect(cancelled.stopped.map(\.request.name) == ["delayed", "waiting"])
             #expect(cancelled.stopped.allSatisfy { $0.state == .cancelled && $0.notBefore == nil })
-            #expect(cancelled.running == [running.lease.job])
+            #expect(cancelled.cancelling == [running.lease.job])
             #expect(try await fixture.counts() == [.done: 1, .cancelled: 2, .running: 1])
-            #expect(try await fixture.store.renew(fixture.worker, lease: .seconds(9)).map(\.isCancelled) == [true])
+            #expect(try await fixture.store.renew(fixture.worker, lease: .seconds(9)).map(\.stop) == [.cancelled])
             fixture.time.advance(by: .seconds(6))
             #expect(try await fixture.claim(9).isEmpty)
             try await fixture.settle(running, .cancelled)
@@ -66,7 +66,7 @@ import Testing
             for selection: QueuedDownload.Selection in [
                 .batch("no such"), .user("bob"), .ids([]), .batch("lis%"), .user("an_"),
             ] {
-                #expect(try await fixture.store.cancel(selection) == JobCancellation())
+                #expect(try await fixture.store.cancel(selection) == JobChange())
             }
             #expect(try await fixture.counts() == [.done: 1, .waiting: 2, .running: 1])
         }
@@ -115,7 +115,7 @@ import Testing
             let id = running.lease.job
             _ = try await fixture.store.cancel(.all)
             #expect(try await fixture.enqueue(.named("running")) == EnqueuedJob(id: id, outcome: .joined))
-            #expect(try await fixture.store.renew(fixture.worker, lease: .seconds(9)).map(\.isCancelled) == [false])
+            #expect(try await fixture.store.renew(fixture.worker, lease: .seconds(9)).map(\.stop) == [nil])
             // Its worker may have heard of it already.
             #expect(try await fixture.settle(running, outcome))
             #expect(try await fixture.claim(9).map(\.lease.job) == [id])
@@ -127,9 +127,9 @@ import Testing
         try await StoreFixture.with(kind) { fixture in
             let id = try await fixture.add("a", batch: "one")
             try await fixture.enqueue(.named("a"), batch: "two")
-            #expect(try await fixture.store.cancel(.batch("one")) == JobCancellation())
+            #expect(try await fixture.store.cancel(.batch("one")) == JobChange(continuing: [id]))
             #expect(try await fixture.claim(batch: "one").isEmpty)
-            #expect(try await fixture.store.cancel(.batch("one")) == JobCancellation())
+            #expect(try await fixture.store.cancel(.batch("one")) == JobChange())
             #expect(try await fixture.store.cancel(.batch("two")).stopped.map(\.id) == [id])
         }
     }
@@ -140,10 +140,10 @@ import Testing
             let id = try await fixture.add("a")
             try await fixture.enqueue(.named("a"), batch: "one")
             _ = try await fixture.claim()
-            #expect(try await fixture.store.cancel(.batch("one")) == JobCancellation())
-            #expect(try await fixture.store.renew(fixture.worker, lease: .seconds(9)).map(\.isCancelled) == [false])
+            #expect(try await fixture.store.cancel(.batch("one")) == JobChange(continuing: [id]))
+            #expect(try await fixture.store.renew(fixture.worker, lease: .seconds(9)).map(\.stop) == [nil])
             // By all other selections it is cancelled, whatever its batches.
-            #expect(try await fixture.store.cancel(.all).running == [id])
+            #expect(try await fixture.store.cancel(.all).cancelling == [id])
         }
     }
 }

@@ -24,6 +24,35 @@ import Testing
         }
     }
 
+    /// More full lanes than a claim passes one by one: of a host, of a user, and of both.
+    @Test(arguments: StoreKind.allCases, [(200, 1), (1, 200), (80, 80)])
+    func `the jobs with room are found behind any number of full lanes, in their order`(
+        _ kind: StoreKind, _ lanes: (users: Int, hosts: Int)
+    ) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            var model = QueueModel()
+            var random = SeededRandom(seed: UInt64(lanes.users))
+            var requests: [DownloadRequest] = []
+            func add(_ host: Int, _ user: Int) {
+                requests.append(
+                    .named(
+                        "\(requests.count)", host: "h\(host).example", user: "u\(user)",
+                        priority: Int.random(in: 0..<3, using: &random)))
+            }
+            for user in 0..<lanes.users { add(0, user) }
+            for host in 0..<lanes.hosts { add(host, 0) }
+            for number in 0..<40 { add(number % 7, number % 5) }
+            _ = try await fixture.store.enqueue(requests, options: .init())
+            for request in requests { _ = model.enqueue(request, batch: nil, keepsFinished: false) }
+            let limits = DownloadCoordinator.Limits(total: 12, perHost: 2, perUser: 2)
+            for count in [1, 1, 1, 3, 8] {
+                let expected = model.claim(
+                    count, worker: 0, limits: limits, lease: 60_000, batch: nil, now: fixture.time.now)
+                #expect(try await fixture.claimNames(count, limits: limits) == expected.map(\.request.name))
+            }
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `jobs come by priority, then in the order of their arrival`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in

@@ -13,7 +13,7 @@ import Testing
 
             let cancelled = try await fixture.store.cancel(.waiting)
 
-            #expect(cancelled.stopped.map(\.request.name) == ["delayed", "waiting"] && cancelled.running == [])
+            #expect(cancelled.stopped.map(\.request.name) == ["delayed", "waiting"] && cancelled.cancelling == [])
             #expect(try await fixture.counts() == [.cancelled: 2, .running: 1])
         }
     }

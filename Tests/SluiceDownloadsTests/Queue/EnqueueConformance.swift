@@ -36,8 +36,8 @@ import Testing
             let id = try await fixture.enqueue(request, batch: hostile).id
             #expect(try await fixture.job(id)?.request == request)
             #expect(try await fixture.claim(batch: hostile).first?.request == request)
-            #expect(try await fixture.store.cancel(.user(hostile)).running == [id])
-            #expect(try await fixture.store.cancel(.batch(hostile)).running == [id])
+            #expect(try await fixture.store.cancel(.user(hostile)).cancelling == [id])
+            #expect(try await fixture.store.cancel(.batch(hostile)).cancelling == [id])
         }
     }
 
@@ -119,7 +119,7 @@ import Testing
             let job = try #require(try await fixture.job(again.id))
             #expect((job.failureCount, job.bytes, job.message, job.state) == (0, nil, nil, .waiting))
             // It is of its new batches only.
-            #expect(try await fixture.store.cancel(.batch("old")) == JobCancellation())
+            #expect(try await fixture.store.cancel(.batch("old")) == JobChange())
             #expect(try await fixture.claimNames(3) == ["b", "a"])
         }
     }
@@ -152,7 +152,7 @@ import Testing
             #expect(try await fixture.enqueue(other) == conflict)
             #expect(try await fixture.counts() == [.running: 1])
             // The one that is refused is in no batch.
-            #expect(try await fixture.store.cancel(.batch("b")) == JobCancellation())
+            #expect(try await fixture.store.cancel(.batch("b")) == JobChange())
             try await fixture.settle(claimed[0], .done(bytes: 1))
             #expect(try await fixture.enqueue(other).outcome == .added)
             #expect(try await fixture.counts() == [.waiting: 1, .done: 1])

@@ -79,8 +79,8 @@ import Testing
             let renewed = try await fixture.store.renew(fixture.worker, lease: .seconds(10))
             #expect(
                 renewed == [
-                    RenewedLease(lease: mine[0].lease, isCancelled: false),
-                    RenewedLease(lease: mine[1].lease, isCancelled: true),
+                    RenewedLease(lease: mine[0].lease),
+                    RenewedLease(lease: mine[1].lease, stop: .cancelled),
                 ])
             fixture.time.advance(by: .seconds(6))
             let again = try await fixture.claim(9)
@@ -158,7 +158,7 @@ import Testing
                 { _ = try await store.cancel(.all) },
                 { _ = try await store.jobs([]) },
                 { _ = try await store.snapshot(listing: 1) },
-                { try await store.forget(batch: "none") },
+                { _ = try await store.remove(.batch("none")) },
                 { try await store.prune(olderThan: .zero, keeping: 0) },
             ]
             for operation in operations {

@@ -34,6 +34,7 @@ private struct Seen: Equatable {
     var url: URL
     var name: [UInt8]
     var user: String?
+    var members: [QueueModel.Member]
     var priority: Int
     var failures: Int
     var bytes: Int64?
@@ -69,10 +70,19 @@ private struct Comparison {
         if store != model { throw Difference(description: "\(what)\n  store: \(store)\n  model: \(model)") }
     }
 
+    /// The first difference of two lists, because whole lists are long.
+    private func expect(_ store: [Seen], _ model: [Seen], _ what: String) throws {
+        for (one, other) in zip(store, model) { try expect(one, other, what) }
+        try expect(store.count, model.count, "count of \(what)")
+    }
+
     private func seen(_ download: QueuedDownload) -> Seen {
         Seen(
             number: numbers[download.id] ?? -1, state: download.state, url: download.request.url,
-            name: Array(download.request.name.utf8), user: download.request.user, priority: download.request.priority,
+            name: Array(download.request.name.utf8), user: download.request.user,
+            members: download.members.map {
+                .init(user: $0.user ?? "", batch: $0.batch ?? "", priority: $0.priority, isPaused: $0.isPaused)
+            }, priority: download.request.priority,
             failures: download.failureCount, bytes: download.bytes, message: download.message,
             notBefore: download.notBefore)
     }
@@ -80,8 +90,9 @@ private struct Comparison {
     private func seen(_ job: QueueModel.Job) -> Seen {
         Seen(
             number: job.number, state: job.state, url: job.request.url, name: Array(job.request.name.utf8),
-            user: job.request.user, priority: job.request.priority, failures: job.failures, bytes: job.bytes,
-            message: job.message, notBefore: job.notBefore.map { Date(queueTime: $0) })
+            user: job.user.isEmpty ? nil : job.user, members: job.members, priority: job.priority,
+            failures: job.failures, bytes: job.bytes, message: job.message,
+            notBefore: job.notBefore.map { Date(queueTime: $0) })
     }
 
     mutating func step() async throws {
@@ -90,8 +101,7 @@ private struct Comparison {
         case 25..<65: try await exchange()
         case 65..<70: try await renew()
         case 70..<80: try await cancel()
-        case 84..<88: try await control()
-        case 80..<82: try await forget()
+        case 80..<82, 84..<90: try await control()
         case 82..<83: try await prune()
         case 83..<84: try await detach()
         default: fixture.time.advance(by: .seconds(pick(8)))
@@ -164,7 +174,9 @@ private struct Comparison {
         for (found, expected) in zip(exchange.claimed, claimed) {
             try expect(found.failures, expected.failures, "failures of a claim")
             try expect(found.mayBePublished, expected.mayBePublished, "mayBePublished of a claim")
-            try expect(found.request, expected.request, "request of a claim")
+            var request = expected.request
+            (request.user, request.priority) = (expected.charged.isEmpty ? nil : expected.charged, expected.priority)
+            try expect(found.request, request, "request of a claim")
             leases.append((expected.lease!, found.lease))
         }
         try expect(exchange.nextDue, model.nextDue.map { .milliseconds($0 - now) }, "nextDue")
@@ -180,60 +192,68 @@ private struct Comparison {
             Set(
                 expected.map { one in
                     RenewedLease(
-                        lease: leases.first { $0.model.claim == one.lease.claim }!.store,
-                        isCancelled: one.isCancelled)
+                        lease: leases.first { $0.model.claim == one.lease.claim }!.store, stop: one.stop)
                 }), "renewed")
         try expect(found.count, expected.count, "renewed once each")
     }
 
-    /// A selection, and which of the model's jobs it means.
-    private mutating func someSelection() -> (QueuedDownload.Selection, (QueueModel.Job) -> Bool) {
+    /// A selection, and what it means in the model.
+    private mutating func someSelection() -> (QueuedDownload.Selection, QueueModel.Selection) {
         switch pick(16) {
-        case 0: return (.all, { _ in true })
-        case 1: return (.waiting, { $0.state == .waiting })
+        case 0: return (.all, .init())
+        case 1: return (.waiting, .init(jobs: { $0.state == .waiting }))
         case 2:
             let state = pick(of: QueuedDownload.State.allCases)
-            return (.state(state), { $0.state == state })
+            return (.state(state), .init(jobs: { $0.state == state }))
         case 3:
             let host = pick(of: ["x.example", "x.example:443", "y.example", "y.example:81"])
-            return (.host(host), { $0.host == host })
-        case 4..<6:
-            let user = pick(of: ["ann", "bob", "stranger"])
-            return (.user(user), { $0.request.user == user })
-        case 6..<10:
+            return (.host(host), .init(jobs: { $0.host == host }))
+        case 4..<8:
+            let user = pick(of: ["ann", "bob", "stranger", ""])
+            return (.user(user), .init(members: { $0.user == user }))
+        case 8..<12:
             let batch = pick(of: ["one", "two", "three", ""])
-            return (.batch(batch), { $0.batches.contains(batch) })
+            return (.batch(batch), .init(members: { $0.batch == batch }))
         default:
             let numbers = someNumbers()
-            return (.ids(numbers.compactMap { ids[$0] }), { numbers.contains($0.number) })
+            return (.ids(numbers.compactMap { ids[$0] }), .init(jobs: { numbers.contains($0.number) }))
         }
     }
 
     private mutating func control() async throws {
-        let (selection, isMeant) = someSelection()
-        switch pick(3) {
+        let (selection, meant) = someSelection()
+        switch pick(5) {
         case 0:
             let retried = try await store.retry(selection)
-            try expect(retried.map { numbers[$0]! }, model.retry(isMeant), "retried by \(selection)")
+            try expect(retried.map { numbers[$0]! }, model.retry(meant), "retried by \(selection)")
         case 1:
             let priority = pick(4) - 1
             let found = try await store.prioritize(selection, priority: priority)
-            try expect(found, model.prioritize(priority, isMeant), "given a priority by \(selection)")
+            try expect(found, model.prioritize(priority, meant), "given a priority by \(selection)")
+        case 2:
+            let found = try await store.pause(selection)
+            try expect(change(found), model.pause(meant), "paused by \(selection)")
+            try expect(found.stopped.allSatisfy { $0.state == .paused }, true, "stopped ones are paused")
+        case 3:
+            let resumed = try await store.resume(selection)
+            try expect(resumed.map { numbers[$0]! }, model.resume(meant), "resumed by \(selection)")
         default:
             let found = try await store.remove(selection)
-            try expect(found, model.remove(isMeant), "removed by \(selection)")
+            try expect(found, model.remove(meant), "removed by \(selection)")
         }
     }
 
     private mutating func cancel() async throws {
-        let (selection, isMeant) = someSelection()
-        var batch: String?
-        if case .batch(let name) = selection { batch = name }
-        let expected = model.cancel(now: now, isMeant, batch: batch)
+        let (selection, meant) = someSelection()
         let found = try await store.cancel(selection)
-        try expect(found.stopped.map { numbers[$0.id]! }.sorted(), expected.stopped, "stopped by \(selection)")
-        try expect(found.running.map { numbers[$0]! }.sorted(), expected.running, "to be stopped by \(selection)")
+        try expect(change(found), model.cancel(now: now, meant), "cancelled by \(selection)")
         try expect(found.stopped.allSatisfy { $0.state == .cancelled }, true, "stopped ones are cancelled")
+    }
+
+    private func change(_ change: JobChange) -> QueueModel.Change {
+        QueueModel.Change(
+            stopped: change.stopped.map { numbers[$0.id]! }, cancelling: change.cancelling.map { numbers[$0]! },
+            pausing: change.pausing.map { numbers[$0]! }, continuing: change.continuing.map { numbers[$0]! })
     }
 
     /// Some that are there, and some that are not; some of them twice.
@@ -242,12 +262,6 @@ private struct Comparison {
         var numbers: [Int] = []
         for _ in 0..<pick(4) { numbers.append(max(1, last - pick(30))) }
         return numbers
-    }
-
-    private mutating func forget() async throws {
-        let batch = pick(of: ["one", "two", "three", ""])
-        try await store.forget(batch: batch)
-        model.forget(batch: batch)
     }
 
     private mutating func prune() async throws {
@@ -272,6 +286,7 @@ private struct Comparison {
             snapshot.running.map { seen($0.download) },
             model.jobs.filter { $0.state == .running }.prefix(count).map(seen), "running")
         try expect(snapshot.waiting.map(seen), model.inOrder.prefix(count).map(seen), "waiting")
+        try expect(snapshot.paused.map(seen), model.inOrder(.paused).prefix(count).map(seen), "paused")
         try expect(snapshot.ended.map(seen), model.endedLatestFirst.prefix(count).map(seen), "ended")
         let numbers = someNumbers()
         try expect(

@@ -27,9 +27,11 @@ final class InterceptedStore: QueueStore {
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         try await store.renew(worker, lease: lease)
     }
-    func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation {
+    func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange {
         try await store.cancel(selection)
     }
+    func pause(_ selection: QueuedDownload.Selection) async throws -> JobChange { try await store.pause(selection) }
+    func resume(_ selection: QueuedDownload.Selection) async throws -> [JobID] { try await store.resume(selection) }
     func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID] { try await store.retry(selection) }
     func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int {
         try await store.prioritize(selection, priority: priority)
@@ -37,7 +39,6 @@ final class InterceptedStore: QueueStore {
     func remove(_ selection: QueuedDownload.Selection) async throws -> Int { try await store.remove(selection) }
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
     func snapshot(listing count: Int) async throws -> QueueSnapshot { try await store.snapshot(listing: count) }
-    func forget(batch: String) async throws { try await store.forget(batch: batch) }
     func prune(olderThan age: Duration, keeping count: Int) async throws {
         try await store.prune(olderThan: age, keeping: count)
     }

@@ -1,3 +1,6 @@
+import HTTPTypes
+import HeapModule
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -7,20 +10,34 @@ import Foundation
 /// The jobs of a ``MemoryQueueStore``: a pure value. Times are in milliseconds.
 struct MemoryQueueState {
     struct Job {
+        /// Without members and header fields; ``seen`` has the members.
         var download: QueuedDownload
-        var batches: Set<String>
+        var members: JobMembers
         var lease: Lease?
         var mayBePublished = false
         var ended: Int64?
 
-        let lane: Lane
+        let host: String
         let target: TargetPath
+
+        var isCancelled: Bool { lease?.isCancelled == true }
+
+        /// The job as its observers see it.
+        var seen: QueuedDownload {
+            var seen = download
+            seen.members = members.members
+            seen.request.user = lease.map { $0.user.isEmpty ? nil : $0.user } ?? seen.members[0].user
+            seen.request.headerFields = members.all[0].headerFields ?? [:]
+            return seen
+        }
     }
 
     struct Lease {
         var worker: QueueWorker
         var token: Int64
         var until: Int64
+        /// The user that the job is charged to.
+        var user: String
         var isCancelled = false
     }
 
@@ -30,6 +47,7 @@ struct MemoryQueueState {
     }
 
     private(set) var jobs: [JobID: Job] = [:]
+    /// The jobs that can be claimed. A job stands in the line of each user with an active member.
     private(set) var lines: [Lane: MemoryQueueLine] = [:]
     /// The jobs that wait for a delay, with the time at which it ends.
     private var delayed: [JobID: Int64] = [:]
@@ -41,6 +59,8 @@ struct MemoryQueueState {
     private var lastID: Int64 = 0
     private var lastToken: Int64 = 0
 
+    private typealias Place = Dictionary<JobID, Job>.Index
+
     // MARK: Taking in
 
     mutating func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions) -> EnqueuedJob {
@@ -50,88 +70,134 @@ struct MemoryQueueState {
         if let other = found.first(where: { !$0.state.isFinal && $0.request.url.absoluteString != url }) {
             return EnqueuedJob(id: other.id, outcome: .conflict(with: other.request.url))
         }
+        let element = JobMembers.Element(request, batch: options.batch)
         if let same = found.first(where: { $0.request.url.absoluteString == url }) {
             let id = same.id
             if !same.state.isFinal {
-                join(id, request, options)
+                join(id, element)
                 return EnqueuedJob(id: id, outcome: .joined)
             }
             if same.state == .done, options.keepsFinished {
-                jobs[id]?.batches.insert(options.batch ?? "")
+                changeEnded(id) { $0.join(element) }
                 return EnqueuedJob(id: id, outcome: .kept)
             }
             forget(id)
         }
         lastID += 1
         let id = JobID(rawValue: lastID)
-        let job = Job(
-            download: QueuedDownload(id: id, request: request, state: .waiting), batches: [options.batch ?? ""],
-            lane: Lane(host: request.host, user: request.user ?? ""), target: target)
-        jobs[id] = job
+        var plain = request
+        plain.headerFields = [:]
+        jobs[id] = Job(
+            download: QueuedDownload(id: id, request: plain, state: .waiting), members: JobMembers([element]),
+            host: request.host, target: target)
         byTarget[target, default: []].append(id)
-        lines[job.lane, default: MemoryQueueLine()].insert(id, priority: request.priority)
+        joinLines(id)
         return EnqueuedJob(id: id, outcome: .added)
     }
 
-    private mutating func join(_ id: JobID, _ request: DownloadRequest, _ options: EnqueueOptions) {
-        guard let job = jobs[id] else { return }
-        jobs[id]?.batches.insert(options.batch ?? "")
-        // Enqueuing a cancelled job again revokes the cancellation.
-        jobs[id]?.lease?.isCancelled = false
-        guard job.download.request.priority < request.priority else { return }
-        leaveLine(id)
-        jobs[id]?.download.request.priority = request.priority
-        if job.download.state == .waiting, delayed[id] == nil { joinLine(id) }
+    private mutating func join(_ id: JobID, _ element: JobMembers.Element) {
+        changeMembers(id) { job in
+            if job.isCancelled {
+                job.members = JobMembers([element])
+                job.lease?.isCancelled = false
+            } else {
+                job.members.join(element)
+            }
+        }
     }
 
-    private mutating func joinLine(_ id: JobID) {
+    /// Changes the members of an unfinished job, and then its lines, its state and its charge.
+    private mutating func changeMembers(_ id: JobID, _ body: (inout Job) -> Void) {
         guard let place = jobs.index(forKey: id) else { return }
-        let (lane, priority) = (jobs.values[place].lane, jobs.values[place].download.request.priority)
-        lines[lane, default: MemoryQueueLine()].insert(id, priority: priority)
+        leaveLines(id)
+        body(&jobs.values[place])
+        jobs.values[place].download.request.priority = jobs.values[place].members.priority
+        if let lease = jobs.values[place].lease {
+            guard !lease.isCancelled else { return }
+            let user = jobs.values[place].members.charge(lease.user, running)
+            running.remove(host: jobs.values[place].host, user: lease.user)
+            running.add(host: jobs.values[place].host, user: user)
+            jobs.values[place].lease?.user = user
+        } else {
+            jobs.values[place].download.state = jobs.values[place].members.arePaused ? .paused : .waiting
+            joinLines(id)
+        }
     }
 
-    private mutating func leaveLine(_ id: JobID) {
+    private mutating func changeEnded(_ id: JobID, _ body: (inout JobMembers) -> Void) {
         guard let place = jobs.index(forKey: id) else { return }
-        let (lane, priority) = (jobs.values[place].lane, jobs.values[place].download.request.priority)
-        lines[lane]?.remove(id, priority: priority)
-        if lines[lane]?.isEmpty == true { lines[lane] = nil }
+        body(&jobs.values[place].members)
+        jobs.values[place].download.request.priority = jobs.values[place].members.priority
+    }
+
+    private mutating func joinLines(_ id: JobID) {
+        guard delayed[id] == nil, let place = jobs.index(forKey: id), jobs.values[place].download.state == .waiting
+        else { return }
+        let (host, priority) = (jobs.values[place].host, jobs.values[place].download.request.priority)
+        for user in jobs.values[place].members.activeUsers {
+            lines[Lane(host: host, user: user), default: MemoryQueueLine()].insert(id, priority: priority)
+        }
+    }
+
+    private mutating func leaveLines(_ id: JobID) {
+        guard delayed[id] == nil, let place = jobs.index(forKey: id), jobs.values[place].download.state == .waiting
+        else { return }
+        let (host, priority) = (jobs.values[place].host, jobs.values[place].download.request.priority)
+        for user in jobs.values[place].members.activeUsers {
+            let lane = Lane(host: host, user: user)
+            lines[lane]?.remove(id, priority: priority)
+            if lines[lane]?.isEmpty == true { lines[lane] = nil }
+        }
     }
 
     // MARK: Handing out and taking back
 
     mutating func claim(_ claim: JobClaim, now: Int64) -> [ClaimedJob] {
+        guard claim.count > 0, running.total < claim.limits.total else { return [] }
+        var heads = Heap(lines.keys.compactMap { head(of: $0, claim) })
         var claimed: [ClaimedJob] = []
-        while claimed.count < claim.count, let id = bestOpen(claim), let place = jobs.index(forKey: id) {
-            leaveLine(id)
-            lastToken += 1
-            jobs.values[place].lease = Lease(
-                worker: claim.worker, token: lastToken, until: now + claim.lease.milliseconds)
-            jobs.values[place].download.state = .running
-            leased.insert(id)
-            let lane = jobs.values[place].lane
-            running.add(host: lane.host, user: lane.user)
-            claimed.append(
-                ClaimedJob(
-                    lease: JobLease(job: id, token: lastToken), request: jobs.values[place].download.request,
-                    failures: jobs.values[place].download.failureCount,
-                    mayBePublished: jobs.values[place].mayBePublished))
+        while claimed.count < claim.count, let head = heads.popMin() {
+            let id = JobID(rawValue: head.job)
+            guard let place = jobs.index(forKey: id) else { continue }
+            // Otherwise it has been claimed from the line of another member.
+            if jobs.values[place].lease == nil {
+                // A lane without room has none until the end of this claim.
+                guard running.room(host: head.lane.host, user: head.lane.user, under: claim.limits) > 0,
+                    let charged = jobs.values[place].members.withRoom(
+                        host: head.lane.host, running, claim.limits)
+                else { continue }
+                claimed.append(hand(id, at: place, to: claim, charging: charged, now: now))
+            }
+            if let next = self.head(of: head.lane, claim) { heads.insert(next) }
         }
         return claimed
     }
 
-    private func bestOpen(_ claim: JobClaim) -> JobID? {
-        guard running.total < claim.limits.total else { return nil }
-        var best: (priority: Int, id: JobID)?
-        for (lane, line) in lines where running.room(host: lane.host, user: lane.user, under: claim.limits) > 0 {
-            guard let head = line.first(where: { isMember($0, of: claim.batch) }) else { continue }
-            if let found = best, (found.priority, head.id) > (head.priority, found.id) { continue }
-            best = head
-        }
-        return best?.id
+    private mutating func hand(
+        _ id: JobID, at place: Place, to claim: JobClaim, charging charged: JobMembers.Element, now: Int64
+    ) -> ClaimedJob {
+        leaveLines(id)
+        lastToken += 1
+        jobs.values[place].lease = Lease(
+            worker: claim.worker, token: lastToken, until: now + claim.lease.milliseconds, user: charged.user)
+        jobs.values[place].download.state = .running
+        leased.insert(id)
+        running.add(host: jobs.values[place].host, user: charged.user)
+        var request = jobs.values[place].download.request
+        request.user = charged.member.user
+        request.headerFields = charged.headerFields ?? [:]
+        return ClaimedJob(
+            lease: JobLease(job: id, token: lastToken), request: request,
+            failures: jobs.values[place].download.failureCount, mayBePublished: jobs.values[place].mayBePublished)
     }
 
-    private func isMember(_ id: JobID, of batch: String?) -> Bool {
-        batch.map { jobs[id]?.batches.contains($0) == true } ?? true
+    /// The first job of a lane that the claim wants, if the limits leave room.
+    private func head(of lane: Lane, _ claim: JobClaim) -> LaneHead<Lane>? {
+        guard running.room(host: lane.host, user: lane.user, under: claim.limits) > 0 else { return nil }
+        let head = lines[lane]?.first { id in
+            claim.batch.map { jobs[id]?.members.hasActive(in: $0) == true } ?? true
+        }
+        return head.map { LaneHead(priority: $0.priority, job: $0.id.rawValue, lane: lane) }
     }
 
     /// Returns `false` if the lease is no longer valid.
@@ -163,24 +229,22 @@ struct MemoryQueueState {
         return true
     }
 
-    private typealias Place = Dictionary<JobID, Job>.Index
-
     private mutating func noteFailure(at place: Place, _ message: String) {
         jobs.values[place].download.failureCount += 1
         jobs.values[place].download.message = message
     }
 
     private mutating func endLease(_ id: JobID, at place: Place) {
+        if let lease = jobs.values[place].lease { running.remove(host: jobs.values[place].host, user: lease.user) }
         jobs.values[place].lease = nil
         leased.remove(id)
-        let lane = jobs.values[place].lane
-        running.remove(host: lane.host, user: lane.user)
     }
 
     private mutating func wait(_ id: JobID, until due: Int64? = nil) {
-        jobs[id]?.download.state = .waiting
-        jobs[id]?.download.notBefore = due.map { Date(queueTime: $0) }
-        guard let due else { return joinLine(id) }
+        guard let place = jobs.index(forKey: id) else { return }
+        jobs.values[place].download.state = jobs.values[place].members.arePaused ? .paused : .waiting
+        jobs.values[place].download.notBefore = due.map { Date(queueTime: $0) }
+        guard let due else { return joinLines(id) }
         delayed[id] = due
         firstDelayOver = min(firstDelayOver, due)
     }
@@ -212,7 +276,7 @@ struct MemoryQueueState {
 
     private mutating func takeBack(_ id: JobID, now: Int64) {
         guard let place = jobs.index(forKey: id) else { return }
-        let isCancelled = jobs.values[place].lease?.isCancelled == true
+        let isCancelled = jobs.values[place].isCancelled
         jobs.values[place].mayBePublished = true
         endLease(id, at: place)
         if isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
@@ -220,61 +284,78 @@ struct MemoryQueueState {
 
     mutating func renew(_ worker: QueueWorker, until: Int64) -> [RenewedLease] {
         leased.sorted().compactMap { id in
-            guard let lease = jobs[id]?.lease, lease.worker == worker else { return nil }
+            guard let job = jobs[id], let lease = job.lease, lease.worker == worker else { return nil }
             jobs[id]?.lease?.until = until
-            return RenewedLease(lease: JobLease(job: id, token: lease.token), isCancelled: lease.isCancelled)
+            let stop: RenewedLease.Stop? =
+                lease.isCancelled ? .cancelled : job.members.arePaused ? .paused : nil
+            return RenewedLease(lease: JobLease(job: id, token: lease.token), stop: stop)
         }
     }
 
+    /// The end of the first delay or lease. The delays of paused jobs count too, because that is simpler than to leave them out.
     var nextDue: Int64? {
         let leases = leased.compactMap { jobs[$0]?.lease?.until }.min()
         return [delayed.isEmpty ? nil : firstDelayOver, leases].compactMap(\.self).min()
     }
 
     func hasOpenJobs(in batch: String?) -> Bool {
-        guard let batch else { return !lines.isEmpty || !delayed.isEmpty || !leased.isEmpty }
-        return jobs.values.contains { !$0.download.state.isFinal && $0.batches.contains(batch) }
-    }
-
-    // MARK: Cancelling and forgetting
-
-    mutating func cancel(_ selection: QueuedDownload.Selection, now: Int64) -> JobCancellation {
-        var cancellation = JobCancellation()
-        defer { firstDelayOver = delayed.values.min() ?? .max }
-        for id in jobs(in: selection, where: { !$0.isFinal }) {
-            if case .batch(let batch) = selection {
-                jobs[id]?.batches.remove(batch)
-                if jobs[id]?.batches.isEmpty == false { continue }
-            }
-            if leased.contains(id) {
-                jobs[id]?.lease?.isCancelled = true
-                cancellation.running.append(id)
-            } else {
-                leaveLine(id)
-                delayed[id] = nil
-                guard let place = jobs.index(forKey: id) else { continue }
-                end(at: place, .cancelled, now: now)
-                cancellation.stopped.append(jobs.values[place].download)
-            }
+        guard let batch else {
+            return !lines.isEmpty || !leased.isEmpty || delayed.keys.contains { jobs[$0]?.download.state == .waiting }
         }
-        return cancellation
-    }
-
-    /// Returns the selected jobs in the wanted states, in the order of their numbers.
-    private func jobs(
-        in selection: QueuedDownload.Selection, where isWanted: (QueuedDownload.State) -> Bool
-    ) -> [JobID] {
-        let candidates: [Job]
-        if case .ids(let ids) = selection {
-            candidates = Set(ids).compactMap { jobs[$0] }
-        } else {
-            candidates = Array(jobs.values)
+        return jobs.values.contains {
+            ($0.download.state == .waiting || $0.download.state == .running) && $0.members.hasActive(in: batch)
         }
-        return candidates.filter { isWanted($0.download.state) && $0.isMember(of: selection) }.map(\.download.id)
-            .sorted()
     }
 
     // MARK: Controlling
+
+    mutating func cancel(_ selection: QueuedDownload.Selection, now: Int64) -> JobChange {
+        var change = JobChange()
+        defer { firstDelayOver = delayed.values.min() ?? .max }
+        for id in jobs(in: selection, where: { !$0.isFinal }) {
+            guard let place = jobs.index(forKey: id) else { continue }
+            let remaining = jobs.values[place].isCancelled ? [] : jobs.values[place].members.without(selection)
+            if !remaining.isEmpty {
+                changeMembers(id) { $0.members = JobMembers(remaining) }
+                change.continuing.append(id)
+                if leased.contains(id), jobs.values[place].members.arePaused { change.pausing.append(id) }
+            } else if leased.contains(id) {
+                jobs.values[place].lease?.isCancelled = true
+                change.cancelling.append(id)
+            } else {
+                leaveLines(id)
+                delayed[id] = nil
+                end(at: place, .cancelled, now: now)
+                change.stopped.append(jobs.values[place].seen)
+            }
+        }
+        return change
+    }
+
+    mutating func pause(_ selection: QueuedDownload.Selection) -> JobChange {
+        var change = JobChange()
+        for id in jobs(in: selection, where: { !$0.isFinal }) where jobs[id]?.isCancelled == false {
+            guard let job = jobs[id], !job.members.arePaused else { continue }
+            changeMembers(id) { $0.members.setPaused(true, selection) }
+            if jobs[id]?.members.arePaused == false {
+                change.continuing.append(id)
+            } else if leased.contains(id) {
+                change.pausing.append(id)
+            } else if let seen = jobs[id]?.seen {
+                change.stopped.append(seen)
+            }
+        }
+        return change
+    }
+
+    mutating func resume(_ selection: QueuedDownload.Selection) -> [JobID] {
+        jobs(in: selection) { !$0.isFinal }.filter { id in
+            guard let job = jobs[id], !job.isCancelled else { return false }
+            let werePaused = job.members.arePaused
+            changeMembers(id) { $0.members.setPaused(false, selection) }
+            return werePaused
+        }
+    }
 
     mutating func retry(_ selection: QueuedDownload.Selection) -> [JobID] {
         jobs(in: selection) { $0 == .failed || $0 == .cancelled }.filter { id in
@@ -284,6 +365,7 @@ struct MemoryQueueState {
             jobs.values[place].download.failureCount = 0
             jobs.values[place].download.message = nil
             jobs.values[place].ended = nil
+            jobs.values[place].members.setPaused(false, .all)
             wait(id)
             return true
         }
@@ -291,31 +373,33 @@ struct MemoryQueueState {
 
     mutating func prioritize(_ selection: QueuedDownload.Selection, priority: Int) -> Int {
         let found = jobs(in: selection) { !$0.isFinal }
-        for id in found {
-            leaveLine(id)
-            jobs[id]?.download.request.priority = priority
-            if jobs[id]?.download.state == .waiting, delayed[id] == nil { joinLine(id) }
-        }
+        for id in found { changeMembers(id) { $0.members.prioritize(selection, priority) } }
         return found.count
     }
 
     mutating func remove(_ selection: QueuedDownload.Selection) -> Int {
         let ended = jobs(in: selection, where: \.isFinal)
-        for id in ended { forget(id) }
+        if ended.count == jobs.count, jobs.values.allSatisfy({ $0.members.all.count == 1 }) {
+            // The usual case: the queue contains only this list, and all of it has ended.
+            (jobs, byTarget) = ([:], [:])
+            return ended.count
+        }
+        for id in ended {
+            let remaining = jobs[id]?.members.without(selection) ?? []
+            if remaining.isEmpty { forget(id) } else { changeEnded(id) { $0 = JobMembers(remaining) } }
+        }
         return ended.count
     }
 
-    mutating func forget(batch: String) {
-        let ended = jobs.compactMap { $1.download.state.isFinal && $1.batches.contains(batch) ? $0 : nil }
-        if ended.count == jobs.count, jobs.values.allSatisfy({ $0.batches.count == 1 }) {
-            // The usual case: the queue contains only this list, and all of it has ended.
-            (jobs, byTarget) = ([:], [:])
-            return
+    /// Returns the selected jobs in the wanted states, in the order of their numbers.
+    private func jobs(
+        in selection: QueuedDownload.Selection, where isWanted: (QueuedDownload.State) -> Bool
+    ) -> [JobID] {
+        func isSelected(_ job: Job) -> Bool { isWanted(job.download.state) && job.isSelected(by: selection) }
+        if case .ids(let ids) = selection {
+            return Set(ids).filter { jobs[$0].map(isSelected) == true }.sorted()
         }
-        for id in ended {
-            jobs[id]?.batches.remove(batch)
-            if jobs[id]?.batches.isEmpty == true { forget(id) }
-        }
+        return jobs.values.filter(isSelected).map(\.download.id).sorted()
     }
 
     mutating func prune(endedBefore limit: Int64, keeping count: Int) {
@@ -340,24 +424,28 @@ struct MemoryQueueState {
         let count = max(0, count)
         var snapshot = QueueSnapshot()
         for job in jobs.values { snapshot.counts[job.download.state, default: 0] += 1 }
-        snapshot.running = leased.sorted().prefix(count).compactMap { jobs[$0].map { .init(download: $0.download) } }
-        let waiting = jobs.values.lazy.map(\.download).filter { $0.state == .waiting }
-        snapshot.waiting = Array(
-            waiting.sorted { ($1.request.priority, $0.id) < ($0.request.priority, $1.id) }.prefix(count))
-        snapshot.ended = endedLatestFirst.prefix(count).map(\.download)
+        snapshot.running = leased.sorted().prefix(count).compactMap { jobs[$0].map { .init(download: $0.seen) } }
+        snapshot.waiting = inLine(.waiting, count)
+        snapshot.paused = inLine(.paused, count)
+        snapshot.ended = endedLatestFirst.prefix(count).map(\.seen)
         return snapshot
+    }
+
+    private func inLine(_ state: QueuedDownload.State, _ count: Int) -> [QueuedDownload] {
+        jobs.values.filter { $0.download.state == state }
+            .map { LaneHead(priority: $0.download.request.priority, job: $0.download.id.rawValue, lane: ()) }
+            .sorted().prefix(count).compactMap { jobs[JobID(rawValue: $0.job)]?.seen }
     }
 }
 
 extension MemoryQueueState.Job {
-    fileprivate func isMember(of selection: QueuedDownload.Selection) -> Bool {
+    fileprivate func isSelected(by selection: QueuedDownload.Selection) -> Bool {
         switch selection {
         case .all: true
         case .state(let state): download.state == state
-        case .batch(let batch): batches.contains(batch)
         case .ids: true  // They were found by their numbers.
-        case .user(let user): lane.user == user
-        case .host(let host): lane.host == host
+        case .host(let host): self.host == host
+        case .user, .batch: members.contains(selection)
         }
     }
 }

@@ -49,8 +49,16 @@ package final class MemoryQueueStore: QueueStore {
         try access { $0.renew(worker, until: time.now() + lease.milliseconds) }
     }
 
-    package func cancel(_ selection: QueuedDownload.Selection) async throws -> JobCancellation {
+    package func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange {
         try access { $0.cancel(selection, now: time.now()) }
+    }
+
+    package func pause(_ selection: QueuedDownload.Selection) async throws -> JobChange {
+        try access { $0.pause(selection) }
+    }
+
+    package func resume(_ selection: QueuedDownload.Selection) async throws -> [JobID] {
+        try access { $0.resume(selection) }
     }
 
     package func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID] {
@@ -66,15 +74,11 @@ package final class MemoryQueueStore: QueueStore {
     }
 
     package func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
-        try access { state in ids.compactMap { state.jobs[$0]?.download } }
+        try access { state in ids.compactMap { state.jobs[$0]?.seen } }
     }
 
     package func snapshot(listing count: Int) async throws -> QueueSnapshot {
         try access { $0.snapshot(listing: count) }
-    }
-
-    package func forget(batch: String) async throws {
-        try access { $0.forget(batch: batch) }
     }
 
     package func prune(olderThan age: Duration, keeping count: Int) async throws {

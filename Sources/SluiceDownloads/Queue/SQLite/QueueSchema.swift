@@ -3,14 +3,17 @@ import SluiceDatabase
 
 /// The tables of ``SQLiteQueueStore``.
 ///
-/// A **lane** is a pair of host and user, by which the limits count. The jobs of a lane that can be claimed are consecutive entries of an
-/// index, in the order in which they are claimed. A claim therefore needs a few seeks for each lane, regardless of the number of waiting
-/// jobs. Running jobs are counted for each claim instead of keeping a counter: there are never more than the limit, and the count can't
-/// become wrong.
+/// A **lane** is a pair of host and user, by which the limits count. The jobs of a lane that can be claimed stand in its **line**, in the
+/// order in which they are claimed, and the lane stores the first of them, its head. A claim reads the heads in order, regardless of the
+/// number of waiting jobs. A lane exists as long as its line isn't empty. Running jobs are counted for each claim instead of keeping a
+/// counter: there are never more than the limit, and the count can't become wrong.
+///
+/// Lines are ordered by `rank`, the bitwise complement of the priority, because SQLite can start in an index behind a pair of values only
+/// if both ascend.
 enum QueueSchema {
-    static let current = DatabaseSchema(application: 0x534C_4451 /* SLDQ */, migrations: [version1])
+    static let current = DatabaseSchema(application: 0x534C_4451 /* SLDQ */, migrations: [version1, version2])
 
-    /// The number in the column `state` for jobs that wait for a delay. The other states use the raw values of ``QueuedDownload.State``.
+    /// The number in the column `state` for jobs that wait for a delay.
     static let delayed = 5
 
     private static let version1: @Sendable (Database) throws -> Void = { database in
@@ -65,5 +68,130 @@ enum QueueSchema {
                 -- The workers that hold a file lock. A worker with a free lock has died.
                 CREATE TABLE worker (name TEXT PRIMARY KEY) WITHOUT ROWID;
                 """)
+    }
+
+    /// Members, lines and paused jobs. The jobs move to a new table, because SQLite doesn't remove a column that refers to another table.
+    private static let version2: @Sendable (Database) throws -> Void = { database in
+        try database.execute(
+            sql: """
+                CREATE TABLE job_2 (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    url TEXT NOT NULL,
+                    folder TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    target BLOB NOT NULL,
+                    host TEXT NOT NULL,
+                    -- The highest of the members.
+                    priority INTEGER NOT NULL,
+                    state INTEGER NOT NULL,
+                    failures INTEGER NOT NULL DEFAULT 0,
+                    -- The end of a delay, also of a paused job.
+                    not_before INTEGER,
+                    -- The lease of a running job.
+                    worker TEXT,
+                    token INTEGER,
+                    lease_until INTEGER,
+                    -- The user that a running job is charged to.
+                    charged TEXT,
+                    -- Whether its worker must cancel it.
+                    is_cancelled INTEGER NOT NULL DEFAULT 0,
+                    -- Whether a lost worker may have published the file.
+                    may_be_published INTEGER NOT NULL DEFAULT 0,
+                    bytes INTEGER,
+                    message TEXT,
+                    created INTEGER NOT NULL,
+                    ended INTEGER
+                );
+                INSERT INTO job_2
+                    SELECT job.id, url, folder, name, target, host, priority, state, failures, not_before, worker, token,
+                        lease_until, iif(state = 1, user, NULL), is_cancelled, may_be_published, bytes, message, created, ended
+                    FROM job JOIN lane ON lane.id = job.lane;
+
+                -- Without a foreign key, which would be checked for each of the many jobs that are removed. The empty name stands for a
+                -- request without a user or batch.
+                CREATE TABLE member (
+                    job INTEGER NOT NULL,
+                    place INTEGER NOT NULL,
+                    user TEXT NOT NULL,
+                    batch TEXT NOT NULL,
+                    priority INTEGER NOT NULL,
+                    is_paused INTEGER NOT NULL DEFAULT 0,
+                    PRIMARY KEY (job, place)
+                ) WITHOUT ROWID;
+                INSERT INTO member
+                    SELECT job, row_number() OVER (PARTITION BY job ORDER BY batch) - 1, user, batch, priority, 0
+                    FROM membership JOIN job ON job.id = membership.job JOIN lane ON lane.id = job.lane;
+                CREATE INDEX member_of_batch ON member (batch, job);
+
+                -- The new table goes on with the numbers of the old one, whose last jobs may have been removed.
+                INSERT INTO sqlite_sequence (name, seq)
+                    SELECT 'job_2', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'job_2');
+                UPDATE sqlite_sequence
+                    SET seq = ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'job'), 0) WHERE name = 'job_2';
+                DROP TABLE membership;
+                DROP TABLE job;
+                DROP TABLE lane;
+                ALTER TABLE job_2 RENAME TO job;
+
+                CREATE UNIQUE INDEX job_key ON job (target, url);
+                CREATE INDEX job_in_line ON job (priority DESC, id) WHERE state IN (0, 5);
+                CREATE INDEX job_paused ON job (priority DESC, id) WHERE state = 6;
+                CREATE INDEX job_delayed ON job (not_before) WHERE not_before IS NOT NULL;
+                CREATE INDEX job_running ON job (worker, id) WHERE state = 1;
+                CREATE INDEX job_ended ON job (ended, id, state) WHERE state IN (2, 3, 4);
+
+                CREATE TABLE lane (
+                    id INTEGER PRIMARY KEY,
+                    host TEXT NOT NULL,
+                    user TEXT NOT NULL,
+                    head_rank INTEGER NOT NULL,
+                    head_job INTEGER NOT NULL,
+                    UNIQUE (host, user)
+                );
+                CREATE TABLE line (
+                    lane INTEGER NOT NULL,
+                    rank INTEGER NOT NULL,
+                    job INTEGER NOT NULL,
+                    PRIMARY KEY (lane, rank, job)
+                ) WITHOUT ROWID;
+                INSERT INTO lane (host, user, head_rank, head_job)
+                    SELECT DISTINCT host, user, 0, 0 FROM job JOIN member ON member.job = job.id WHERE state = 0;
+                INSERT INTO line
+                    SELECT DISTINCT lane.id, ~job.priority, job.id
+                    FROM job JOIN member ON member.job = job.id
+                    JOIN lane ON lane.host = job.host AND lane.user = member.user WHERE state = 0;
+                UPDATE lane SET (head_rank, head_job) =
+                    (SELECT rank, job FROM line WHERE line.lane = lane.id ORDER BY rank, job LIMIT 1);
+                CREATE INDEX lane_head ON lane (head_rank, head_job);
+                CREATE INDEX lane_of_host ON lane (host, head_rank, head_job);
+                CREATE INDEX lane_of_user ON lane (user, head_rank, head_job);
+                """)
+    }
+}
+
+extension QueuedDownload.State {
+    /// The state of a job with this number in the column `state`.
+    init(column: Int) {
+        self =
+            switch column {
+            case 0, QueueSchema.delayed: .waiting
+            case 1: .running
+            case 2: .done
+            case 4: .cancelled
+            case 6: .paused
+            default: .failed
+            }
+    }
+
+    /// The numbers of the state in the column `state`, as an SQL list.
+    var columns: String {
+        switch self {
+        case .waiting: "0, 5"
+        case .running: "1"
+        case .done: "2"
+        case .failed: "3"
+        case .cancelled: "4"
+        case .paused: "6"
+        }
     }
 }

@@ -1,151 +1,190 @@
 import GRDB
+import HeapModule
 
 extension Database {
-    private struct Lane {
-        var id: Int64
-        var host: String
-        var user: String
-    }
-
-    private struct Candidate {
-        var id: Int64
-        var priority: Int
-        var lane: Lane
-    }
-
     /// Hands out jobs under the limits. The caller's transaction holds the write lock, so that the counts stay true until the claims are
     /// written.
     func claim(_ claim: JobClaim, now: Int64) throws -> [ClaimedJob] {
-        var running = RunningCounts()
-        let counted = try cachedStatement(
-            sql: "SELECT host, user FROM job JOIN lane ON lane.id = job.lane WHERE job.state = 1")
-        let rows = try Row.fetchCursor(counted)
-        while let row = try rows.next() { running.add(host: row["host"], user: row["user"]) }
-
-        let room = min(claim.count, claim.limits.total - running.total)
-        guard room > 0 else { return [] }
-        let fromFront = try firstInLine(room, running, claim)
-        let candidates = try fromFront ?? firstOfLanes(room, running, claim)
-
-        return try candidates.map { try hand($0.id, of: $0.lane.user, to: claim, now: now) }
-    }
-
-    /// The number of jobs to look at before the search continues lane by lane.
-    private static let glance = 256
-
-    /// The first jobs in line for which the limits leave room. Returns `nil` if there are too many held-back jobs among the first `glance`
-    /// ones.
-    private func firstInLine(_ room: Int, _ running: RunningCounts, _ claim: JobClaim) throws -> [Candidate]? {
-        let member = claim.batch == nil ? "1" : Self.isMember
-        let query = """
-            SELECT job.id, priority, state, lane, host, user, \(member) AS is_wanted
-            FROM job JOIN lane ON lane.id = job.lane
-            WHERE state IN (0, 5) ORDER BY priority DESC, job.id LIMIT \(Self.glance)
-            """
-        var running = running
-        var found: [Candidate] = []
-        var looked = 0
-        let arguments: StatementArguments = claim.batch.map { [$0] } ?? []
-        let rows = try Row.fetchCursor(cachedStatement(sql: query), arguments: arguments)
-        while found.count < room, let row = try rows.next() {
-            looked += 1
-            let lane = Lane(id: row["lane"], host: row["host"], user: row["user"])
-            guard row["state"] == QueuedDownload.State.waiting.rawValue, row["is_wanted"],
-                running.room(host: lane.host, user: lane.user, under: claim.limits) > 0
-            else { continue }
-            running.add(host: lane.host, user: lane.user)
-            found.append(Candidate(id: row["id"], priority: row["priority"], lane: lane))
-        }
-        return found.count == room || looked < Self.glance ? found : nil
-    }
-
-    /// The same jobs from the heads of all lanes, with one or two seeks for each lane, regardless of the number of held-back jobs.
-    private func firstOfLanes(_ room: Int, _ running: RunningCounts, _ claim: JobClaim) throws -> [Candidate] {
-        var heads: [Candidate] = []
-        for lane in try lanesInLine() {
-            let most = min(room, running.room(host: lane.host, user: lane.user, under: claim.limits))
-            if most > 0 { heads += try self.heads(of: lane, most, in: claim.batch) }
-        }
-        heads.sort { ($1.priority, $0.id) < ($0.priority, $1.id) }
-        var running = running
-        var found: [Candidate] = []
-        for head in heads where found.count < room {
+        guard claim.count > 0 else { return [] }
+        var running = try runningCounts()
+        guard running.total < claim.limits.total else { return [] }
+        var heads = try Heads(self)
+        var claimed: [ClaimedJob] = []
+        while claimed.count < claim.count, running.total < claim.limits.total,
+            let head = try heads.next(running, claim.limits)
+        {
+            // The job may have been claimed from the line of another member, or the batch may want a later one.
+            let job = try jobRow(head.job)
+            if let job, job.state == 0, claim.batch.map(job.members.hasActive) ?? true {
+                guard let charged = job.members.withRoom(host: job.host, running, claim.limits) else { continue }
+                claimed.append(try hand(job, to: claim, charging: charged, now: now))
+                running.add(host: job.host, user: charged.user)
+            }
+            // A lane without room has none until the end of this claim.
             guard running.room(host: head.lane.host, user: head.lane.user, under: claim.limits) > 0 else { continue }
-            running.add(host: head.lane.host, user: head.lane.user)
-            found.append(head)
+            if let next = try self.head(of: head.lane.id, in: claim.batch) {
+                heads.insert(LaneHead(priority: ~next.rank, job: next.job, lane: head.lane))
+            }
         }
-        return found
+        return claimed
     }
 
-    private static let isMember =
-        "EXISTS (SELECT 1 FROM membership WHERE membership.batch = ? AND membership.job = job.id)"
-
-    /// The lanes with jobs to claim. The query jumps in the index from one lane to the next, past the jobs between.
-    private func lanesInLine() throws -> [Lane] {
-        let query = """
-            WITH RECURSIVE line (lane) AS (
-                SELECT min(lane) FROM job WHERE state = 0
-                UNION ALL
-                SELECT (SELECT min(lane) FROM job WHERE state = 0 AND lane > line.lane) FROM line
-                WHERE line.lane IS NOT NULL)
-            SELECT id, host, user FROM line JOIN lane ON lane.id = line.lane
-            """
-        return try Row.fetchAll(cachedStatement(sql: query)).map { row in
-            Lane(id: row["id"], host: row["host"], user: row["user"])
-        }
-    }
-
-    private func heads(of lane: Lane, _ count: Int, in batch: String?) throws -> [Candidate] {
-        let member = batch == nil ? "" : "AND \(Self.isMember)"
-        let query = """
-            SELECT id, priority FROM job WHERE state = 0 AND lane = ? \(member)
-            ORDER BY priority DESC, id LIMIT ?
-            """
-        var arguments: StatementArguments = [lane.id]
-        if let batch { arguments += [batch] }
-        arguments += [count]
-        return try Row.fetchAll(cachedStatement(sql: query), arguments: arguments).map { row in
-            Candidate(id: row["id"], priority: row["priority"], lane: lane)
-        }
-    }
-
-    private func hand(_ id: Int64, of user: String, to claim: JobClaim, now: Int64) throws -> ClaimedJob {
+    private func hand(
+        _ job: JobRow, to claim: JobClaim, charging charged: JobMembers.Element, now: Int64
+    ) throws -> ClaimedJob {
         let token = Int64.random(in: 1 ... .max)
+        try leaveLines(job.id, host: job.host, priority: job.priority, job.members.activeUsers)
         try run(
-            "UPDATE job SET state = 1, not_before = NULL, worker = ?, token = ?, lease_until = ? WHERE id = ?",
-            [claim.worker.name, token, now + claim.lease.milliseconds, id])
-        let query = """
-            SELECT url, folder, name, priority, failures, may_be_published FROM job WHERE id = ?
-            """
-        let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [id])!
+            "UPDATE job SET state = 1, worker = ?, token = ?, lease_until = ?, charged = ? WHERE id = ?",
+            [claim.worker.name, token, now + claim.lease.milliseconds, charged.user, job.id])
+        let query = "SELECT url, folder, name, priority, failures, may_be_published FROM job WHERE id = ?"
+        let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [job.id])!
         return ClaimedJob(
-            lease: JobLease(job: JobID(rawValue: id), token: token),
-            request: try DownloadRequest(row: row, user: user), failures: row["failures"],
+            lease: JobLease(job: JobID(rawValue: job.id), token: token),
+            request: try DownloadRequest(row: row, user: charged.user), failures: row["failures"],
             mayBePublished: row["may_be_published"])
     }
 }
 
-struct RunningCounts {
-    private(set) var total = 0
-    private var ofHost: [String: Int] = [:]
-    private var ofUser: [String: Int] = [:]
+private struct Lane {
+    var id: Int64
+    var host: String
+    var user: String
+}
 
-    mutating func add(host: String, user: String) {
-        total += 1
-        ofHost[host, default: 0] += 1
-        if !user.isEmpty { ofUser[user, default: 0] += 1 }
+/// The heads of the lanes with room, in the order in which their jobs are claimed.
+///
+/// One stream reads all heads in order. If it passes too many lanes without room, the rest is read by one stream for each host with room,
+/// or by one for each user: a full host may have ten thousand users before the first lane with room, but no more users are full than jobs
+/// run. The streams go on from the current position.
+private struct Heads {
+    private struct Entry: Comparable {
+        var head: LaneHead<Lane>
+        /// The index of its stream, or `nil` if it was inserted.
+        var stream: Int?
+
+        static func < (one: Self, other: Self) -> Bool { one.head < other.head }
+        static func == (one: Self, other: Self) -> Bool { one.head == other.head }
     }
 
-    mutating func remove(host: String, user: String) {
-        total -= 1
-        ofHost[host] = ofHost[host].flatMap { $0 > 1 ? $0 - 1 : nil }
-        if !user.isEmpty { ofUser[user] = ofUser[user].flatMap { $0 > 1 ? $0 - 1 : nil } }
+    private let database: Database
+    private var streams: [HeadStream] = []
+    private var entries = Heap<Entry>()
+    private var passed = 0
+
+    /// The number of lanes to pass before the stream is divided.
+    private static let patience = 64
+
+    init(_ database: Database) throws {
+        self.database = database
+        streams = [HeadStream(.all, after: nil)]
+        try advance(0)
     }
 
-    func room(host: String, user: String, under limits: DownloadCoordinator.Limits) -> Int {
-        var room = limits.total - total
-        if let most = limits.perHost { room = min(room, most - ofHost[host, default: 0]) }
-        if let most = limits.perUser, !user.isEmpty { room = min(room, most - ofUser[user, default: 0]) }
-        return room
+    mutating func insert(_ head: LaneHead<Lane>) { entries.insert(Entry(head: head)) }
+
+    mutating func next(
+        _ running: RunningCounts, _ limits: DownloadCoordinator.Limits
+    ) throws -> LaneHead<Lane>? {
+        while let entry = entries.popMin() {
+            if let stream = entry.stream { try advance(stream) }
+            if running.room(host: entry.head.lane.host, user: entry.head.lane.user, under: limits) > 0 {
+                return entry.head
+            }
+            passed += 1
+            if passed == Self.patience { try divide(after: entry.head, running, limits) }
+        }
+        return nil
+    }
+
+    private mutating func advance(_ stream: Int) throws {
+        guard let head = try streams[stream].next(database) else { return }
+        entries.insert(Entry(head: head, stream: stream))
+    }
+
+    private mutating func divide(
+        after head: LaneHead<Lane>, _ running: RunningCounts, _ limits: DownloadCoordinator.Limits
+    ) throws {
+        var hosts = try database.distinct("host", atMost: 64)
+        var users = hosts.count < 64 ? nil : try database.distinct("user", atMost: 64)
+        if hosts.count == 64, users?.count == 64 {
+            hosts = try database.distinct("host", atMost: .max)
+            users = try database.distinct("user", atMost: hosts.count)
+        }
+        // What was inserted stays; the stream of all lanes ends here.
+        let inserted = entries.unordered.filter { $0.stream == nil }
+        entries = Heap(inserted)
+        if let users, users.count < hosts.count {
+            let open = users.filter { running.room(user: $0, under: limits) > 0 }
+            streams = open.map { HeadStream(.ofUser($0), after: head) }
+        } else {
+            let open = hosts.filter { running.room(host: $0, under: limits) > 0 }
+            streams = open.map { HeadStream(.ofHost($0), after: head) }
+        }
+        for stream in streams.indices { try advance(stream) }
+    }
+}
+
+/// The heads of some lanes in order, read in pages.
+private struct HeadStream {
+    enum Lanes {
+        case all
+        case ofHost(String)
+        case ofUser(String)
+    }
+
+    private let lanes: Lanes
+    private var last: (rank: Int, job: Int64)
+    private var page: ArraySlice<LaneHead<Lane>> = []
+    private var isAtEnd = false
+
+    init(_ lanes: Lanes, after head: LaneHead<Lane>?) {
+        self.lanes = lanes
+        last = head.map { (~$0.priority, $0.job) } ?? (.min, -1)
+    }
+
+    mutating func next(_ database: Database) throws -> LaneHead<Lane>? {
+        if page.isEmpty, !isAtEnd { try turn(database) }
+        return page.popFirst()
+    }
+
+    private mutating func turn(_ database: Database) throws {
+        var condition = ""
+        var arguments: StatementArguments = []
+        var size = 16
+        switch lanes {
+        case .all: break
+        case .ofHost(let host): (condition, arguments, size) = ("host = ? AND", [host], 4)
+        case .ofUser(let user): (condition, arguments, size) = ("user = ? AND", [user], 4)
+        }
+        let query = """
+            SELECT id, host, user, head_rank, head_job FROM lane
+            WHERE \(condition) (head_rank, head_job) > (?, ?) ORDER BY head_rank, head_job LIMIT \(size)
+            """
+        arguments += [last.rank, last.job]
+        let rows = try Row.fetchAll(database.cachedStatement(sql: query), arguments: arguments)
+        page = ArraySlice(
+            rows.map { row in
+                LaneHead(
+                    priority: ~(row["head_rank"] as Int), job: row["head_job"],
+                    lane: Lane(id: row["id"], host: row["host"], user: row["user"]))
+            })
+        isAtEnd = page.count < size
+        if let head = page.last { last = (~head.priority, head.job) }
+    }
+}
+
+extension Database {
+    /// The values of a column of `lane`. The query jumps in the index from one value to the next.
+    fileprivate func distinct(_ column: String, atMost count: Int) throws -> [String] {
+        let query = """
+            WITH RECURSIVE found (value) AS (
+                SELECT min(\(column)) FROM lane
+                UNION ALL
+                SELECT (SELECT min(\(column)) FROM lane WHERE \(column) > found.value) FROM found
+                WHERE found.value IS NOT NULL)
+            SELECT value FROM found WHERE value IS NOT NULL LIMIT ?
+            """
+        return try String.fetchAll(cachedStatement(sql: query), arguments: [count])
     }
 }

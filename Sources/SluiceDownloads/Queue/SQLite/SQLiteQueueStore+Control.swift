@@ -1,54 +1,114 @@
 import GRDB
 
 extension SQLiteQueueStore {
+    package func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange {
+        try await changeUnfinished(selection) { database, job, now, change in
+            let remaining = job.isCancelled ? [] : job.members.without(selection)
+            if !remaining.isEmpty {
+                let members = JobMembers(remaining)
+                try database.changeMembers(of: job, to: members)
+                change.continuing.append(JobID(rawValue: job.id))
+                if job.isRunning, members.arePaused { change.pausing.append(JobID(rawValue: job.id)) }
+            } else if job.isRunning {
+                try database.run("UPDATE job SET is_cancelled = 1 WHERE id = ?", [job.id])
+                change.cancelling.append(JobID(rawValue: job.id))
+            } else {
+                if job.state == 0 {
+                    try database.leaveLines(
+                        job.id, host: job.host, priority: job.priority, job.members.activeUsers)
+                }
+                try database.run(
+                    "UPDATE job SET state = 4, ended = ?, not_before = NULL WHERE id = ?", [now, job.id])
+                change.stopped.append(try database.queuedDownload(job.id)!)
+            }
+        }
+    }
+
+    package func pause(_ selection: QueuedDownload.Selection) async throws -> JobChange {
+        try await changeUnfinished(selection) { database, job, _, change in
+            guard !job.isCancelled, !job.members.arePaused else { return }
+            var members = job.members
+            members.setPaused(true, selection)
+            try database.changeMembers(of: job, to: members)
+            if !members.arePaused {
+                change.continuing.append(JobID(rawValue: job.id))
+            } else if job.isRunning {
+                change.pausing.append(JobID(rawValue: job.id))
+            } else {
+                change.stopped.append(try database.queuedDownload(job.id)!)
+            }
+        }
+    }
+
+    package func resume(_ selection: QueuedDownload.Selection) async throws -> [JobID] {
+        try await changeUnfinished(selection) { database, job, _, change in
+            guard !job.isCancelled else { return }
+            var members = job.members
+            members.setPaused(false, selection)
+            try database.changeMembers(of: job, to: members)
+            if job.members.arePaused { change.continuing.append(JobID(rawValue: job.id)) }
+        }.continuing
+    }
+
+    package func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int {
+        try await changeUnfinished(selection) { database, job, _, change in
+            var members = job.members
+            members.prioritize(selection, priority)
+            try database.changeMembers(of: job, to: members)
+            change.continuing.append(JobID(rawValue: job.id))
+        }.continuing.count
+    }
+
     package func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID] {
         try await write { database, _ in
-            try database.jobs(in: selection, states: "3, 4").filter { id in
+            try database.jobs(in: selection, [.failed, .cancelled]).filter { id in
                 // One by one, because a job that waits again holds back others that write the same file.
                 try database.run(
                     """
                     UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL WHERE id = ?
                         AND NOT EXISTS (
-                            SELECT 1 FROM job AS other WHERE other.target = job.target AND other.state IN (0, 1, 5))
+                            SELECT 1 FROM job AS other WHERE other.target = job.target AND other.state IN (0, 1, 5, 6))
                     """, [id])
-                return database.changesCount == 1
+                guard database.changesCount == 1 else { return false }
+                try database.run("UPDATE member SET is_paused = 0 WHERE job = ?", [id])
+                let job = try database.jobRow(id)!
+                try database.joinLines(id, host: job.host, priority: job.priority, job.members.activeUsers)
+                return true
             }.map { JobID(rawValue: $0) }
         }
     }
 
-    package func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int {
-        try await write { database, _ in
-            let ids = try database.jobs(in: selection, states: "0, 1, 5")
-            for id in ids { try database.run("UPDATE job SET priority = ? WHERE id = ?", [priority, id]) }
-            return ids.count
-        }
-    }
-
-    package func remove(_ selection: QueuedDownload.Selection) async throws -> Int {
-        try await write { database, _ in
-            let ids = try database.jobs(in: selection, states: "2, 3, 4")
-            for id in ids { try database.run("DELETE FROM job WHERE id = ?", [id]) }
-            return ids.count
+    /// Calls `body` for each selected job that hasn't ended, in the order of their numbers.
+    private func changeUnfinished(
+        _ selection: QueuedDownload.Selection,
+        _ body: @escaping @Sendable (Database, JobRow, _ now: Int64, inout JobChange) throws -> Void
+    ) async throws -> JobChange {
+        try await write { database, now in
+            var change = JobChange()
+            for id in try database.jobs(in: selection, [.waiting, .running, .paused]) {
+                try body(database, database.jobRow(id)!, now, &change)
+            }
+            return change
         }
     }
 }
 
 extension Database {
     /// Returns the selected jobs in these states, in the order of their numbers.
-    func jobs(in selection: QueuedDownload.Selection, states: String) throws -> [Int64] {
-        let wanted = "SELECT id FROM job WHERE state IN (\(states))"
+    func jobs(in selection: QueuedDownload.Selection, _ states: [QueuedDownload.State]) throws -> [Int64] {
+        let columns = states.map(\.columns).joined(separator: ", ")
         func jobs(_ condition: String, _ arguments: StatementArguments = []) throws -> [Int64] {
-            try Int64.fetchAll(self, sql: "\(wanted) AND \(condition) ORDER BY id", arguments: arguments)
+            let query = "SELECT id FROM job WHERE state IN (\(columns)) AND \(condition) ORDER BY id"
+            return try Int64.fetchAll(self, sql: query, arguments: arguments)
         }
         switch selection {
         case .all: return try jobs("true")
-        case .state(.waiting): return try jobs("state IN (0, 5)")
-        case .state(let state): return try jobs("state = ?", [state.rawValue])
-        case .batch(let batch): return try jobs("id IN (SELECT job FROM membership WHERE batch = ?)", [batch])
-        case .user(let user): return try jobs("lane IN (SELECT id FROM lane WHERE user = ?)", [user])
-        case .host(let host): return try jobs("lane IN (SELECT id FROM lane WHERE host = ?)", [host])
+        case .state(let state): return try jobs("state IN (\(state.columns))")
+        case .batch(let batch): return try jobs("id IN (SELECT job FROM member WHERE batch = ?)", [batch])
+        case .user(let user): return try jobs("id IN (SELECT job FROM member WHERE user = ?)", [user])
+        case .host(let host): return try jobs("host = ?", [host])
         case .ids(let ids):
-            let find = try cachedStatement(sql: "\(wanted) AND id = ?")
+            let find = try cachedStatement(sql: "SELECT id FROM job WHERE state IN (\(columns)) AND id = ?")
             return try Set(ids).sorted().compactMap { try Int64.fetchOne(find, arguments: [$0.rawValue]) }
         }
     }

@@ -38,50 +38,45 @@ extension Database {
             let other = URL(string: row["url"]) ?? request.url
             return EnqueuedJob(id: JobID(rawValue: row["id"]), outcome: .conflict(with: other))
         }
+        let element = JobMembers.Element(request, batch: options.batch)
         for row in found where row["url"] == url {
-            let id = JobID(rawValue: row["id"])
+            let id: Int64 = row["id"]
             let state = QueuedDownload.State(column: row["state"])
             if !state.isFinal {
-                try join(id, request, options)
-                return EnqueuedJob(id: id, outcome: .joined)
+                try join(id, element)
+                return EnqueuedJob(id: JobID(rawValue: id), outcome: .joined)
             }
             if state == .done, options.keepsFinished {
-                try addMembership(of: id, options.batch)
-                return EnqueuedJob(id: id, outcome: .kept)
+                var members = try members(of: id)
+                members.join(element)
+                try changeEnded(id, to: members)
+                return EnqueuedJob(id: JobID(rawValue: id), outcome: .kept)
             }
-            try run("DELETE FROM job WHERE id = ?", [id.rawValue])
+            try delete(id)
         }
+        let host = request.host
         try run(
             """
-            INSERT INTO job (url, folder, name, target, lane, priority, state, created)
+            INSERT INTO job (url, folder, name, target, host, priority, state, created)
             VALUES (?, ?, ?, ?, ?, ?, 0, ?)
-            """,
-            [
-                url, request.directory.absoluteString, request.name, target, try lane(of: request), request.priority,
-                now,
-            ])
-        let id = JobID(rawValue: lastInsertedRowID)
-        try addMembership(of: id, options.batch)
-        return EnqueuedJob(id: id, outcome: .added)
+            """, [url, request.directory.absoluteString, request.name, target, host, request.priority, now])
+        let id = lastInsertedRowID
+        try insertMembers(JobMembers([element]), of: id)
+        try joinLines(id, host: host, priority: request.priority, [element.user])
+        return EnqueuedJob(id: JobID(rawValue: id), outcome: .added)
     }
 
-    private func join(_ id: JobID, _ request: DownloadRequest, _ options: EnqueueOptions) throws {
-        // Enqueuing a cancelled job again revokes the cancellation.
-        try run(
-            "UPDATE job SET priority = max(priority, ?2), is_cancelled = 0 WHERE id = ?1",
-            [id.rawValue, request.priority])
-        try addMembership(of: id, options.batch)
-    }
-
-    private func addMembership(of id: JobID, _ batch: String?) throws {
-        try run("INSERT OR IGNORE INTO membership (batch, job) VALUES (?, ?)", [batch ?? "", id.rawValue])
-    }
-
-    private func lane(of request: DownloadRequest) throws -> Int64 {
-        let arguments: StatementArguments = [request.host, request.user ?? ""]
-        let find = try cachedStatement(sql: "SELECT id FROM lane WHERE host = ? AND user = ?")
-        if let id = try Int64.fetchOne(find, arguments: arguments) { return id }
-        try run("INSERT INTO lane (host, user) VALUES (?, ?)", arguments)
-        return lastInsertedRowID
+    private func join(_ id: Int64, _ element: JobMembers.Element) throws {
+        var job = try jobRow(id)!
+        var members = job.members
+        if job.isCancelled {
+            // The cancelled members have left. Enqueuing the job again revokes the cancellation.
+            members = JobMembers([element])
+            job.isCancelled = false
+            try run("UPDATE job SET is_cancelled = 0 WHERE id = ?", [id])
+        } else {
+            members.join(element)
+        }
+        try changeMembers(of: job, to: members)
     }
 }

@@ -11,7 +11,7 @@ extension SQLiteQueueStore {
             }
             guard let claim else { return exchange }
             try database.takeBackExpiredLeases(now: now)
-            try database.run("UPDATE job SET state = 0, not_before = NULL WHERE state = 5 AND not_before <= ?", [now])
+            try database.admitDelayed(now: now)
             exchange.claimed = try database.claim(claim, now: now)
             exchange.nextDue = try database.nextDue().map { .milliseconds(max(0, $0 - now)) }
             exchange.isEmpty = try exchange.claimed.count < claim.count && !database.hasOpenJobs(in: claim.batch)
@@ -24,12 +24,16 @@ extension SQLiteQueueStore {
             try database.run(
                 "UPDATE job SET lease_until = ? WHERE state = 1 AND worker = ?",
                 [now + lease.milliseconds, worker.name])
-            let held = try database.cachedStatement(
-                sql: "SELECT id, token, is_cancelled FROM job WHERE state = 1 AND worker = ? ORDER BY id")
-            return try Row.fetchAll(held, arguments: [worker.name]).map { row in
+            let query = """
+                SELECT id, token, is_cancelled,
+                    NOT EXISTS (SELECT 1 FROM member WHERE member.job = job.id AND NOT is_paused) AS is_paused
+                FROM job WHERE state = 1 AND worker = ? ORDER BY id
+                """
+            let held = try Row.fetchAll(database.cachedStatement(sql: query), arguments: [worker.name])
+            return held.map { row in
                 RenewedLease(
                     lease: JobLease(job: JobID(rawValue: row["id"]), token: row["token"]),
-                    isCancelled: row["is_cancelled"])
+                    stop: row["is_cancelled"] ? .cancelled : row["is_paused"] ? .paused : nil)
             }
         }
     }
@@ -40,6 +44,7 @@ extension Database {
     fileprivate func settle(_ settlement: JobSettlement, now: Int64) throws -> Bool {
         let change: String
         var arguments: StatementArguments
+        var waits = false
         switch settlement.outcome {
         case .done(let bytes):
             change = "state = 2, ended = ?, bytes = ?, message = NULL"
@@ -54,17 +59,40 @@ extension Database {
                 not_before = iif(is_cancelled, NULL, ?), failures = failures + 1, message = ?
                 """
             arguments = [now, now + delay.milliseconds, message]
+            waits = true
         case .released, .cancelled:
             change = "state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL)"
             arguments = [now]
+            waits = true
         }
         arguments += [settlement.lease.job.rawValue, settlement.lease.token]
-        try run(
-            """
-            UPDATE job SET \(change), worker = NULL, token = NULL, lease_until = NULL, is_cancelled = 0
-            WHERE state = 1 AND id = ? AND token = ?
-            """, arguments)
-        return changesCount == 1
+        try run("UPDATE job SET \(change), \(Self.endOfLease) WHERE state = 1 AND id = ? AND token = ?", arguments)
+        guard changesCount == 1 else { return false }
+        if waits { try wait(settlement.lease.job.rawValue) }
+        return true
+    }
+
+    private static let endOfLease =
+        "worker = NULL, token = NULL, lease_until = NULL, charged = NULL, is_cancelled = 0"
+
+    /// Makes a job without a lease and in the state 0 or 5 wait, or pauses it if all its members are paused.
+    private func wait(_ id: Int64) throws {
+        guard let job = try jobRow(id), job.state == 0 || job.state == QueueSchema.delayed else { return }
+        if job.members.arePaused {
+            try run("UPDATE job SET state = 6 WHERE id = ?", [id])
+        } else if job.state == 0 {
+            try joinLines(id, host: job.host, priority: job.priority, job.members.activeUsers)
+        }
+    }
+
+    /// Makes jobs ready whose delays are over.
+    fileprivate func admitDelayed(now: Int64) throws {
+        let over = try Int64.fetchAll(
+            cachedStatement(sql: "SELECT id FROM job WHERE not_before <= ?"), arguments: [now])
+        for id in over {
+            try run("UPDATE job SET state = iif(state = 5, 0, state), not_before = NULL WHERE id = ?", [id])
+            try wait(id)
+        }
     }
 
     fileprivate func takeBackExpiredLeases(now: Int64) throws {
@@ -77,18 +105,22 @@ extension Database {
 
     /// Takes back a worker's running jobs: they wait again, or are cancelled if that was requested.
     func releaseJobs(of worker: String, expiredAt limit: Int64 = .max, now: Int64) throws {
-        try run(
-            """
-            UPDATE job SET state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL),
-                may_be_published = 1,
-                worker = NULL, token = NULL, lease_until = NULL, is_cancelled = 0
-            WHERE state = 1 AND worker = ? AND lease_until <= ?
-            """, [now, worker, limit])
+        let lost = try Int64.fetchAll(
+            cachedStatement(sql: "SELECT id FROM job WHERE state = 1 AND worker = ? AND lease_until <= ?"),
+            arguments: [worker, limit])
+        for id in lost {
+            try run(
+                """
+                UPDATE job SET state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL), may_be_published = 1,
+                    \(Self.endOfLease) WHERE id = ?
+                """, [now, id])
+            try wait(id)
+        }
     }
 
     fileprivate func nextDue() throws -> Int64? {
         let delay = try Int64.fetchOne(
-            cachedStatement(sql: "SELECT min(not_before) FROM job WHERE state = 5"))
+            cachedStatement(sql: "SELECT min(not_before) FROM job WHERE not_before IS NOT NULL"))
         let lease = try Int64.fetchOne(
             cachedStatement(sql: "SELECT min(lease_until) FROM job WHERE state = 1"))
         return [delay, lease].compactMap(\.self).min()
@@ -101,8 +133,8 @@ extension Database {
         }
         let query = """
             SELECT EXISTS (
-                SELECT 1 FROM membership JOIN job ON job.id = membership.job
-                WHERE membership.batch = ? AND job.state IN (0, 1, 5))
+                SELECT 1 FROM member JOIN job ON job.id = member.job
+                WHERE member.batch = ? AND NOT is_paused AND job.state IN (0, 1, 5))
             """
         return try Bool.fetchOne(cachedStatement(sql: query), arguments: [batch])!
     }

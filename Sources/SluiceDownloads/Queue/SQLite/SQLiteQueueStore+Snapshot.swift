@@ -17,7 +17,7 @@ extension SQLiteQueueStore {
         return try await read { database, _ in
             var snapshot = QueueSnapshot()
             // Each query uses its own index. One query for all would read the table.
-            for column in [0, 5, 1] {
+            for column in [0, 5, 1, 6] {
                 let query = try database.cachedStatement(sql: "SELECT count(*) FROM job WHERE state = \(column)")
                 let found = try Int.fetchOne(query)!
                 if found > 0 { snapshot.counts[QueuedDownload.State(column: column), default: 0] += found }
@@ -27,12 +27,13 @@ extension SQLiteQueueStore {
             for row in try Row.fetchAll(ended) {
                 snapshot.counts[QueuedDownload.State(column: row["state"])] = row["number"]
             }
-            snapshot.running = try database.list("WHERE state = 1 ORDER BY job.id", limit: count).map {
+            snapshot.running = try database.list("WHERE state = 1 ORDER BY id", limit: count).map {
                 .init(download: $0)
             }
-            snapshot.waiting = try database.list("WHERE state IN (0, 5) ORDER BY priority DESC, job.id", limit: count)
+            snapshot.waiting = try database.list("WHERE state IN (0, 5) ORDER BY priority DESC, id", limit: count)
+            snapshot.paused = try database.list("WHERE state = 6 ORDER BY priority DESC, id", limit: count)
             snapshot.ended = try database.list(
-                "WHERE state IN (2, 3, 4) ORDER BY ended DESC, job.id DESC", limit: count)
+                "WHERE state IN (2, 3, 4) ORDER BY ended DESC, id DESC", limit: count)
             return snapshot
         }
     }
@@ -40,19 +41,18 @@ extension SQLiteQueueStore {
 
 extension Database {
     func queuedDownload(_ id: Int64) throws -> QueuedDownload? {
-        try list("WHERE job.id = ?", [id], limit: 1).first
+        try list("WHERE id = ?", [id], limit: 1).first
     }
 
     fileprivate func list(
         _ rest: String, _ arguments: StatementArguments = [], limit count: Int
     ) throws -> [QueuedDownload] {
-        try Row.fetchAll(
-            cachedStatement(
-                sql: """
-                    SELECT job.id, url, folder, name, priority, state, failures, not_before, bytes, message, user
-                    FROM job JOIN lane ON lane.id = job.lane \(rest) LIMIT ?
-                    """), arguments: arguments + [count]
-        ).map { try QueuedDownload(row: $0) }
+        let query = """
+            SELECT id, url, folder, name, priority, state, failures, not_before, bytes, message, charged FROM job \(rest) LIMIT ?
+            """
+        return try Row.fetchAll(cachedStatement(sql: query), arguments: arguments + [count]).map { row in
+            try QueuedDownload(row: row, members: members(of: row["id"]).members)
+        }
     }
 
     func run(_ sql: String, _ arguments: StatementArguments) throws {
@@ -60,17 +60,12 @@ extension Database {
     }
 }
 
-extension QueuedDownload.State {
-    init(column: Int) {
-        self = column == QueueSchema.delayed ? .waiting : QueuedDownload.State(rawValue: column) ?? .failed
-    }
-}
-
 extension QueuedDownload {
-    fileprivate init(row: Row) throws {
+    fileprivate init(row: Row, members: [Member]) throws {
         let notBefore: Int64? = row["not_before"]
+        let user: String = row["charged"] ?? members.first?.user ?? ""
         self.init(
-            id: JobID(rawValue: row["id"]), request: try DownloadRequest(row: row, user: row["user"]),
+            id: JobID(rawValue: row["id"]), request: try DownloadRequest(row: row, user: user), members: members,
             state: QueuedDownload.State(column: row["state"]), failureCount: row["failures"], bytes: row["bytes"],
             message: row["message"], notBefore: notBefore.map { Date(queueTime: $0) })
     }

@@ -18,8 +18,8 @@ package import Foundation
 /// it takes over the jobs of workers that were killed and therefore no longer hold their locks. Workers that are already attached, and
 /// systems without working file locks, wait until the leases have expired.
 ///
-/// **Cost.** A claim looks at the first 256 jobs in line. If the limits hold back too many of them, it needs a few seeks for each pair of
-/// host and user with waiting jobs, regardless of the number of jobs.
+/// **Cost.** A claim looks at the heads of the lanes in order (``QueueSchema``). If the limits hold back more than 64 lanes, it needs a few
+/// seeks for each host or for each user with waiting jobs, whichever are fewer. The number of waiting jobs doesn't matter.
 package final class SQLiteQueueStore: QueueStore {
     let time: QueueTime
     private let url: URL

@@ -10,16 +10,25 @@ struct QueueModel {
         var target: URL
         var host: String
         var state = QueuedDownload.State.waiting
-        var batches: Set<String> = []
+        var members: [Member] = []
         var failures = 0
         var bytes: Int64?
         var message: String?
         /// The end of a delay.
         var notBefore: Int64?
         var lease: Lease?
+        /// The user that a running job is charged to.
+        var charged = ""
         var isCancelled = false
         var mayBePublished = false
         var ended: Int64?
+    }
+
+    struct Member: Equatable {
+        var user: String
+        var batch: String
+        var priority: Int
+        var isPaused = false
     }
 
     /// Claims are numbered.
@@ -48,7 +57,7 @@ struct QueueModel {
     }
 
     mutating func enqueue(_ request: DownloadRequest, batch: String?, keepsFinished: Bool) -> Outcome {
-        let batch = batch ?? ""
+        let member = Member(user: request.user ?? "", batch: batch ?? "", priority: request.priority)
         let target = request.target
         let rivals = jobs.filter { $0.target == target }
         if let other = rivals.first(where: { open($0) && $0.request.url != request.url }) {
@@ -56,22 +65,39 @@ struct QueueModel {
         }
         if let same = rivals.first(where: { $0.request.url == request.url }) {
             if open(same) {
-                change(same.number) {
-                    $0.batches.insert(batch)
-                    $0.request.priority = max($0.request.priority, request.priority)
-                    $0.isCancelled = false
+                if same.isCancelled {
+                    change(same.number) { ($0.members, $0.isCancelled) = ([], false) }
                 }
+                change(same.number) { $0.join(member) }
+                settleMembers(same.number)
                 return .joined(same.number)
             }
             if same.state == .done, keepsFinished {
-                change(same.number) { $0.batches.insert(batch) }
+                change(same.number) { $0.join(member) }
                 return .kept(same.number)
             }
             jobs.removeAll { $0.number == same.number }
         }
         lastNumber += 1
-        jobs.append(Job(number: lastNumber, request: request, target: target, host: request.host, batches: [batch]))
+        jobs.append(Job(number: lastNumber, request: request, target: target, host: request.host, members: [member]))
         return .added(lastNumber)
+    }
+
+    /// After a change of an unfinished job's members.
+    private mutating func settleMembers(_ number: Int) {
+        let job = jobs.first { $0.number == number }!
+        if job.state == .running {
+            guard !job.isCancelled, !job.active.isEmpty, !job.active.contains(where: { $0.user == job.charged }) else {
+                return
+            }
+            let charged = jobs.filter { $0.state == .running }.map(\.charged)
+            func load(_ user: String) -> Int { user.isEmpty ? 0 : charged.count { $0 == user } }
+            var best = job.active[0]
+            for member in job.active where load(member.user) < load(best.user) { best = member }
+            change(number) { $0.charged = best.user }
+        } else {
+            change(number) { $0.state = $0.active.isEmpty ? .paused : .waiting }
+        }
     }
 
     /// Whether the lease is valid.
@@ -79,7 +105,7 @@ struct QueueModel {
         guard jobs.contains(where: { $0.lease?.claim == lease.claim }) else { return false }
         change(lease.job) { job in
             let isCancelled = job.isCancelled
-            (job.lease, job.isCancelled) = (nil, false)
+            (job.lease, job.isCancelled, job.charged) = (nil, false, "")
             switch outcome {
             case .done(let bytes): (job.state, job.bytes, job.message) = (.done, bytes, nil)
             case .failed(let message): (job.state, job.failures, job.message) = (.failed, job.failures + 1, message)
@@ -89,6 +115,7 @@ struct QueueModel {
             case .released, .cancelled: job.state = .waiting
             }
             if isCancelled, job.state == .waiting { (job.state, job.notBefore) = (.cancelled, nil) }
+            if job.state == .waiting, job.active.isEmpty { job.state = .paused }
             if job.state.isFinal { job.ended = now }
         }
         return true
@@ -98,9 +125,10 @@ struct QueueModel {
         for index in jobs.indices where jobs[index].lease.map(isLost) == true {
             jobs[index].mayBePublished = true
             jobs[index].lease = nil
-            jobs[index].state = jobs[index].isCancelled ? .cancelled : .waiting
+            jobs[index].state =
+                jobs[index].isCancelled ? .cancelled : jobs[index].active.isEmpty ? .paused : .waiting
             jobs[index].ended = jobs[index].isCancelled ? now : nil
-            jobs[index].isCancelled = false
+            (jobs[index].isCancelled, jobs[index].charged) = (false, "")
         }
     }
 
@@ -111,16 +139,17 @@ struct QueueModel {
         for index in jobs.indices where jobs[index].notBefore ?? .max <= now { jobs[index].notBefore = nil }
         var claimed: [Job] = []
         for job in inOrder where claimed.count < count {
-            guard job.notBefore == nil, batch.map(job.batches.contains) ?? true else { continue }
+            guard job.notBefore == nil, job.isOpen(in: batch) else { continue }
             let running = jobs.filter { $0.state == .running }
-            let user = job.request.user ?? ""
+            let charged = job.active.first { member in
+                member.user.isEmpty || running.count { $0.charged == member.user } < limits.perUser ?? .max
+            }
             guard running.count < limits.total,
-                running.count(where: { $0.host == job.host }) < limits.perHost ?? .max,
-                user.isEmpty || running.count(where: { $0.request.user == user }) < limits.perUser ?? .max
+                running.count(where: { $0.host == job.host }) < limits.perHost ?? .max, let charged
             else { continue }
             lastClaim += 1
             let lease = Lease(job: job.number, claim: lastClaim, worker: worker, until: now + lease)
-            change(job.number) { ($0.state, $0.lease) = (.running, lease) }
+            change(job.number) { ($0.state, $0.lease, $0.charged) = (.running, lease, charged.user) }
             claimed.append(jobs.first { $0.number == job.number }!)
         }
         return claimed
@@ -128,9 +157,11 @@ struct QueueModel {
 
     /// The waiting jobs, in the order of their claims.
     var inOrder: [Job] {
-        jobs.filter { $0.state == .waiting }.sorted {
-            ($1.request.priority, $0.number) < ($0.request.priority, $1.number)
-        }
+        inOrder(.waiting)
+    }
+
+    func inOrder(_ state: QueuedDownload.State) -> [Job] {
+        jobs.filter { $0.state == state }.sorted { ($1.priority, $0.number) < ($0.priority, $1.number) }
     }
 
     var endedLatestFirst: [Job] {
@@ -142,62 +173,119 @@ struct QueueModel {
     }
 
     func isEmpty(_ batch: String?) -> Bool {
-        !jobs.contains { open($0) && (batch.map($0.batches.contains) ?? true) }
+        !jobs.contains { [.waiting, .running].contains($0.state) && $0.isOpen(in: batch) }
     }
 
-    mutating func renew(worker: Int, until: Int64) -> [(lease: Lease, isCancelled: Bool)] {
+    mutating func renew(worker: Int, until: Int64) -> [(lease: Lease, stop: RenewedLease.Stop?)] {
         for index in jobs.indices where jobs[index].lease?.worker == worker { jobs[index].lease?.until = until }
-        return jobs.filter { $0.lease?.worker == worker }.map { ($0.lease!, $0.isCancelled) }
+        return jobs.filter { $0.lease?.worker == worker }.map { job in
+            (job.lease!, job.isCancelled ? .cancelled : job.active.isEmpty ? .paused : nil)
+        }
     }
 
-    /// Returns the numbers of the stopped and of the running jobs.
-    mutating func cancel(now: Int64, _ isMeant: (Job) -> Bool, batch: String? = nil) -> (stopped: [Int], running: [Int])
-    {
-        var found: (stopped: [Int], running: [Int]) = ([], [])
-        for index in jobs.indices where open(jobs[index]) && isMeant(jobs[index]) {
-            if let batch {
-                jobs[index].batches.remove(batch)
-                guard jobs[index].batches.isEmpty else { continue }
-            }
-            if jobs[index].state == .running {
-                jobs[index].isCancelled = true
-                found.running.append(jobs[index].number)
+    /// Numbers of jobs, as in ``JobChange``.
+    struct Change: Equatable {
+        var stopped: [Int] = []
+        var cancelling: [Int] = []
+        var pausing: [Int] = []
+        var continuing: [Int] = []
+    }
+
+    /// What a selection means: some jobs, and some of their members.
+    struct Selection {
+        var jobs: (Job) -> Bool = { _ in true }
+        var members: (Member) -> Bool = { _ in true }
+
+        func contains(_ job: Job) -> Bool { jobs(job) && job.members.contains(where: members) }
+    }
+
+    private func numbers(_ selection: Selection, _ states: [QueuedDownload.State]) -> [Int] {
+        jobs.filter { states.contains($0.state) && selection.contains($0) }.map(\.number)
+    }
+
+    private static let unfinished: [QueuedDownload.State] = [.waiting, .running, .paused]
+
+    mutating func cancel(now: Int64, _ selection: Selection) -> Change {
+        var found = Change()
+        for number in numbers(selection, Self.unfinished) {
+            let job = jobs.first { $0.number == number }!
+            let remaining = job.members.filter { !selection.members($0) }
+            if !remaining.isEmpty, !job.isCancelled {
+                change(number) { $0.members = remaining }
+                settleMembers(number)
+                found.continuing.append(number)
+                if job.state == .running, remaining.allSatisfy(\.isPaused) { found.pausing.append(number) }
+            } else if job.state == .running {
+                change(number) { $0.isCancelled = true }
+                found.cancelling.append(number)
             } else {
-                (jobs[index].state, jobs[index].ended, jobs[index].notBefore) = (.cancelled, now, nil)
-                found.stopped.append(jobs[index].number)
+                change(number) { ($0.state, $0.ended, $0.notBefore) = (.cancelled, now, nil) }
+                found.stopped.append(number)
             }
         }
         return found
     }
 
-    /// Returns the numbers of the jobs that wait again.
-    mutating func retry(_ isMeant: (Job) -> Bool) -> [Int] {
-        var retried: [Int] = []
-        for index in jobs.indices where [.failed, .cancelled].contains(jobs[index].state) && isMeant(jobs[index]) {
-            guard !jobs.contains(where: { open($0) && $0.target == jobs[index].target }) else { continue }
-            (jobs[index].state, jobs[index].failures, jobs[index].message) = (.waiting, 0, nil)
-            jobs[index].ended = nil
-            retried.append(jobs[index].number)
+    mutating func pause(_ selection: Selection) -> Change {
+        var found = Change()
+        for number in numbers(selection, Self.unfinished) {
+            let job = jobs.first { $0.number == number }!
+            guard !job.isCancelled, !job.active.isEmpty else { continue }
+            change(number) { $0.setPaused(true, selection) }
+            settleMembers(number)
+            if jobs.contains(where: { $0.number == number && !$0.active.isEmpty }) {
+                found.continuing.append(number)
+            } else if job.state == .running {
+                found.pausing.append(number)
+            } else {
+                found.stopped.append(number)
+            }
         }
-        return retried
+        return found
     }
 
-    mutating func prioritize(_ priority: Int, _ isMeant: (Job) -> Bool) -> Int {
-        let found = jobs.indices.filter { open(jobs[$0]) && isMeant(jobs[$0]) }
-        for index in found { jobs[index].request.priority = priority }
+    /// Returns the numbers of the jobs that are no longer paused.
+    mutating func resume(_ selection: Selection) -> [Int] {
+        numbers(selection, Self.unfinished).filter { number in
+            let job = jobs.first { $0.number == number }!
+            guard !job.isCancelled else { return false }
+            change(number) { $0.setPaused(false, selection) }
+            settleMembers(number)
+            return job.active.isEmpty
+        }
+    }
+
+    /// Returns the numbers of the jobs that wait again.
+    mutating func retry(_ selection: Selection) -> [Int] {
+        numbers(selection, [.failed, .cancelled]).filter { number in
+            let job = jobs.first { $0.number == number }!
+            guard !jobs.contains(where: { open($0) && $0.target == job.target }) else { return false }
+            change(number) { job in
+                (job.state, job.failures, job.message, job.ended) = (.waiting, 0, nil, nil)
+                job.setPaused(false, Selection())
+            }
+            return true
+        }
+    }
+
+    mutating func prioritize(_ priority: Int, _ selection: Selection) -> Int {
+        let found = numbers(selection, Self.unfinished)
+        for number in found {
+            change(number) { job in
+                for index in job.members.indices where selection.members(job.members[index]) {
+                    job.members[index].priority = priority
+                }
+            }
+        }
         return found.count
     }
 
-    /// Returns the number of removed jobs.
-    mutating func remove(_ isMeant: (Job) -> Bool) -> Int {
-        let found = jobs.filter { $0.state.isFinal && isMeant($0) }
-        remove(Set(found.map(\.number)))
+    /// Returns the number of jobs with removed members.
+    mutating func remove(_ selection: Selection) -> Int {
+        let found = numbers(selection, [.done, .failed, .cancelled])
+        for number in found { change(number) { $0.members.removeAll(where: selection.members) } }
+        jobs.removeAll { $0.members.isEmpty }
         return found.count
-    }
-
-    mutating func forget(batch: String) {
-        jobs.removeAll { $0.state.isFinal && $0.batches == [batch] }
-        for index in jobs.indices where jobs[index].state.isFinal { jobs[index].batches.remove(batch) }
     }
 
     private mutating func remove(_ numbers: Set<Int>) {
@@ -207,5 +295,29 @@ struct QueueModel {
     mutating func prune(before limit: Int64, keeping count: Int) {
         remove(Set(endedLatestFirst.filter { $0.ended! < limit }.map(\.number)))
         remove(Set(endedLatestFirst.dropFirst(count).map(\.number)))
+    }
+}
+
+extension QueueModel.Job {
+    var active: [QueueModel.Member] { members.filter { !$0.isPaused } }
+
+    var priority: Int { members.map(\.priority).max()! }
+
+    /// The user that the job is shown with.
+    var user: String { state == .running ? charged : members[0].user }
+
+    func isOpen(in batch: String?) -> Bool { batch == nil || active.contains { $0.batch == batch } }
+
+    mutating func join(_ member: QueueModel.Member) {
+        if let index = members.firstIndex(where: { $0.user == member.user && $0.batch == member.batch }) {
+            members[index].priority = max(members[index].priority, member.priority)
+            members[index].isPaused = false
+        } else {
+            members.append(member)
+        }
+    }
+
+    mutating func setPaused(_ isPaused: Bool, _ selection: QueueModel.Selection) {
+        for index in members.indices where selection.members(members[index]) { members[index].isPaused = isPaused }
     }
 }

@@ -1,0 +1,138 @@
+import GRDB
+
+/// A job that changes between states, read from its row.
+struct JobRow {
+    var id: Int64
+    var host: String
+    var priority: Int
+    /// The number in the column `state`.
+    var state: Int
+    var charged: String
+    var isCancelled: Bool
+    var members: JobMembers
+
+    var isRunning: Bool { state == 1 }
+    var hasEnded: Bool { QueuedDownload.State(column: state).isFinal }
+}
+
+extension Database {
+    func jobRow(_ id: Int64) throws -> JobRow? {
+        let query = "SELECT host, priority, state, charged, is_cancelled FROM job WHERE id = ?"
+        guard let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [id]) else { return nil }
+        return JobRow(
+            id: id, host: row["host"], priority: row["priority"], state: row["state"], charged: row["charged"] ?? "",
+            isCancelled: row["is_cancelled"], members: try members(of: id))
+    }
+
+    // MARK: Members
+
+    func members(of id: Int64) throws -> JobMembers {
+        let query = "SELECT user, batch, priority, is_paused FROM member WHERE job = ? ORDER BY place"
+        let rows = try Row.fetchAll(cachedStatement(sql: query), arguments: [id])
+        return JobMembers(
+            rows.map { row in
+                JobMembers.Element(
+                    QueuedDownload.Member(
+                        user: row["user"], batch: row["batch"], priority: row["priority"], isPaused: row["is_paused"]))
+            })
+    }
+
+    func insertMembers(_ members: JobMembers, of id: Int64) throws {
+        for (place, element) in members.all.enumerated() {
+            try run(
+                "INSERT INTO member (job, place, user, batch, priority, is_paused) VALUES (?, ?, ?, ?, ?, ?)",
+                [id, place, element.user, element.batch, element.member.priority, element.member.isPaused])
+        }
+    }
+
+    private func replaceMembers(of id: Int64, by members: JobMembers) throws {
+        try run("DELETE FROM member WHERE job = ?", [id])
+        try insertMembers(members, of: id)
+    }
+
+    /// Writes the changed members of an ended job.
+    func changeEnded(_ id: Int64, to members: JobMembers) throws {
+        try replaceMembers(of: id, by: members)
+        try run("UPDATE job SET priority = ? WHERE id = ?", [members.priority, id])
+    }
+
+    /// Writes the changed members of an unfinished job, and then its lines, its state and its charge. `row` has the members from before.
+    func changeMembers(of row: JobRow, to members: JobMembers) throws {
+        guard members != row.members else { return }
+        let priority = members.priority
+        try replaceMembers(of: row.id, by: members)
+        if row.isRunning {
+            let user = row.isCancelled ? row.charged : members.charge(row.charged, try runningCounts())
+            try run("UPDATE job SET priority = ?, charged = ? WHERE id = ?", [priority, user, row.id])
+            return
+        }
+        if row.state == 0 { try leaveLines(row.id, host: row.host, priority: row.priority, row.members.activeUsers) }
+        // A paused job with a delay waits for the rest of it.
+        try run(
+            "UPDATE job SET priority = ?, state = iif(?, 6, iif(not_before IS NULL, 0, 5)) WHERE id = ?",
+            [priority, members.arePaused, row.id])
+        let isReady = try Bool.fetchOne(
+            cachedStatement(sql: "SELECT state = 0 FROM job WHERE id = ?"), arguments: [row.id])!
+        if isReady { try joinLines(row.id, host: row.host, priority: priority, members.activeUsers) }
+    }
+
+    // MARK: Lines
+
+    func joinLines(_ id: Int64, host: String, priority: Int, _ users: [String]) throws {
+        let rank = ~priority
+        for user in users {
+            var lane: Int64
+            if let row = try laneRow(host, user) {
+                lane = row["id"]
+                if (rank, id) < (row["head_rank"], row["head_job"]) {
+                    try run("UPDATE lane SET head_rank = ?, head_job = ? WHERE id = ?", [rank, id, lane])
+                }
+            } else {
+                try run(
+                    "INSERT INTO lane (host, user, head_rank, head_job) VALUES (?, ?, ?, ?)", [host, user, rank, id])
+                lane = lastInsertedRowID
+            }
+            try run("INSERT INTO line (lane, rank, job) VALUES (?, ?, ?)", [lane, rank, id])
+        }
+    }
+
+    func leaveLines(_ id: Int64, host: String, priority: Int, _ users: [String]) throws {
+        for user in users {
+            guard let row = try laneRow(host, user) else { continue }
+            let lane: Int64 = row["id"]
+            try run("DELETE FROM line WHERE lane = ? AND rank = ? AND job = ?", [lane, ~priority, id])
+            guard row["head_job"] == id else { continue }
+            if let head = try head(of: lane) {
+                try run("UPDATE lane SET head_rank = ?, head_job = ? WHERE id = ?", [head.rank, head.job, lane])
+            } else {
+                try run("DELETE FROM lane WHERE id = ?", [lane])
+            }
+        }
+    }
+
+    private func laneRow(_ host: String, _ user: String) throws -> Row? {
+        let query = "SELECT id, head_rank, head_job FROM lane WHERE host = ? AND user = ?"
+        return try Row.fetchOne(cachedStatement(sql: query), arguments: [host, user])
+    }
+
+    /// The first job in the line of a lane, or the first one with an active member of a batch.
+    func head(of lane: Int64, in batch: String? = nil) throws -> (rank: Int, job: Int64)? {
+        let isWanted = batch == nil ? "" : "AND \(Self.hasActiveMember)"
+        let query = "SELECT rank, job FROM line WHERE lane = ? \(isWanted) ORDER BY rank, job LIMIT 1"
+        var arguments: StatementArguments = [lane]
+        if let batch { arguments += [batch] }
+        return try Row.fetchOne(cachedStatement(sql: query), arguments: arguments).map { ($0["rank"], $0["job"]) }
+    }
+
+    private static let hasActiveMember =
+        "EXISTS (SELECT 1 FROM member WHERE member.job = line.job AND member.batch = ? AND NOT is_paused)"
+
+    // MARK: Counting
+
+    func runningCounts() throws -> RunningCounts {
+        var running = RunningCounts()
+        let rows = try Row.fetchCursor(cachedStatement(sql: "SELECT host, charged FROM job WHERE state = 1"))
+        while let row = try rows.next() { running.add(host: row["host"], user: row["charged"]) }
+        return running
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import HTTPTypes
+import LoopbackOrigin
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceDownloads
+
+/// Users who want the same file.
+@Suite(.timeLimit(.minutes(15))) struct `A download of several users` {
+    private func request(_ name: String, _ origin: LoopbackOrigin, _ directory: URL, user: String?) throws
+        -> DownloadRequest
+    {
+        DownloadRequest(try URL(fetchable: origin.url("/\(name)")), to: directory, name: name, user: user)
+    }
+
+    private func running(_ downloads: DownloadCoordinator, _ body: () async throws -> Void) async throws {
+        let run = Task { try await downloads.run() }
+        let result = await Result { try await body() }
+        run.cancel()
+        try await run.value
+        try result.get()
+    }
+
+    @Test(arguments: [0, 1]) func `whichever user leaves, the other gets the file`(_ leaver: Int) async throws {
+        let gate = Gate()
+        try await downloading { _ in
+            await gate.pass()
+            return OriginResponse(body: bytes(1000))
+        } _: { list, origin, directory in
+            let downloads = list.coordinator()
+            try await running(downloads) {
+                let users = ["ann", "ben"]
+                var handles: [DownloadHandle] = []
+                for user in users {
+                    handles += try await downloads.enqueue([try request("song", origin, directory, user: user)])
+                }
+                #expect(handles.map(\.outcome) == [.added, .joined])
+                await gate.arrivals(1)
+                let events = handles[leaver].events()
+                try await downloads.cancel(.user(users[leaver]))
+                #expect(try await handles[leaver].result.state == .cancelled)
+                var outcomes: [DownloadEvent] = []
+                for await event in events { outcomes.append(event) }
+                guard case .finished(_, .cancelled) = outcomes.last else {
+                    return #expect(Bool(false), "\(outcomes)")
+                }
+                let running = try await downloads.snapshot().running
+                #expect(running.map(\.download.request.user) == [users[1 - leaver]])
+                await gate.open()
+                #expect(try await handles[1 - leaver].result.state == .done)
+                // The one that left is cancelled, also after the end.
+                #expect(try await handles[leaver].result.state == .cancelled)
+            }
+            #expect(try names(in: directory) == ["song"])
+            #expect(origin.metrics.requests == 1)
+        }
+    }
+
+    @Test func `the last user who leaves ends the download and its partial file`() async throws {
+        try await downloading { _ in
+            OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
+        } _: { list, origin, directory in
+            let downloads = list.coordinator()
+            try await running(downloads) {
+                for user in ["ann", "ben"] {
+                    try await downloads.enqueue([try request("song", origin, directory, user: user)])
+                }
+                for try await snapshot in downloads.snapshots()
+                where snapshot.running.contains(where: { $0.received > 0 }) {
+                    break
+                }
+                try await downloads.cancel(.user("ben"))
+                #expect(try await downloads.snapshot().count(.running) == 1)
+                try await downloads.cancel(.user("ann"))
+                #expect(try await downloads.snapshot().count(.cancelled) == 1)
+                #expect(try names(in: directory) == [])
+            }
+        }
+    }
+
+    @Test func `a paused download keeps its bytes, and goes on with them`() async throws {
+        let content = bytes(900_000)
+        try await downloading { request in
+            guard request.attempt == 1 else { return .file(content, etag: "\"v1\"", request: request) }
+            return OriginResponse(
+                headerFields: [.eTag: "\"v1\""], announcedLength: content.count,
+                steps: [.send(Array(content.prefix(300_000))), .stall])
+        } _: { list, origin, directory in
+            let downloads = list.coordinator()
+            try await running(downloads) {
+                let handle = try await downloads.enqueue([try request("song", origin, directory, user: "ann")])[0]
+                for try await snapshot in downloads.snapshots()
+                where snapshot.running.contains(where: { $0.received == 300_000 }) { break }
+                try await downloads.pause(.user("ann"))
+                let paused = try await downloads.snapshot()
+                #expect(paused.paused.map(\.id) == [handle.id] && paused.openCount == 0)
+                #expect(try names(in: directory).contains("song.sluice.part"))
+                let events = handle.events()
+                #expect(try await downloads.resume(.all) == 1)
+                var resumed: Int64?
+                for await event in events { if case .responded(_, _, let bytes) = event { resumed = bytes } }
+                #expect(try await handle.result.bytes == 900_000)
+                #expect(resumed ?? 0 > 0)
+            }
+            #expect(try names(in: directory) == ["song"])
+            #expect(try Data(contentsOf: directory.appending(path: "song")) == Data(content))
+        }
+    }
+
+    @Test func `a download that is paused and resumed while its transfer stops waits again`() async throws {
+        let gate = Gate()
+        try await downloading { _ in
+            await gate.pass()
+            return OriginResponse(body: bytes(1000))
+        } _: { list, origin, directory in
+            let downloads = list.coordinator()
+            try await running(downloads) {
+                let handle = try await downloads.enqueue([try request("song", origin, directory, user: nil)])[0]
+                await gate.arrivals(1)
+                for _ in 0..<20 {
+                    async let pausing: Void = downloads.pause(.all)
+                    try await downloads.resume(.all)
+                    try await pausing
+                    try await downloads.resume(.all)
+                }
+                await gate.open()
+                #expect(try await handle.result.state == .done)
+            }
+        }
+    }
+
+    @Test func `a run until the queue is empty ends beside paused downloads`() async throws {
+        try await downloading { _ in
+            OriginResponse(body: bytes(1000))
+        } _: { list, origin, directory in
+            let downloads = list.coordinator()
+            for user in ["ann", "ben"] {
+                try await downloads.enqueue([try request(user, origin, directory, user: user)])
+            }
+            try await downloads.pause(.user("ann"))
+            try await downloads.run(until: .whenEmpty)
+            let snapshot = try await downloads.snapshot()
+            #expect(snapshot.counts == [.paused: 1, .done: 1])
+            #expect(try names(in: directory) == ["ben"])
+        }
+    }
+}
