@@ -15,7 +15,7 @@
 /// worker takes it back. After that, writes with it have no effect.
 ///
 /// **Members.** A job has one or more members (``QueuedDownload/Member``). A member that isn't paused is active. A running job is charged to
-/// the user of one active member, by whom the limit per user counts it. A claim charges the earliest member whose user has room. If the
+/// the user of one active member: the limit per user counts it there. A claim charges the earliest member whose user has room. If the
 /// charged member leaves or is paused, the job is charged to the active member whose user has the fewest running jobs, the earliest of
 /// them if there are several. That user may then have more running jobs than the limit, and claims none until there are fewer.
 ///

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SluiceDownloads
 
-/// Users who want the same file.
+/// Several users want the same file.
 @Suite(.timeLimit(.minutes(15))) struct `A download of several users` {
     private func request(_ name: String, _ origin: LoopbackOrigin, _ directory: URL, user: String?) throws
         -> DownloadRequest
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `the last user who leaves ends the download and its partial file`() async throws {
+    @Test func `the last user that leaves ends the download and its partial file`() async throws {
         try await downloading { _ in
             OriginResponse(announcedLength: 900_000, steps: [.send(bytes(300_000)), .stall])
         } _: { list, origin, directory in
