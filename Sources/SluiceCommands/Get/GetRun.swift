@@ -84,8 +84,9 @@ struct GetRun: Sendable {
             let downloads = DownloadCoordinator(
                 store: store, transport: transport, limits: options.limits,
                 configuration: .init(
-                    retries: RetryPolicy(maximumRetries: options.retries), existing: options.existing,
-                    durability: options.durability))
+                    // A list is for a person who waits: its end matters more than the end of an outage.
+                    retries: RetryPolicy(maximumRetries: options.retries), circuitBreaker: nil,
+                    existing: options.existing, durability: options.durability))
             let result = await Result {
                 // Problems with the database or the directories are reported before the first download starts.
                 try await downloads.open()

@@ -24,10 +24,13 @@ struct DownloadAttempt: Sendable {
         do {
             let result = try await makeTransfer().run()
             var settled = settled(.done(bytes: result.bytes), .finished(job: id, outcome: .done(bytes: result.bytes)))
+            settled.settlement.host = .reached
             if result.isCheckpointed { settled.published = job.request }
             return settled
         } catch let error as TransferError where !Task.isCancelled {
-            return failed(error)
+            var settled = failed(error)
+            settled.settlement.host = report(on: error)
+            return settled
         } catch {
             return await stopped()
         }
@@ -49,6 +52,16 @@ struct DownloadAttempt: Sendable {
             onResponse: { run.report(.responded(job: id, announced: $0, resumed: $1)) },
             onReceived: { run.report(.received(job: id, bytes: $0)) },
             onPhase: { run.coordinator.onPhase(id, .transfer($0)) })
+    }
+
+    /// What an error tells about the host.
+    private func report(on error: TransferError) -> HostReport? {
+        if let delay = error.retryAfter, error.isTransient, delay <= configuration.retries.maximumRetryAfter {
+            return .busy(for: delay)
+        }
+        if error.status != nil { return .reached }
+        guard error.isConnectionFailure, let breaker = configuration.circuitBreaker else { return nil }
+        return .unreachable(limit: breaker.maximumFailures, pause: breaker.pause)
     }
 
     func failed(_ error: TransferError) -> SettledJob {

@@ -28,12 +28,15 @@ import SluiceLock
 /// ranges (RFC 9110, section 14).
 ///
 /// **Retries.** A download that fails for a temporary reason is tried again after increasing delays (`RetryPolicy`). Other downloads run
-/// meanwhile.
+/// meanwhile. A server that asks for a delay (`Retry-After`, RFC 9110, section 10.2.3) gets no request during it, and a host that can't be
+/// connected to gets one at a time (``CircuitBreaker``).
 public final class DownloadCoordinator: Sendable {
     /// The configuration of a coordinator.
     public struct Configuration: Sendable {
         /// The delays and the number of further attempts after temporary failures.
         public var retries: RetryPolicy
+        /// The rule for hosts to which no connection succeeds; `nil` for none.
+        public var circuitBreaker: CircuitBreaker?
         /// What happens if the target file already exists.
         public var existing: ExistingFile
         /// The protection of a completed file against a loss of power.
@@ -54,12 +57,14 @@ public final class DownloadCoordinator: Sendable {
         /// Creates a configuration. By default, an existing file is an error, and a file gets its final name after its bytes are on the
         /// disk.
         public init(
-            retries: RetryPolicy = RetryPolicy(), existing: ExistingFile = .fail, durability: Durability = .data,
+            retries: RetryPolicy = RetryPolicy(), circuitBreaker: CircuitBreaker? = CircuitBreaker(),
+            existing: ExistingFile = .fail, durability: Durability = .data,
             lease: Duration = .seconds(15), maximumHistoryAge: Duration = .seconds(30 * 86_400),
             maximumHistoryCount: Int = 10_000,
             headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)? = nil
         ) {
             self.retries = retries
+            self.circuitBreaker = circuitBreaker
             self.existing = existing
             self.durability = durability
             self.lease = lease
@@ -171,7 +176,11 @@ public final class DownloadCoordinator: Sendable {
         let result = await Result { try await work(run) }
         current.withLock { $0 = nil }
         observers.noteChange()
-        try result.get()
+        do {
+            try result.get()
+        } catch is CancellationError where Task.isCancelled {
+            // The run was cancelled while the store was opened.
+        }
     }
 
     private func work(_ run: CoordinatorRun) async throws {

@@ -73,10 +73,13 @@ package struct JobSettlement: Sendable, Hashable {
 
     package var lease: JobLease
     package var outcome: Outcome
+    /// What is known about the job's host, if the attempt found out something. It counts even if the lease is no longer valid.
+    package var host: HostReport?
 
-    package init(lease: JobLease, outcome: Outcome) {
+    package init(lease: JobLease, outcome: Outcome, host: HostReport? = nil) {
         self.lease = lease
         self.outcome = outcome
+        self.host = host
     }
 }
 
@@ -84,7 +87,7 @@ package struct JobExchange: Sendable, Hashable {
     /// The leases of settlements that had no effect because these leases were no longer valid.
     package var refused: [JobLease]
     package var claimed: [ClaimedJob]
-    /// The time until the next delay or lease ends, or `nil` if there is none.
+    /// The time until the next delay, lease or pause of a host ends, or `nil` if there is none.
     package var nextDue: Duration?
     /// Whether no job waits or runs, in the batch of the claim if it names one. False if the exchange had no claim.
     package var isEmpty: Bool

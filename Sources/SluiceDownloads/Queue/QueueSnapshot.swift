@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// The state of a queue at one moment, for a user interface.
 public struct QueueSnapshot: Sendable, Hashable {
     /// A running job and its progress.
@@ -26,6 +32,26 @@ public struct QueueSnapshot: Sendable, Hashable {
         }
     }
 
+    /// A host from which no further downloads start now.
+    public struct Host: Sendable, Hashable, Identifiable {
+        /// The host, as ``DownloadRequest/host`` names it.
+        public var name: String
+        /// The time until which no download from it starts: the server asked for it (`Retry-After`), or the connections failed.
+        public var notBefore: Date
+        /// Whether the last connections failed, so that one download at a time is tried after that time.
+        public var isUnreachable: Bool
+
+        /// The name of the host.
+        public var id: String { name }
+
+        /// Creates a value, for previews and tests.
+        public init(name: String, notBefore: Date, isUnreachable: Bool = false) {
+            self.name = name
+            self.notBefore = notBefore
+            self.isUnreachable = isUnreachable
+        }
+    }
+
     /// The number of jobs in each state.
     public var counts: [QueuedDownload.State: Int]
     /// The running jobs, in the order of their numbers.
@@ -36,17 +62,21 @@ public struct QueueSnapshot: Sendable, Hashable {
     public var paused: [QueuedDownload]
     /// The last ended jobs, the latest first.
     public var ended: [QueuedDownload]
+    /// The hosts from which no further downloads start now, by name.
+    public var hosts: [Host]
 
     /// Creates a snapshot, by default of an empty queue: for previews, for tests, and as the first state of a user interface.
     public init(
         counts: [QueuedDownload.State: Int] = [:], running: [Running] = [], waiting: [QueuedDownload] = [],
-        paused: [QueuedDownload] = [], ended: [QueuedDownload] = []
+        paused: [QueuedDownload] = [], ended: [QueuedDownload] = [],
+        hosts: [Host] = []
     ) {
         self.counts = counts
         self.running = running
         self.waiting = waiting
         self.paused = paused
         self.ended = ended
+        self.hosts = hosts
     }
 
     /// The number of jobs in a state.
@@ -54,4 +84,11 @@ public struct QueueSnapshot: Sendable, Hashable {
 
     /// The number of jobs that wait or run. Paused jobs aren't counted.
     public var openCount: Int { count(.waiting) + count(.running) }
+}
+
+extension QueueSnapshot.Host {
+    init?(_ name: String, _ health: HostHealth, now: Int64) {
+        guard health.until > now || health.isOpen else { return nil }
+        self.init(name: name, notBefore: Date(queueTime: health.until), isUnreachable: health.isOpen)
+    }
 }

@@ -3,6 +3,8 @@ struct RunningCounts {
     private(set) var total = 0
     private var ofHost: [String: Int] = [:]
     private var ofUser: [String: Int] = [:]
+    /// The number of jobs that may run from hosts that aren't well.
+    var hostLimits: [String: Int] = [:]
 
     mutating func add(host: String, user: String) {
         total += 1
@@ -24,8 +26,8 @@ struct RunningCounts {
     }
 
     func room(host: String, under limits: DownloadCoordinator.Limits) -> Int {
-        let room = limits.total - total
-        return limits.perHost.map { min(room, $0 - ofHost[host, default: 0]) } ?? room
+        let most = min(limits.perHost ?? .max, hostLimits.isEmpty ? .max : hostLimits[host] ?? .max)
+        return min(limits.total - total, most == .max ? .max : most - ofHost[host, default: 0])
     }
 
     func room(user: String, under limits: DownloadCoordinator.Limits) -> Int {

@@ -7,6 +7,11 @@ import SluiceFiles
 import SluiceHTTP
 
 extension TransferError {
+    /// Whether there was no connection to the host.
+    var isConnectionFailure: Bool {
+        [.hostNotFound, .connectionRefused, .connectionFailed, .connectTimedOut].contains(code)
+    }
+
     var fileError: FileError? { code == .file ? cause as? FileError : nil }
 
     static func file(_ error: FileError, of request: DownloadRequest) -> TransferError {

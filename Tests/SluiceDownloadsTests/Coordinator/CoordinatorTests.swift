@@ -92,6 +92,20 @@ import TestSupport
         }
     }
 
+    @Test func `a run that is cancelled while it opens its queue returns`() async throws {
+        try await withQueueFile { file in
+            for _ in 0..<20 {
+                let downloads = DownloadCoordinator(
+                    store: .sqlite(at: file), transport: ScriptedTransport([:]))
+                let run = Task { try await downloads.run() }
+                await Task.yield()
+                run.cancel()
+                try await run.value
+                try await downloads.close()
+            }
+        }
+    }
+
     @Test func `a failed download is tried again while the queue runs, and a removed one has no result`() async throws {
         let isThere = Guarded(false)
         try await downloading { _ in

@@ -151,7 +151,14 @@ private struct Comparison {
             // Mostly late ones, which may be valid.
             let lease = leases[leases.count - 1 - pick(min(leases.count, 6))]
             let outcome = pick(of: JobSettlement.Outcome.samples)
-            settlements.append(JobSettlement(lease: lease.store, outcome: outcome))
+            var report: HostReport?
+            if pick(3) == 0 {
+                report = pick(of: [
+                    .reached, .reached, .busy(for: .seconds(pick(9))), .unreachable(limit: 2, pause: .seconds(4)),
+                ])
+            }
+            settlements.append(JobSettlement(lease: lease.store, outcome: outcome, host: report))
+            if let report { model.note(report, ofJob: lease.model.job, now: now) }
             if !model.settle(lease.model, outcome, now: now) { refused.append(lease.store) }
         }
         guard pick(5) > 0 else {
@@ -179,7 +186,7 @@ private struct Comparison {
             try expect(found.request, request, "request of a claim")
             leases.append((expected.lease!, found.lease))
         }
-        try expect(exchange.nextDue, model.nextDue.map { .milliseconds($0 - now) }, "nextDue")
+        try expect(exchange.nextDue, model.nextDue(now: now).map { .milliseconds($0 - now) }, "nextDue")
         try expect(exchange.isEmpty, count > 0 && model.isEmpty(batch), "isEmpty of \(batch ?? "all")")
     }
 
@@ -288,6 +295,11 @@ private struct Comparison {
         try expect(snapshot.waiting.map(seen), model.inOrder.prefix(count).map(seen), "waiting")
         try expect(snapshot.paused.map(seen), model.inOrder(.paused).prefix(count).map(seen), "paused")
         try expect(snapshot.ended.map(seen), model.endedLatestFirst.prefix(count).map(seen), "ended")
+        try expect(
+            snapshot.hosts,
+            model.hosts.filter { $1.until > now || $1.isOpen }.sorted { $0.key < $1.key }.map {
+                .init(name: $0, notBefore: Date(queueTime: max($1.until, 0)), isUnreachable: $1.isOpen)
+            }, "hosts")
         let numbers = someNumbers()
         try expect(
             try await store.jobs(numbers.compactMap { ids[$0] }).map(seen),

@@ -16,7 +16,7 @@ func bytes(_ count: Int, seed: Int = 0) -> [UInt8] {
 struct ListDownloader: Sendable {
     let transport: any Transport
     var limits = DownloadCoordinator.Limits(total: 4, perHost: nil)
-    var configuration = DownloadCoordinator.Configuration(durability: .none)
+    var configuration = DownloadCoordinator.Configuration(circuitBreaker: nil, durability: .none)
     var files = FileIO.shared
 
     func coordinator(store: (any QueueStore)? = nil, time: VirtualTime = VirtualTime()) -> DownloadCoordinator {

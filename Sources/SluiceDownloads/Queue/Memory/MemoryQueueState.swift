@@ -54,6 +54,7 @@ struct MemoryQueueState {
     private var firstDelayOver = Int64.max
     private var leased: Set<JobID> = []
     private var running = RunningCounts()
+    private var hosts: [String: HostHealth] = [:]
     /// The jobs for each target. There is seldom more than one.
     private var byTarget: [TargetPath: [JobID]] = [:]
     private var lastID: Int64 = 0
@@ -154,6 +155,10 @@ struct MemoryQueueState {
 
     mutating func claim(_ claim: JobClaim, now: Int64) -> [ClaimedJob] {
         guard claim.count > 0, running.total < claim.limits.total else { return [] }
+        if !hosts.isEmpty || !running.hostLimits.isEmpty {
+            hosts = hosts.filter { !$0.value.isWell(now: now) && now - $0.value.until < HostHealth.memory }
+            running.hostLimits = hosts.compactMapValues { $0.limit(now: now) }
+        }
         var heads = Heap(lines.keys.compactMap { head(of: $0, claim) })
         var claimed: [ClaimedJob] = []
         while claimed.count < claim.count, let head = heads.popMin() {
@@ -204,7 +209,12 @@ struct MemoryQueueState {
     mutating func settle(_ settlement: JobSettlement, now: Int64) -> Bool {
         let id = settlement.lease.job
         // Uses the index, because access by key would move the job out of the dictionary and back.
-        guard let place = jobs.index(forKey: id), let lease = jobs.values[place].lease,
+        guard let place = jobs.index(forKey: id) else { return false }
+        if let report = settlement.host {
+            let host = jobs.values[place].host
+            hosts[host] = HostHealth.after(report, hosts[host], now: now)
+        }
+        guard let lease = jobs.values[place].lease,
             lease.token == settlement.lease.token
         else { return false }
         endLease(id, at: place)
@@ -292,10 +302,11 @@ struct MemoryQueueState {
         }
     }
 
-    /// The end of the first delay or lease. The delays of paused jobs count too, because that is simpler than to leave them out.
-    var nextDue: Int64? {
+    /// The end of the first delay, lease or pause of a host. The delays of paused jobs count too, because that is simpler than to leave them out.
+    func nextDue(now: Int64) -> Int64? {
         let leases = leased.compactMap { jobs[$0]?.lease?.until }.min()
-        return [delayed.isEmpty ? nil : firstDelayOver, leases].compactMap(\.self).min()
+        let pauses = hosts.values.lazy.map(\.until).filter { $0 > now }.min()
+        return [delayed.isEmpty ? nil : firstDelayOver, leases, pauses].compactMap(\.self).min()
     }
 
     func hasOpenJobs(in batch: String?) -> Bool {
@@ -420,7 +431,7 @@ struct MemoryQueueState {
             .sorted { ($0.ended!, $0.download.id) > ($1.ended!, $1.download.id) }
     }
 
-    func snapshot(listing count: Int) -> QueueSnapshot {
+    func snapshot(listing count: Int, now: Int64) -> QueueSnapshot {
         let count = max(0, count)
         var snapshot = QueueSnapshot()
         for job in jobs.values { snapshot.counts[job.download.state, default: 0] += 1 }
@@ -428,6 +439,7 @@ struct MemoryQueueState {
         snapshot.waiting = inLine(.waiting, count)
         snapshot.paused = inLine(.paused, count)
         snapshot.ended = endedLatestFirst.prefix(count).map(\.seen)
+        snapshot.hosts = hosts.compactMap { QueueSnapshot.Host($0, $1, now: now) }.sorted { $0.name < $1.name }
         return snapshot
     }
 

@@ -39,7 +39,7 @@ package final class MemoryQueueStore: QueueStore {
             state.takeBackExpiredLeases(now: now)
             state.admitDelayed(now: now)
             exchange.claimed = state.claim(claim, now: now)
-            exchange.nextDue = state.nextDue.map { .milliseconds(max(0, $0 - now)) }
+            exchange.nextDue = state.nextDue(now: now).map { .milliseconds(max(0, $0 - now)) }
             exchange.isEmpty = exchange.claimed.count < claim.count && !state.hasOpenJobs(in: claim.batch)
             return exchange
         }
@@ -78,7 +78,7 @@ package final class MemoryQueueStore: QueueStore {
     }
 
     package func snapshot(listing count: Int) async throws -> QueueSnapshot {
-        try access { $0.snapshot(listing: count) }
+        try access { $0.snapshot(listing: count, now: time.now()) }
     }
 
     package func prune(olderThan age: Duration, keeping count: Int) async throws {

@@ -162,6 +162,13 @@ enum QueueSchema {
                     JOIN lane ON lane.host = job.host AND lane.user = member.user WHERE state = 0;
                 UPDATE lane SET (head_rank, head_job) =
                     (SELECT rank, job FROM line WHERE line.lane = lane.id ORDER BY rank, job LIMIT 1);
+                -- The hosts that aren't known to be well.
+                CREATE TABLE host (
+                    name TEXT PRIMARY KEY,
+                    until INTEGER NOT NULL,
+                    failures INTEGER NOT NULL,
+                    is_open INTEGER NOT NULL
+                ) WITHOUT ROWID;
                 CREATE INDEX lane_head ON lane (head_rank, head_job);
                 CREATE INDEX lane_of_host ON lane (host, head_rank, head_job);
                 CREATE INDEX lane_of_user ON lane (user, head_rank, head_job);

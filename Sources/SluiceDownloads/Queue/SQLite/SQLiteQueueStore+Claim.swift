@@ -8,6 +8,7 @@ extension Database {
         guard claim.count > 0 else { return [] }
         var running = try runningCounts()
         guard running.total < claim.limits.total else { return [] }
+        running.hostLimits = try hosts().compactMapValues { $0.limit(now: now) }
         var heads = try Heads(self)
         var claimed: [ClaimedJob] = []
         while claimed.count < claim.count, running.total < claim.limits.total,

@@ -6,14 +6,17 @@ extension SQLiteQueueStore {
     ) async throws -> JobExchange {
         try await write { database, now in
             var exchange = JobExchange()
-            for settlement in settlements where try !database.settle(settlement, now: now) {
-                exchange.refused.append(settlement.lease)
+            for settlement in settlements {
+                if let report = settlement.host {
+                    try database.note(report, by: settlement.lease.job.rawValue, now: now)
+                }
+                if try !database.settle(settlement, now: now) { exchange.refused.append(settlement.lease) }
             }
             guard let claim else { return exchange }
             try database.takeBackExpiredLeases(now: now)
             try database.admitDelayed(now: now)
             exchange.claimed = try database.claim(claim, now: now)
-            exchange.nextDue = try database.nextDue().map { .milliseconds(max(0, $0 - now)) }
+            exchange.nextDue = try database.nextDue(now: now).map { .milliseconds(max(0, $0 - now)) }
             exchange.isEmpty = try exchange.claimed.count < claim.count && !database.hasOpenJobs(in: claim.batch)
             return exchange
         }
@@ -118,12 +121,14 @@ extension Database {
         }
     }
 
-    fileprivate func nextDue() throws -> Int64? {
+    fileprivate func nextDue(now: Int64) throws -> Int64? {
         let delay = try Int64.fetchOne(
             cachedStatement(sql: "SELECT min(not_before) FROM job WHERE not_before IS NOT NULL"))
         let lease = try Int64.fetchOne(
             cachedStatement(sql: "SELECT min(lease_until) FROM job WHERE state = 1"))
-        return [delay, lease].compactMap(\.self).min()
+        let pause = try Int64.fetchOne(
+            cachedStatement(sql: "SELECT min(until) FROM host WHERE until > ?"), arguments: [now])
+        return [delay, lease, pause].compactMap(\.self).min()
     }
 
     fileprivate func hasOpenJobs(in batch: String?) throws -> Bool {

@@ -30,6 +30,7 @@ extension SQLiteQueueStore {
             for id in try Int64.fetchAll(database.cachedStatement(sql: query), arguments: [count]) {
                 try database.delete(id)
             }
+            try database.run("DELETE FROM host WHERE until < ?", [now - HostHealth.memory])
         }
     }
 }

@@ -14,7 +14,7 @@ extension SQLiteQueueStore {
 
     package func snapshot(listing count: Int) async throws -> QueueSnapshot {
         let count = max(0, count)
-        return try await read { database, _ in
+        return try await read { database, now in
             var snapshot = QueueSnapshot()
             // Each query uses its own index. One query for all would read the table.
             for column in [0, 5, 1, 6] {
@@ -34,6 +34,8 @@ extension SQLiteQueueStore {
             snapshot.paused = try database.list("WHERE state = 6 ORDER BY priority DESC, id", limit: count)
             snapshot.ended = try database.list(
                 "WHERE state IN (2, 3, 4) ORDER BY ended DESC, id DESC", limit: count)
+            snapshot.hosts = try database.hosts().compactMap { QueueSnapshot.Host($0, $1, now: now) }
+                .sorted { $0.name < $1.name }
             return snapshot
         }
     }

@@ -46,7 +46,15 @@ struct QueueModel {
         case conflict(Int)
     }
 
+    /// What is known about a host: no job until a time, failed connections in succession, and whether only one is tried.
+    struct Host: Equatable {
+        var until: Int64 = 0
+        var failures = 0
+        var isOpen = false
+    }
+
     var jobs: [Job] = []
+    var hosts: [String: Host] = [:]
     private var lastNumber = 0
     private var lastClaim = 0
 
@@ -100,6 +108,24 @@ struct QueueModel {
         }
     }
 
+    mutating func note(_ report: HostReport, ofJob number: Int, now: Int64) {
+        guard let job = jobs.first(where: { $0.number == number }) else { return }
+        var host = hosts[job.host] ?? Host()
+        switch report {
+        case .reached: (host.failures, host.isOpen) = (0, false)
+        case .busy(let time):
+            (host.failures, host.isOpen) = (0, false)
+            host.until = max(host.until, now + time.components.seconds * 1000)
+        case .unreachable(let limit, let pause):
+            host.failures += 1
+            if host.failures >= limit {
+                host.isOpen = true
+                host.until = max(host.until, now + pause.components.seconds * 1000)
+            }
+        }
+        hosts[job.host] = host
+    }
+
     /// Whether the lease is valid.
     mutating func settle(_ lease: Lease, _ outcome: JobSettlement.Outcome, now: Int64) -> Bool {
         guard jobs.contains(where: { $0.lease?.claim == lease.claim }) else { return false }
@@ -141,11 +167,14 @@ struct QueueModel {
         for job in inOrder where claimed.count < count {
             guard job.notBefore == nil, job.isOpen(in: batch) else { continue }
             let running = jobs.filter { $0.state == .running }
+            let ofHost = running.count { $0.host == job.host }
+            let host = hosts[job.host] ?? Host()
+            guard host.until <= now, !host.isOpen || ofHost == 0 else { continue }
             let charged = job.active.first { member in
                 member.user.isEmpty || running.count { $0.charged == member.user } < limits.perUser ?? .max
             }
             guard running.count < limits.total,
-                running.count(where: { $0.host == job.host }) < limits.perHost ?? .max, let charged
+                ofHost < limits.perHost ?? .max, let charged
             else { continue }
             lastClaim += 1
             let lease = Lease(job: job.number, claim: lastClaim, worker: worker, until: now + lease)
@@ -168,8 +197,9 @@ struct QueueModel {
         jobs.filter { $0.state.isFinal }.sorted { ($0.ended!, $0.number) > ($1.ended!, $1.number) }
     }
 
-    var nextDue: Int64? {
-        (jobs.compactMap(\.notBefore) + jobs.compactMap(\.lease?.until)).min()
+    func nextDue(now: Int64) -> Int64? {
+        (jobs.compactMap(\.notBefore) + jobs.compactMap(\.lease?.until) + hosts.values.map(\.until).filter { $0 > now })
+            .min()
     }
 
     func isEmpty(_ batch: String?) -> Bool {

@@ -1,0 +1,26 @@
+extension DownloadCoordinator {
+    /// The rule for a host to which no connection succeeds, such as during an outage of the network.
+    ///
+    ///     DownloadCoordinator.Configuration(circuitBreaker: .init(maximumFailures: 10, pause: .seconds(60)))
+    ///
+    /// After ``maximumFailures`` failed connections in succession, no download of the host starts for the ``pause``. Then one download is
+    /// tried. If it reaches the host, the others follow; otherwise there is another pause. So an outage costs a few downloads their
+    /// attempts, and the others wait for its end. ``QueueSnapshot/hosts`` shows these hosts.
+    ///
+    /// The store counts the failures of all processes together.
+    public struct CircuitBreaker: Sendable, Hashable {
+        /// The number of failed connections in succession after which a host is paused.
+        public var maximumFailures: Int
+        /// The time without connections before the next attempt.
+        public var pause: Duration
+
+        /// Creates a rule. `maximumFailures` must be at least 1.
+        public init(maximumFailures: Int = 5, pause: Duration = .seconds(30)) {
+            precondition(
+                maximumFailures >= 1,
+                "A circuit breaker's maximumFailures must be at least 1; it is \(maximumFailures).")
+            self.maximumFailures = maximumFailures
+            self.pause = pause
+        }
+    }
+}

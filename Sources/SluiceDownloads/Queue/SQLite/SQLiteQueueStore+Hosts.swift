@@ -1,0 +1,35 @@
+import GRDB
+
+extension Database {
+    /// The hosts that aren't known to be well.
+    func hosts() throws -> [String: HostHealth] {
+        var hosts: [String: HostHealth] = [:]
+        let rows = try Row.fetchCursor(cachedStatement(sql: "SELECT name, until, failures, is_open FROM host"))
+        while let row = try rows.next() { hosts[row["name"]] = HostHealth(row) }
+        return hosts
+    }
+
+    /// Records what an attempt of a job found out about its host.
+    func note(_ report: HostReport, by job: Int64, now: Int64) throws {
+        let query = "SELECT host FROM job WHERE id = ?"
+        guard let host = try String.fetchOne(cachedStatement(sql: query), arguments: [job]) else { return }
+        let known = try Row.fetchOne(
+            cachedStatement(sql: "SELECT until, failures, is_open FROM host WHERE name = ?"), arguments: [host])
+        let before = known.map(HostHealth.init)
+        let after = HostHealth.after(report, before, now: now)
+        guard after != before else { return }
+        if let after {
+            try run(
+                "INSERT OR REPLACE INTO host (name, until, failures, is_open) VALUES (?, ?, ?, ?)",
+                [host, after.until, after.failures, after.isOpen])
+        } else {
+            try run("DELETE FROM host WHERE name = ?", [host])
+        }
+    }
+}
+
+extension HostHealth {
+    fileprivate init(_ row: Row) {
+        self.init(until: row["until"], failures: row["failures"], isOpen: row["is_open"])
+    }
+}
