@@ -69,6 +69,9 @@ let targets: [Target] = [
             grdb,
         ],
         swiftSettings: settings),
+    // Separate from SluiceDownloads, because a program that imports Observation loads its library.
+    .target(
+        name: "SluiceDownloadList", dependencies: ["SluiceObservation", "SluiceDownloads"], swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
         name: "LoopbackOrigin",
@@ -139,6 +142,13 @@ let targets: [Target] = [
             "TestSupport", grdb,
         ],
         swiftSettings: settings),
+    .testTarget(
+        name: "SluiceDownloadListTests",
+        dependencies: [
+            "SluiceDownloadList", "SluiceObservation", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "TestSupport",
+            httpTypes,
+        ],
+        swiftSettings: settings),
     // A process that dies at a chosen step, and its tests.
     .executableTarget(
         name: "CrashWorker", dependencies: ["SluiceDownloads", "SluiceFiles", "SluiceHTTP"], path: "Tests/CrashWorker",
@@ -161,7 +171,7 @@ let targets: [Target] = [
 
 let libraries = [
     "SluiceConcurrency", "SluiceObservation", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
-    "NativeMark",
+    "SluiceDownloadList", "NativeMark",
 ]
 
 let dependencies: [Package.Dependency] = [
