@@ -27,6 +27,9 @@ let collections = Target.Dependency.product(name: "DequeModule", package: "swift
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 
 let targets: [Target] = [
     // Not a product: the lock of all modules. One switch replaces it with a lock that ThreadSanitizer knows.
@@ -69,6 +72,14 @@ let targets: [Target] = [
             httpTypes,
             grdb,
         ],
+        swiftSettings: settings),
+    // Separate from SluiceDownloads, because a program that imports Observation loads its library.
+    .target(
+        name: "SluiceDownloadList", dependencies: ["SluiceObservation", "SluiceDownloads"], swiftSettings: settings),
+    // The only target that depends on the packages for servers.
+    .target(
+        name: "SluiceService",
+        dependencies: ["SluiceLock", "SluiceHTTP", "SluiceDownloads", httpTypes, lifecycle, logging, metrics],
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
@@ -140,6 +151,24 @@ let targets: [Target] = [
             "TestSupport", grdb,
         ],
         swiftSettings: settings),
+    .testTarget(
+        name: "SluiceDownloadListTests",
+        dependencies: [
+            "SluiceDownloadList", "SluiceObservation", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "TestSupport",
+            httpTypes,
+        ],
+        swiftSettings: settings),
+    .testTarget(
+        name: "SluiceServiceTests",
+        dependencies: [
+            "SluiceService", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "TestSupport", httpTypes, lifecycle,
+            logging, metrics,
+            .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            .product(name: "InMemoryLogging", package: "swift-log"),
+            .product(name: "MetricsTestKit", package: "swift-metrics"),
+        ],
+        swiftSettings: settings),
     // A process that dies at a chosen step, and its tests.
     .executableTarget(
         name: "CrashWorker", dependencies: ["SluiceDownloads", "SluiceFiles", "SluiceHTTP"], path: "Tests/CrashWorker",
@@ -162,7 +191,7 @@ let targets: [Target] = [
 
 let libraries = [
     "SluiceConcurrency", "SluiceObservation", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
-    "NativeMark",
+    "SluiceDownloadList", "SluiceService", "NativeMark",
 ]
 
 let dependencies: [Package.Dependency] = [
@@ -170,6 +199,9 @@ let dependencies: [Package.Dependency] = [
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
 ]
 
 // MARK: The package

@@ -61,7 +61,7 @@ part "explorers"           120 explore_everything
 part "file systems"         60 Scripts/checks/file-systems.sh --require --lacking vfat --all-tests
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
 part "address sanitizer"    60 Scripts/checks/sanitizers.sh address SluiceFiles SluiceHTTP
-part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads --explorers
+part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads SluiceDownloadList SluiceService --explorers
 part "release build"        60 swift build -c release --scratch-path "$SLUICE_SCRATCH"
 part "stress"               60 Scripts/stress.sh --rounds 200000
 part "benchmarks"           60 Scripts/run-benchmarks.sh --require-all

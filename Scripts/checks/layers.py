@@ -16,6 +16,8 @@ MAY_IMPORT = {
     "SluiceDatabase": {"SluiceLock", "SluiceFiles"},
     "SluiceCache": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
     "SluiceDownloads": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
+    "SluiceDownloadList": {"SluiceObservation", "SluiceDownloads"},
+    "SluiceService": {"SluiceLock", "SluiceHTTP", "SluiceDownloads"},
     "LoopbackOrigin": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceFiles"},
     "SluiceCommands": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
                        "NativeMark", "LoopbackOrigin"},

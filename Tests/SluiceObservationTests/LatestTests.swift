@@ -147,4 +147,55 @@ import Testing
         #expect(latest.value.number == 10)
         #expect(latest.failure == nil && !latest.isFollowing)
     }
+
+    @Test func `an object that owns its iteration shows the elements and the error`() async {
+        let (elements, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
+        let latest = Latest(initial: 0, following: elements)
+        #expect(latest.isFollowing)
+
+        continuation.yield(1)
+        await change { _ = latest.value }
+        #expect(latest.value == 1)
+
+        continuation.finish(throwing: Unplugged())
+        await change { _ = latest.failure }
+        #expect(latest.failure is Unplugged)
+        #expect(latest.value == 1 && !latest.isFollowing)
+    }
+
+    @Test func `releasing the object ends the iteration that it owns`() async {
+        let (elements, continuation) = AsyncStream<Int>.makeStream()
+        let ended = Gate()
+        continuation.onTermination = { _ in Task { await ended.open() } }
+        var latest: Latest<Int>? = Latest(initial: 0, following: elements)
+        continuation.yield(1)
+        await change { _ = latest?.value }
+        weak let released = latest
+
+        latest = nil
+
+        await ended.pass()
+        #expect(released == nil)
+    }
+
+    @Test func `a call replaces the iteration that the object owns`() async {
+        let (elements, continuation) = AsyncStream<Int>.makeStream()
+        let ended = Gate()
+        continuation.onTermination = { _ in Task { await ended.open() } }
+        let latest = Latest(initial: Sequence.Element(0), following: elements.map { Sequence.Element($0) })
+
+        await latest.follow(Sequence([{ Sequence.Element(2) }]))
+        await ended.pass()
+
+        #expect(latest.value.number == 2)
+        #expect(latest.failure == nil && !latest.isFollowing)
+    }
+
+    /// Waits until a property that `read` reads has changed. A change is announced before it happens, but on the main actor, on which this
+    /// test continues.
+    private func change(of read: () -> Void) async {
+        let changes = AsyncStream<Void>.makeStream()
+        withObservationTracking(read) { changes.continuation.yield() }
+        for await _ in changes.stream { break }
+    }
 }

@@ -15,6 +15,8 @@ public import Observation
 /// The task that calls ``follow(_:)`` iterates the sequence. When the view disappears, SwiftUI cancels this task, which ends the iteration.
 /// The value stays.
 ///
+/// In a model without views, ``init(initial:following:)`` creates an object that iterates a sequence until it is released.
+///
 /// **Isolation.** The object and the iteration are isolated to the main actor, so the sequence and its elements needn't be `Sendable`.
 ///
 /// **Observation.** Changes of ``value``, ``failure`` and ``isFollowing`` are tracked separately. If the value changes several times before
@@ -24,19 +26,46 @@ public final class Latest<Value> {
     /// The newest element, or the initial value before the first element.
     public private(set) var value: Value
 
-    /// The error that ended the most recent call of ``follow(_:)``; `nil` while it runs, and if it ended without an error or was cancelled.
+    /// The error that ended the sequence that was followed last; `nil` while it is followed, and if it ended without an error or was
+    /// cancelled.
     public private(set) var failure: (any Error)?
 
-    /// Whether a call of ``follow(_:)`` is running.
+    /// Whether a sequence is followed.
     public var isFollowing: Bool { followerCount > 0 }
 
     private var followerCount = 0
     /// The number of the most recent call. Only that call changes the value and the failure.
     @ObservationIgnored private var newestCall = 0
+    @ObservationIgnored private var following: Following?
 
     /// Creates an object whose value is `initial` until the first element of a sequence.
     public init(initial: Value) {
         value = initial
+    }
+
+    /// Creates an object that iterates a sequence until the object is released, and assigns each element to ``value``.
+    ///
+    ///     @MainActor final class TransferModel {
+    ///         let progress: Latest<Progress>
+    ///
+    ///         init(_ transfer: Transfer) {
+    ///             progress = Latest(initial: Progress(), following: transfer.changes)
+    ///         }
+    ///     }
+    ///
+    /// The object owns the task that iterates, and the task has only a weak reference to the object. Releasing the object cancels the task.
+    /// If you also call ``follow(_:)``, that call replaces this iteration.
+    public convenience init<Source: AsyncSequence>(initial: Value, following sequence: Source)
+    where Source.Element == Value {
+        self.init(initial: initial)
+        followerCount = 1
+        following = Following(sequence, for: self) { latest, element in
+            latest.value = element
+        } ended: { latest, error in
+            latest.following = nil
+            latest.followerCount -= 1
+            if let error { latest.failure = error }
+        }
     }
 
     /// Iterates a sequence in the calling task and assigns each element to ``value``.
@@ -49,6 +78,11 @@ public final class Latest<Value> {
     public func follow<Source: AsyncSequence>(_ sequence: Source) async where Source.Element == Value {
         newestCall += 1
         let call = newestCall
+        if following != nil {
+            // The task is cancelled, so it doesn't report its end.
+            following = nil
+            followerCount -= 1
+        }
         followerCount += 1
         defer { followerCount -= 1 }
         if failure != nil { failure = nil }

@@ -1,0 +1,127 @@
+public import Observation
+public import SluiceDownloads
+import SluiceObservation
+
+/// A download queue for a user interface to observe.
+///
+///     struct QueueView: View {
+///         let list: DownloadList
+///
+///         var body: some View {
+///             ForEach(list.running) { song in
+///                 ProgressView(song.download.request.name, value: song.fraction ?? 0)
+///             }
+///             Text("\(list.count(.waiting)) songs wait")
+///         }
+///     }
+///
+/// Create the list where you create the coordinator, and pass it to the views; see <doc:ShowTheQueueInAView>.
+///
+/// The list follows the queue until it is released, whether the queue runs or not. It owns the task that does this, and the task has only a
+/// weak reference to the list. To change the queue, call the methods of the coordinator, such as `cancel` and `retry`.
+///
+/// **Observation.** Each property is tracked separately, and changes only when its value changes. So a view that shows ``waiting`` isn't
+/// updated while bytes arrive. The properties change at most ten times in a second, and changes by other processes appear within a second.
+///
+/// **Errors.** If the store fails, ``failure`` is set and the other properties keep their values. The list then reads the queue again each
+/// second. The first success sets ``failure`` to `nil`. After the coordinator has been closed, the list doesn't try again.
+@MainActor @Observable
+public final class DownloadList {
+    /// The running downloads with their progress, in the order of their numbers.
+    public private(set) var running: [QueueSnapshot.Running] = []
+    /// The first waiting downloads, in the order in which they start.
+    public private(set) var waiting: [QueuedDownload] = []
+    /// The last ended downloads, the latest first.
+    public private(set) var ended: [QueuedDownload] = []
+    /// The downloads in ``ended`` that failed. ``count(_:)`` includes earlier ones.
+    public private(set) var failed: [QueuedDownload] = []
+    /// The number of downloads in each state, in the whole queue.
+    public private(set) var counts: [QueuedDownload.State: Int] = [:]
+    /// The bytes, the rate and the time left.
+    public private(set) var totals = Totals()
+    /// The error of the last attempt to read the queue; `nil` after a success.
+    public private(set) var failure: QueueStoreError?
+
+    @ObservationIgnored private var meter = TransferMeter()
+    @ObservationIgnored private var following: Following?
+    /// Ticks while downloads run, because there are no snapshots while no bytes arrive.
+    @ObservationIgnored private var ticking: Following?
+    @ObservationIgnored private let timing: ListTiming
+
+    /// Creates a list that follows the queue of a coordinator.
+    ///
+    /// - Parameters:
+    ///   - downloads: The coordinator.
+    ///   - count: The maximum number of downloads in ``running``, ``waiting`` and ``ended``. The counts include all downloads.
+    public convenience init(_ downloads: DownloadCoordinator, listing count: Int = 100) {
+        self.init(downloads.snapshots(listing: count), timing: .system)
+    }
+
+    /// Creates a list that shows one snapshot and follows no queue: for previews, and for tests of views.
+    public init(showing snapshot: QueueSnapshot) {
+        timing = .system
+        show(snapshot)
+    }
+
+    init(_ snapshots: some AsyncSequence<QueueSnapshot, any Error> & Sendable, timing: ListTiming) {
+        self.timing = timing
+        let repeated = RepeatedSnapshots(snapshots: snapshots, sleep: timing.sleep)
+        following = Following(repeated, for: self) { list, result in list.take(result) }
+    }
+
+    /// The number of downloads in a state, in the whole queue.
+    public func count(_ state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
+
+    /// The number of downloads that haven't ended.
+    public var openCount: Int { counts.reduce(0) { $1.key.isFinal ? $0 : $0 + $1.value } }
+
+    private func take(_ result: Result<QueueSnapshot, QueueStoreError>) {
+        switch result {
+        case .success(let snapshot):
+            show(snapshot)
+            set(\.failure, to: nil)
+            tickWhileRunning()
+        case .failure(let error):
+            set(\.failure, to: error)
+        }
+    }
+
+    private func show(_ snapshot: QueueSnapshot) {
+        set(\.running, to: snapshot.running)
+        set(\.waiting, to: snapshot.waiting)
+        if set(\.ended, to: snapshot.ended) { set(\.failed, to: snapshot.ended.filter { $0.state == .failed }) }
+        set(\.counts, to: snapshot.counts)
+        meter.note(snapshot, at: timing.now())
+        set(\.totals, to: meter.totals)
+    }
+
+    private func tickWhileRunning() {
+        if running.isEmpty {
+            ticking = nil
+        } else if ticking == nil {
+            ticking = Following(Ticks(sleep: timing.sleep), for: self) { list, _ in
+                list.meter.advance(to: list.timing.now())
+                list.set(\.totals, to: list.meter.totals)
+            }
+        }
+    }
+
+    /// Assigns a value only if it differs. Otherwise the views that read the property would be updated, unless the version of the
+    /// `@Observable` macro compares too.
+    @discardableResult
+    private func set<Value: Equatable>(
+        _ property: ReferenceWritableKeyPath<DownloadList, Value>, to value: Value
+    ) -> Bool {
+        guard self[keyPath: property] != value else { return false }
+        self[keyPath: property] = value
+        return true
+    }
+}
+
+/// The clock of a list, which tests replace.
+struct ListTiming: Sendable {
+    var now: @Sendable () -> ContinuousClock.Instant
+    var sleep: @Sendable (Duration) async throws -> Void
+
+    static let system = ListTiming(now: { .now }, sleep: { try await Task.sleep(for: $0) })
+}

@@ -1,0 +1,126 @@
+// For exp.
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+import SluiceDownloads
+
+/// Computes the rate and the time left from the snapshots of a queue.
+struct TransferMeter: Sendable {
+    private(set) var totals = DownloadList.Totals()
+    private var rate = SmoothedRate()
+    private var previous: (snapshot: QueueSnapshot, time: ContinuousClock.Instant)?
+
+    /// The bytes of a download whose arrival no snapshot has shown count up to this number. They may belong to a resumed partial file or
+    /// to another process, and a large number would make the rate jump. Without them, the rate of many small files would be too low.
+    static let maximumUnseen: Int64 = 1 << 20
+
+    /// Adds the bytes that arrived between the previous snapshot and this one.
+    mutating func note(_ snapshot: QueueSnapshot, at now: ContinuousClock.Instant) {
+        if let previous, !previous.snapshot.running.isEmpty {
+            rate.add(Self.bytesArrived(from: previous.snapshot, to: snapshot), over: previous.time.duration(to: now))
+        } else {
+            // It is unknown when the first downloads began.
+            rate = SmoothedRate()
+        }
+        previous = (snapshot, now)
+        update()
+    }
+
+    /// Lets the rate fall while there are no snapshots, because no bytes arrive.
+    mutating func advance(to now: ContinuousClock.Instant) {
+        guard let (snapshot, time) = previous else { return }
+        rate.add(0, over: time.duration(to: now))
+        previous = (snapshot, now)
+        update()
+    }
+
+    private static func bytesArrived(from old: QueueSnapshot, to new: QueueSnapshot) -> Int64 {
+        var arrived: Int64 = 0
+        let before = Dictionary(old.running.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        for job in new.running {
+            if let seen = before[job.id] {
+                // Fewer bytes than before: another attempt has begun.
+                arrived += max(0, job.received - seen.received)
+            } else {
+                arrived += min(job.received, maximumUnseen)
+            }
+        }
+        let alreadyEnded = Set(old.ended.map(\.id))
+        for job in new.ended where job.state == .done && !alreadyEnded.contains(job.id) {
+            guard let bytes = job.bytes else { continue }
+            if let seen = before[job.id], seen.received > 0 {
+                arrived += max(0, bytes - seen.received)
+            } else {
+                arrived += min(bytes, maximumUnseen)
+            }
+        }
+        return arrived
+    }
+
+    private mutating func update() {
+        guard let snapshot = previous?.snapshot, !snapshot.running.isEmpty else {
+            totals = DownloadList.Totals()
+            return
+        }
+        let running = snapshot.running
+        let sizes = running.compactMap(\.expected)
+        let bytesPerSecond = rate.bytesPerSecond
+        totals = DownloadList.Totals(
+            receivedBytes: running.reduce(0) { $0 + $1.received },
+            expectedBytes: sizes.count == running.count ? sizes.reduce(0, +) : nil,
+            bytesPerSecond: bytesPerSecond.map { Int64($0.rounded()) },
+            timeLeft: bytesPerSecond.flatMap { Self.timeLeft(of: snapshot, bytesPerSecond: $0) })
+    }
+
+    private static func timeLeft(of snapshot: QueueSnapshot, bytesPerSecond: Double) -> Duration? {
+        guard bytesPerSecond >= 1 else { return nil }
+        let known =
+            snapshot.running.compactMap(\.expected) + snapshot.ended.filter { $0.state == .done }.compactMap(\.bytes)
+        let mean = known.isEmpty ? nil : known.reduce(0) { $0 + Double($1) } / Double(known.count)
+        var left = 0.0
+        for job in snapshot.running {
+            guard let size = job.expected.map(Double.init) ?? mean else { return nil }
+            left += max(0, size - Double(job.received))
+        }
+        let waiting = snapshot.count(.waiting)
+        if waiting > 0 {
+            guard let mean else { return nil }
+            left += Double(waiting) * mean
+        }
+        let seconds = (left / bytesPerSecond).rounded(.up)
+        // More than thirty years is no estimate.
+        return seconds < 1e9 ? .seconds(Int64(seconds)) : nil
+    }
+}
+
+/// A mean of bytes per second in which older bytes count less: those of the time t ago with the weight e^(−t/τ).
+///
+/// Numerator and denominator are integrals over the past with this weight. So the mean is right from the first interval on, and doesn't
+/// depend on how the time is divided into intervals.
+struct SmoothedRate: Sendable, Hashable {
+    /// τ, in seconds.
+    static let timeConstant = 3.0
+
+    private var bytes = 0.0
+    private var seconds = 0.0
+
+    /// The mean, or `nil` before the first interval.
+    var bytesPerSecond: Double? { seconds > 0 ? bytes / seconds : nil }
+
+    /// Adds bytes that arrived evenly over an interval.
+    mutating func add(_ count: Int64, over interval: Duration) {
+        let length = interval / .seconds(1)
+        guard length > 0 else {
+            bytes += Double(count)
+            return
+        }
+        let weight = exp(-length / Self.timeConstant)
+        let weighted = Self.timeConstant * (1 - weight)
+        bytes = bytes * weight + Double(count) * weighted / length
+        seconds = seconds * weight + weighted
+    }
+}

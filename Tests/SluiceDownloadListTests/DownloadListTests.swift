@@ -1,0 +1,197 @@
+import Foundation
+import HTTPTypes
+import Observation
+import SluiceDownloads
+import SluiceFiles
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceDownloadList
+
+@Suite(.timeLimit(.minutes(5))) @MainActor struct `A download list` {
+    private let directory = URL(filePath: "/songs", directoryHint: .isDirectory)
+
+    private func job(_ id: Int64, _ state: QueuedDownload.State) -> QueuedDownload {
+        let request = DownloadRequest(URL(string: "https://songs.example/\(id).mp3")!, to: directory)
+        return QueuedDownload(id: .init(rawValue: id), request: request, state: state)
+    }
+
+    private func running(_ id: Int64, _ received: Int64) -> QueueSnapshot.Running {
+        .init(download: job(id, .running), received: received, expected: 1000)
+    }
+
+    private static let busy: QueueStoreError = .init(
+        .busy, subject: "queue.db", message: "Another process holds the database.")
+
+    /// Waits until a property that `read` reads has changed.
+    private func change(of read: () -> Void) async {
+        let changes = AsyncStream<Void>.makeStream()
+        withObservationTracking(read) { changes.continuation.yield() }
+        for await _ in changes.stream { break }
+    }
+
+    @Test func `shows the downloads, the counts and the totals of each snapshot`() async {
+        let source = SnapshotSource()
+        let list = source.list()
+        let failed = job(3, .failed)
+        source.send(
+            QueueSnapshot(
+                counts: [.waiting: 7, .running: 1, .failed: 1, .done: 5], running: [running(1, 0)],
+                waiting: [job(2, .waiting)], ended: [job(4, .done), failed]))
+        await change { _ = list.counts }
+
+        #expect(list.running.map(\.received) == [0] && list.waiting.map(\.id.rawValue) == [2])
+        #expect(list.ended.count == 2 && list.failed == [failed])
+        #expect(list.count(.waiting) == 7 && list.count(.cancelled) == 0 && list.openCount == 8)
+        #expect(list.totals == .init(receivedBytes: 0, expectedBytes: 1000))
+
+        source.send(QueueSnapshot(counts: [.running: 1], running: [running(1, 500)]), after: .seconds(1))
+        await change { _ = list.totals }
+        #expect(list.totals.bytesPerSecond == 500 && list.totals.timeLeft == .seconds(1))
+        #expect(list.waiting.isEmpty && list.failed.isEmpty)
+    }
+
+    @Test func `an observer of one property isn't told of changes of others`() async {
+        let source = SnapshotSource()
+        let list = source.list()
+        source.send(
+            QueueSnapshot(counts: [.waiting: 1, .running: 1], running: [running(1, 0)], waiting: [job(2, .waiting)]))
+        await change { _ = list.counts }
+        let told = Recorder<String>()
+        withObservationTracking {
+            _ = (list.waiting, list.counts, list.ended, list.failed, list.failure)
+        } onChange: {
+            told.note("others")
+        }
+
+        source.send(
+            QueueSnapshot(counts: [.waiting: 1, .running: 1], running: [running(1, 9)], waiting: [job(2, .waiting)]))
+        await change { _ = list.running }
+        #expect(told.values == [])
+
+        source.send(QueueSnapshot(counts: [.running: 2], running: [running(1, 9), running(2, 0)]))
+        await change { _ = list.running }
+        #expect(told.values == ["others"])
+    }
+
+    @Test func `an equal snapshot changes nothing`() async {
+        let source = SnapshotSource()
+        let list = source.list()
+        let snapshot = QueueSnapshot(counts: [.waiting: 1], waiting: [job(2, .waiting)])
+        source.send(snapshot)
+        await change { _ = list.counts }
+        let told = Recorder<String>()
+        withObservationTracking {
+            _ = (list.running, list.waiting, list.counts, list.ended, list.failed, list.totals)
+        } onChange: {
+            told.note("a change")
+        }
+
+        source.send(snapshot)
+        source.fail(Self.busy)
+        await change { _ = list.failure }
+
+        #expect(told.values == [])
+    }
+
+    @Test func `an error is shown, the downloads stay, and the next snapshot clears it`() async {
+        let source = SnapshotSource()
+        let list = source.list()
+        source.send(QueueSnapshot(counts: [.waiting: 1], waiting: [job(2, .waiting)]))
+        await change { _ = list.counts }
+
+        source.fail(Self.busy)
+        await change { _ = list.failure }
+        #expect(list.failure == Self.busy)
+        #expect(list.waiting.count == 1)
+
+        source.send(QueueSnapshot(counts: [.waiting: 2]))
+        source.tick(after: .seconds(1))
+        await change { _ = list.failure }
+        #expect(list.failure == nil && list.count(.waiting) == 2)
+        #expect(source.sleeps.values == [.seconds(1)])
+    }
+
+    @Test func `an error of another type becomes an error of the queue, and a closed queue isn't read again`() async {
+        struct Unplugged: Error {}
+        let source = SnapshotSource()
+        var results = RepeatedSnapshots(snapshots: source, sleep: source.timing.sleep).makeAsyncIterator()
+
+        source.fail(Unplugged())
+        let other = await results.next()
+        guard case .failure(let error) = other else { return #expect(Bool(false), "\(String(describing: other))") }
+        #expect(error.code == .other && error.message.contains("Unplugged"))
+
+        let closed = QueueStoreError(.closed, subject: "queue.db", message: "The queue has been closed.")
+        source.fail(closed)
+        source.tick(after: .seconds(1))
+        #expect(await results.next() == .failure(closed))
+        #expect(await results.next() == nil)
+        #expect(source.sleeps.values == [.seconds(1)])
+    }
+
+    @Test func `releasing the list ends the iteration, also while downloads run`() async {
+        let source = SnapshotSource()
+        var list: DownloadList? = source.list()
+        source.send(QueueSnapshot(counts: [.running: 1], running: [running(1, 0)]))
+        await change { _ = list?.counts }
+        weak let released = list
+
+        list = nil
+
+        await source.released.pass()
+        #expect(released == nil)
+    }
+
+    @Test func `while downloads run and no bytes arrive, the rate falls each second`() async {
+        let source = SnapshotSource()
+        let list = source.list()
+        source.send(QueueSnapshot(counts: [.running: 1], running: [running(1, 0)]))
+        await change { _ = list.counts }
+        source.send(QueueSnapshot(counts: [.running: 1], running: [running(1, 600)]), after: .seconds(1))
+        await change { _ = list.totals }
+        #expect(list.totals.bytesPerSecond == 600)
+
+        source.tick(after: .seconds(1))
+        await change { _ = list.totals }
+        #expect((1..<600).contains(list.totals.bytesPerSecond ?? 0))
+
+        source.send(QueueSnapshot(counts: [.done: 1], ended: [job(1, .done)]))
+        await change { _ = list.totals }
+        #expect(list.totals == .init())
+    }
+
+    @Test func `a list for previews shows its snapshot`() {
+        let list = DownloadList(showing: QueueSnapshot(counts: [.running: 1], running: [running(1, 250)]))
+        #expect(list.running.map(\.fraction) == [0.25] && list.count(.running) == 1)
+    }
+
+    @Test func `follows the queue of a coordinator until its downloads have ended`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let urls = (0..<3).map { URL(string: "https://songs.example/\($0).mp3")! }
+            let answer = ScriptedTransport.Answer.response(headerFields: [.contentLength: "4"], body: [Data(count: 4)])
+            let downloads = DownloadCoordinator(
+                transport: ScriptedTransport([urls[0]: [answer], urls[1]: [answer]]), limits: .init(total: 1))
+            let list = DownloadList(downloads, listing: 2)
+            try await downloads.enqueue(urls.map { DownloadRequest($0, to: directory) })
+            try await downloads.run(until: .whenEmpty)
+
+            while list.openCount > 0 || list.ended.isEmpty { await change { _ = list.counts } }
+
+            #expect(list.count(.done) == 2 && list.count(.failed) == 1)
+            #expect(list.ended.count == 2 && list.failed.map(\.request.url) == [urls[2]])
+            try await downloads.close()
+        }
+    }
+
+    @Test func `shows the error of a store that can't be read`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let file = directory.appending(path: "queue.db")
+            try await Data("This is no database, and longer than its header would be.".utf8).asyncWrite(to: file)
+            let list = DownloadList(DownloadCoordinator(store: .sqlite(at: file)))
+            await change { _ = list.failure }
+            #expect(list.failure?.code == .unusable)
+        }
+    }
+}
