@@ -42,13 +42,13 @@ private struct QueueSnapshots: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         private let coordinator: DownloadCoordinator
         private let listing: Int
-        private let subscription: Subscription
+        private let subscription: QueueObservers.Subscription
         private var isFirst = true
 
         fileprivate init(coordinator: DownloadCoordinator, listing: Int) {
             self.coordinator = coordinator
             self.listing = listing
-            subscription = Subscription(coordinator.observers)
+            subscription = QueueObservers.Subscription(coordinator.observers)
         }
 
         mutating func next() async throws -> QueueSnapshot? {
@@ -65,17 +65,5 @@ private struct QueueSnapshots: AsyncSequence, Sendable {
             guard !Task.isCancelled else { return nil }
             return try await coordinator.snapshot(listing: listing)
         }
-    }
-
-    private final class Subscription: Sendable {
-        let pulse: Pulse
-        private let observers: QueueObservers
-
-        init(_ observers: QueueObservers) {
-            self.observers = observers
-            pulse = observers.pulse()
-        }
-
-        deinit { observers.remove(pulse) }
     }
 }

@@ -98,4 +98,17 @@ final class QueueObservers: Sendable {
         }
         for pulse in pulses { pulse.send() }
     }
+
+    /// A pulse for all changes, as long as the object exists.
+    final class Subscription: Sendable {
+        let pulse: Pulse
+        private let observers: QueueObservers
+
+        init(_ observers: QueueObservers) {
+            self.observers = observers
+            pulse = observers.pulse()
+        }
+
+        deinit { observers.remove(pulse) }
+    }
 }

@@ -64,12 +64,14 @@ public struct QueueSnapshot: Sendable, Hashable {
     public var ended: [QueuedDownload]
     /// The hosts from which no further downloads start now, by name.
     public var hosts: [Host]
+    /// The last event that the snapshot contains, for ``DownloadCoordinator/events(after:)``; 0 if there was none.
+    public var cursor: QueueEvent.Cursor
 
     /// Creates a snapshot, by default of an empty queue: for previews, for tests, and as the first state of a user interface.
     public init(
         counts: [QueuedDownload.State: Int] = [:], running: [Running] = [], waiting: [QueuedDownload] = [],
         paused: [QueuedDownload] = [], ended: [QueuedDownload] = [],
-        hosts: [Host] = []
+        hosts: [Host] = [], cursor: QueueEvent.Cursor = QueueEvent.Cursor(rawValue: 0)
     ) {
         self.counts = counts
         self.running = running
@@ -77,6 +79,7 @@ public struct QueueSnapshot: Sendable, Hashable {
         self.paused = paused
         self.ended = ended
         self.hosts = hosts
+        self.cursor = cursor
     }
 
     /// The number of jobs in a state.

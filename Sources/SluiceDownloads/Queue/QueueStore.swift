@@ -79,6 +79,12 @@ package protocol QueueStore: Sendable {
     /// Lists at most `count` jobs of each kind.
     func snapshot(listing count: Int) async throws -> QueueSnapshot
 
+    /// Returns the first events after a number, at most `count`; after `nil`, the oldest ones that are kept.
+    ///
+    /// Every change of a job is an event. Events are numbered from 1, without gaps, in the order of the operations. If events after the
+    /// number have been removed, the error has the code `eventsRemoved`.
+    func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent]
+
     func prune(olderThan age: Duration, keeping count: Int) async throws
 
     func close() async throws

@@ -40,6 +40,8 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let passwordNotStored = Self("passwordNotStored")
         /// The job was removed from the queue.
         public static let removed = Self("removed")
+        /// The queue no longer has all events after a cursor.
+        public static let eventsRemoved = Self("eventsRemoved")
         /// Another failure; see the message.
         public static let other = Self("other")
     }
@@ -68,6 +70,12 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
     static func closed(_ subject: String) -> QueueStoreError {
         QueueStoreError(
             .closed, subject: subject, message: "The queue has been closed.", remedy: "Create a new coordinator.")
+    }
+
+    static func eventsRemoved(after number: Int64, _ subject: String) -> QueueStoreError {
+        QueueStoreError(
+            .eventsRemoved, subject: subject, message: "The queue no longer has all events after \(number).",
+            remedy: "Take a snapshot, and continue after its cursor.")
     }
 
     init(_ failure: DatabaseFailure) {

@@ -50,6 +50,7 @@ private struct Comparison {
     /// The model's numbers of the store's jobs, and the other way.
     private var numbers: [JobID: Int] = [:]
     private var ids: [Int: JobID] = [:]
+    private var lastEvent: Int64 = 0
     /// Leases that were handed out, also those that are not valid any more.
     private var leases: [(model: QueueModel.Lease, store: JobLease)] = []
 
@@ -96,6 +97,7 @@ private struct Comparison {
     }
 
     mutating func step() async throws {
+        model.now = now
         switch pick(100) {
         case 0..<25: try await enqueue()
         case 25..<65: try await exchange()
@@ -107,6 +109,7 @@ private struct Comparison {
         default: fixture.time.advance(by: .seconds(pick(8)))
         }
         try await look()
+        try await lookAtEvents()
     }
 
     private mutating func enqueue() async throws {
@@ -283,6 +286,21 @@ private struct Comparison {
         model.takeBack(now: now) { $0.worker == worker }
     }
 
+    private mutating func lookAtEvents() async throws {
+        let found = try await store.events(after: lastEvent, atMost: 100_000)
+        try expect(
+            found.map(\.id.rawValue), Array(lastEvent + 1..<lastEvent + 1 + Int64(found.count)), "numbers of events")
+        lastEvent += Int64(found.count)
+        let seen = found.map { event in
+            QueueModel.Event(
+                time: Int64((event.time.timeIntervalSince1970 * 1000).rounded()), job: numbers[event.job] ?? -1,
+                kind: "\(event.kind)", user: event.user ?? "", batch: event.batch ?? "", bytes: event.bytes,
+                message: event.message)
+        }
+        try expect(seen, model.events, "events")
+        model.events = []
+    }
+
     private mutating func look() async throws {
         let count = pick(of: [0, 1, 3, 1000])
         let snapshot = try await store.snapshot(listing: count)
@@ -300,6 +318,7 @@ private struct Comparison {
             model.hosts.filter { $1.until > now || $1.isOpen }.sorted { $0.key < $1.key }.map {
                 .init(name: $0, notBefore: Date(queueTime: max($1.until, 0)), isUnreachable: $1.isOpen)
             }, "hosts")
+        try expect(snapshot.cursor.rawValue, lastEvent + Int64(model.events.count), "cursor")
         let numbers = someNumbers()
         try expect(
             try await store.jobs(numbers.compactMap { ids[$0] }).map(seen),

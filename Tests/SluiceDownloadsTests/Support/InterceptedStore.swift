@@ -39,6 +39,9 @@ final class InterceptedStore: QueueStore {
     func remove(_ selection: QueuedDownload.Selection) async throws -> Int { try await store.remove(selection) }
     func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] { try await store.jobs(ids) }
     func snapshot(listing count: Int) async throws -> QueueSnapshot { try await store.snapshot(listing: count) }
+    func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
+        try await store.events(after: number, atMost: count)
+    }
     func prune(olderThan age: Duration, keeping count: Int) async throws {
         try await store.prune(olderThan: age, keeping: count)
     }

@@ -1,3 +1,4 @@
+import DequeModule
 import HTTPTypes
 import HeapModule
 
@@ -59,6 +60,11 @@ struct MemoryQueueState {
     private var byTarget: [TargetPath: [JobID]] = [:]
     private var lastID: Int64 = 0
     private var lastToken: Int64 = 0
+    /// The last ``keptEvents`` events.
+    private var events: Deque<QueueEvent> = []
+    private(set) var lastEvent: Int64 = 0
+    /// The time of the current operation.
+    var now: Int64 = 0
 
     private typealias Place = Dictionary<JobID, Job>.Index
 
@@ -79,6 +85,7 @@ struct MemoryQueueState {
                 return EnqueuedJob(id: id, outcome: .joined)
             }
             if same.state == .done, options.keepsFinished {
+                record(EventContent(.joined, of: element), id)
                 changeEnded(id) { $0.join(element) }
                 return EnqueuedJob(id: id, outcome: .kept)
             }
@@ -93,10 +100,12 @@ struct MemoryQueueState {
             host: request.host, target: target)
         byTarget[target, default: []].append(id)
         joinLines(id)
+        record(EventContent(.added, of: element), id)
         return EnqueuedJob(id: id, outcome: .added)
     }
 
     private mutating func join(_ id: JobID, _ element: JobMembers.Element) {
+        record(EventContent(.joined, of: element), id)
         changeMembers(id) { job in
             if job.isCancelled {
                 job.members = JobMembers([element])
@@ -120,7 +129,11 @@ struct MemoryQueueState {
             running.add(host: jobs.values[place].host, user: user)
             jobs.values[place].lease?.user = user
         } else {
-            jobs.values[place].download.state = jobs.values[place].members.arePaused ? .paused : .waiting
+            let state: QueuedDownload.State = jobs.values[place].members.arePaused ? .paused : .waiting
+            if jobs.values[place].download.state != state {
+                jobs.values[place].download.state = state
+                record(EventContent(state == .paused ? .paused : .resumed), id)
+            }
             joinLines(id)
         }
     }
@@ -187,6 +200,7 @@ struct MemoryQueueState {
             worker: claim.worker, token: lastToken, until: now + claim.lease.milliseconds, user: charged.user)
         jobs.values[place].download.state = .running
         leased.insert(id)
+        record(EventContent(.started, user: charged.user), id)
         running.add(host: jobs.values[place].host, user: charged.user)
         var request = jobs.values[place].download.request
         request.user = charged.member.user
@@ -236,6 +250,7 @@ struct MemoryQueueState {
         case .released, .cancelled:
             if lease.isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
         }
+        record(EventContent(jobs.values[place].download.state, after: settlement.outcome), id)
         return true
     }
 
@@ -275,13 +290,13 @@ struct MemoryQueueState {
     }
 
     mutating func takeBackExpiredLeases(now: Int64) {
-        for id in leased where jobs[id]?.lease.map({ $0.until <= now }) == true {
+        for id in leased.sorted() where jobs[id]?.lease.map({ $0.until <= now }) == true {
             takeBack(id, now: now)
         }
     }
 
     mutating func releaseJobs(of worker: QueueWorker, now: Int64) {
-        for id in leased where jobs[id]?.lease?.worker == worker { takeBack(id, now: now) }
+        for id in leased.sorted() where jobs[id]?.lease?.worker == worker { takeBack(id, now: now) }
     }
 
     private mutating func takeBack(_ id: JobID, now: Int64) {
@@ -290,6 +305,7 @@ struct MemoryQueueState {
         jobs.values[place].mayBePublished = true
         endLease(id, at: place)
         if isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
+        record(EventContent(jobs.values[place].download.state), id)
     }
 
     mutating func renew(_ worker: QueueWorker, until: Int64) -> [RenewedLease] {
@@ -327,6 +343,9 @@ struct MemoryQueueState {
             guard let place = jobs.index(forKey: id) else { continue }
             let remaining = jobs.values[place].isCancelled ? [] : jobs.values[place].members.without(selection)
             if !remaining.isEmpty {
+                for element in jobs.values[place].members.all where selection.means(element.member) {
+                    record(EventContent(.left, of: element), id)
+                }
                 changeMembers(id) { $0.members = JobMembers(remaining) }
                 change.continuing.append(id)
                 if leased.contains(id), jobs.values[place].members.arePaused { change.pausing.append(id) }
@@ -337,6 +356,7 @@ struct MemoryQueueState {
                 leaveLines(id)
                 delayed[id] = nil
                 end(at: place, .cancelled, now: now)
+                record(EventContent(.cancelled), id)
                 change.stopped.append(jobs.values[place].seen)
             }
         }
@@ -378,6 +398,7 @@ struct MemoryQueueState {
             jobs.values[place].ended = nil
             jobs.values[place].members.setPaused(false, .all)
             wait(id)
+            record(EventContent(.retried), id)
             return true
         }
     }
@@ -393,6 +414,7 @@ struct MemoryQueueState {
         if ended.count == jobs.count, jobs.values.allSatisfy({ $0.members.all.count == 1 }) {
             // The usual case: the queue contains only this list, and all of it has ended.
             (jobs, byTarget) = ([:], [:])
+            for id in ended { record(EventContent(.removed), id) }
             return ended.count
         }
         for id in ended {
@@ -422,6 +444,23 @@ struct MemoryQueueState {
         guard let job = jobs.removeValue(forKey: id) else { return }
         byTarget[job.target]?.removeAll { $0 == id }
         if byTarget[job.target]?.isEmpty == true { byTarget[job.target] = nil }
+        record(EventContent(.removed), id)
+    }
+
+    // MARK: Events
+
+    private mutating func record(_ content: EventContent, _ id: JobID) {
+        lastEvent += 1
+        events.append(content.event(number: lastEvent, job: id, time: now))
+        if events.count > keptEvents { events.removeFirst() }
+    }
+
+    /// Returns `nil` if events after the number have been removed.
+    func events(after number: Int64?, atMost count: Int) -> [QueueEvent]? {
+        let first = lastEvent - Int64(events.count) + 1
+        let wanted = number.map { $0 + 1 } ?? first
+        guard wanted >= first else { return nil }
+        return Array(events.dropFirst(Int(min(wanted - first, Int64(events.count)))).prefix(count))
     }
 
     // MARK: Looking
@@ -439,6 +478,7 @@ struct MemoryQueueState {
         snapshot.waiting = inLine(.waiting, count)
         snapshot.paused = inLine(.paused, count)
         snapshot.ended = endedLatestFirst.prefix(count).map(\.seen)
+        snapshot.cursor = QueueEvent.Cursor(rawValue: lastEvent)
         snapshot.hosts = hosts.compactMap { QueueSnapshot.Host($0, $1, now: now) }.sorted { $0.name < $1.name }
         return snapshot
     }

@@ -81,6 +81,13 @@ package final class MemoryQueueStore: QueueStore {
         try access { $0.snapshot(listing: count, now: time.now()) }
     }
 
+    package func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
+        guard let events = try access({ $0.events(after: number, atMost: count) }) else {
+            throw QueueStoreError.eventsRemoved(after: number ?? 0, "queue in memory")
+        }
+        return events
+    }
+
     package func prune(olderThan age: Duration, keeping count: Int) async throws {
         try access { $0.prune(endedBefore: time.now() - age.milliseconds, keeping: count) }
     }
@@ -94,6 +101,7 @@ package final class MemoryQueueStore: QueueStore {
     private func access<R>(_ body: (inout MemoryQueueState) -> R) throws -> R {
         let result = state.withLock { state -> R? in
             guard state != nil else { return nil }
+            state!.now = time.now()
             return body(&state!)
         }
         guard let result else {

@@ -162,6 +162,17 @@ enum QueueSchema {
                     JOIN lane ON lane.host = job.host AND lane.user = member.user WHERE state = 0;
                 UPDATE lane SET (head_rank, head_job) =
                     (SELECT rank, job FROM line WHERE line.lane = lane.id ORDER BY rank, job LIMIT 1);
+                CREATE TABLE event (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    time INTEGER NOT NULL,
+                    job INTEGER NOT NULL,
+                    kind TEXT NOT NULL,
+                    user TEXT NOT NULL,
+                    batch TEXT NOT NULL,
+                    bytes INTEGER,
+                    message TEXT
+                );
+
                 -- The hosts that aren't known to be well.
                 CREATE TABLE host (
                     name TEXT PRIMARY KEY,

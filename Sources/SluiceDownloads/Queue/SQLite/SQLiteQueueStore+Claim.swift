@@ -38,6 +38,7 @@ extension Database {
         try run(
             "UPDATE job SET state = 1, worker = ?, token = ?, lease_until = ?, charged = ? WHERE id = ?",
             [claim.worker.name, token, now + claim.lease.milliseconds, charged.user, job.id])
+        try record(EventContent(.started, user: charged.user), job.id, now: now)
         let query = "SELECT url, folder, name, priority, failures, may_be_published FROM job WHERE id = ?"
         let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [job.id])!
         return ClaimedJob(

@@ -5,8 +5,11 @@ extension SQLiteQueueStore {
         try await changeUnfinished(selection) { database, job, now, change in
             let remaining = job.isCancelled ? [] : job.members.without(selection)
             if !remaining.isEmpty {
+                for element in job.members.all where selection.means(element.member) {
+                    try database.record(EventContent(.left, of: element), job.id, now: now)
+                }
                 let members = JobMembers(remaining)
-                try database.changeMembers(of: job, to: members)
+                try database.changeMembers(of: job, to: members, now: now)
                 change.continuing.append(JobID(rawValue: job.id))
                 if job.isRunning, members.arePaused { change.pausing.append(JobID(rawValue: job.id)) }
             } else if job.isRunning {
@@ -19,17 +22,18 @@ extension SQLiteQueueStore {
                 }
                 try database.run(
                     "UPDATE job SET state = 4, ended = ?, not_before = NULL WHERE id = ?", [now, job.id])
+                try database.record(EventContent(.cancelled), job.id, now: now)
                 change.stopped.append(try database.queuedDownload(job.id)!)
             }
         }
     }
 
     package func pause(_ selection: QueuedDownload.Selection) async throws -> JobChange {
-        try await changeUnfinished(selection) { database, job, _, change in
+        try await changeUnfinished(selection) { database, job, now, change in
             guard !job.isCancelled, !job.members.arePaused else { return }
             var members = job.members
             members.setPaused(true, selection)
-            try database.changeMembers(of: job, to: members)
+            try database.changeMembers(of: job, to: members, now: now)
             if !members.arePaused {
                 change.continuing.append(JobID(rawValue: job.id))
             } else if job.isRunning {
@@ -41,26 +45,26 @@ extension SQLiteQueueStore {
     }
 
     package func resume(_ selection: QueuedDownload.Selection) async throws -> [JobID] {
-        try await changeUnfinished(selection) { database, job, _, change in
+        try await changeUnfinished(selection) { database, job, now, change in
             guard !job.isCancelled else { return }
             var members = job.members
             members.setPaused(false, selection)
-            try database.changeMembers(of: job, to: members)
+            try database.changeMembers(of: job, to: members, now: now)
             if job.members.arePaused { change.continuing.append(JobID(rawValue: job.id)) }
         }.continuing
     }
 
     package func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int {
-        try await changeUnfinished(selection) { database, job, _, change in
+        try await changeUnfinished(selection) { database, job, now, change in
             var members = job.members
             members.prioritize(selection, priority)
-            try database.changeMembers(of: job, to: members)
+            try database.changeMembers(of: job, to: members, now: now)
             change.continuing.append(JobID(rawValue: job.id))
         }.continuing.count
     }
 
     package func retry(_ selection: QueuedDownload.Selection) async throws -> [JobID] {
-        try await write { database, _ in
+        try await write { database, now in
             try database.jobs(in: selection, [.failed, .cancelled]).filter { id in
                 // One by one, because a job that waits again holds back others that write the same file.
                 try database.run(
@@ -73,6 +77,7 @@ extension SQLiteQueueStore {
                 try database.run("UPDATE member SET is_paused = 0 WHERE job = ?", [id])
                 let job = try database.jobRow(id)!
                 try database.joinLines(id, host: job.host, priority: job.priority, job.members.activeUsers)
+                try database.record(EventContent(.retried), id, now: now)
                 return true
             }.map { JobID(rawValue: $0) }
         }

@@ -43,16 +43,17 @@ extension Database {
             let id: Int64 = row["id"]
             let state = QueuedDownload.State(column: row["state"])
             if !state.isFinal {
-                try join(id, element)
+                try join(id, element, now: now)
                 return EnqueuedJob(id: JobID(rawValue: id), outcome: .joined)
             }
             if state == .done, options.keepsFinished {
                 var members = try members(of: id)
                 members.join(element)
                 try changeEnded(id, to: members)
+                try record(EventContent(.joined, of: element), id, now: now)
                 return EnqueuedJob(id: JobID(rawValue: id), outcome: .kept)
             }
-            try delete(id)
+            try delete(id, now: now)
         }
         let host = request.host
         try run(
@@ -63,10 +64,12 @@ extension Database {
         let id = lastInsertedRowID
         try insertMembers(JobMembers([element]), of: id)
         try joinLines(id, host: host, priority: request.priority, [element.user])
+        try record(EventContent(.added, of: element), id, now: now)
         return EnqueuedJob(id: JobID(rawValue: id), outcome: .added)
     }
 
-    private func join(_ id: Int64, _ element: JobMembers.Element) throws {
+    private func join(_ id: Int64, _ element: JobMembers.Element, now: Int64) throws {
+        try record(EventContent(.joined, of: element), id, now: now)
         var job = try jobRow(id)!
         var members = job.members
         if job.isCancelled {
@@ -77,6 +80,6 @@ extension Database {
         } else {
             members.join(element)
         }
-        try changeMembers(of: job, to: members)
+        try changeMembers(of: job, to: members, now: now)
     }
 }

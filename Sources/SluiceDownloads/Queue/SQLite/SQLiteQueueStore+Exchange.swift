@@ -47,7 +47,6 @@ extension Database {
     fileprivate func settle(_ settlement: JobSettlement, now: Int64) throws -> Bool {
         let change: String
         var arguments: StatementArguments
-        var waits = false
         switch settlement.outcome {
         case .done(let bytes):
             change = "state = 2, ended = ?, bytes = ?, message = NULL"
@@ -62,30 +61,32 @@ extension Database {
                 not_before = iif(is_cancelled, NULL, ?), failures = failures + 1, message = ?
                 """
             arguments = [now, now + delay.milliseconds, message]
-            waits = true
         case .released, .cancelled:
             change = "state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL)"
             arguments = [now]
-            waits = true
         }
         arguments += [settlement.lease.job.rawValue, settlement.lease.token]
         try run("UPDATE job SET \(change), \(Self.endOfLease) WHERE state = 1 AND id = ? AND token = ?", arguments)
         guard changesCount == 1 else { return false }
-        if waits { try wait(settlement.lease.job.rawValue) }
+        let job = settlement.lease.job.rawValue
+        try record(EventContent(wait(job), after: settlement.outcome), job, now: now)
         return true
     }
 
     private static let endOfLease =
         "worker = NULL, token = NULL, lease_until = NULL, charged = NULL, is_cancelled = 0"
 
-    /// Makes a job without a lease and in the state 0 or 5 wait, or pauses it if all its members are paused.
-    private func wait(_ id: Int64) throws {
-        guard let job = try jobRow(id), job.state == 0 || job.state == QueueSchema.delayed else { return }
+    /// Makes a job without a lease and in the state 0 or 5 wait, or pauses it if all its members are paused. Returns its state.
+    @discardableResult
+    private func wait(_ id: Int64) throws -> QueuedDownload.State {
+        let job = try jobRow(id)!
+        guard job.state == 0 || job.state == QueueSchema.delayed else { return QueuedDownload.State(column: job.state) }
         if job.members.arePaused {
             try run("UPDATE job SET state = 6 WHERE id = ?", [id])
-        } else if job.state == 0 {
-            try joinLines(id, host: job.host, priority: job.priority, job.members.activeUsers)
+            return .paused
         }
+        if job.state == 0 { try joinLines(id, host: job.host, priority: job.priority, job.members.activeUsers) }
+        return .waiting
     }
 
     /// Makes jobs ready whose delays are over.
@@ -99,25 +100,24 @@ extension Database {
     }
 
     fileprivate func takeBackExpiredLeases(now: Int64) throws {
-        let expired = try cachedStatement(
-            sql: "SELECT DISTINCT worker FROM job WHERE state = 1 AND lease_until <= ?")
-        for worker in try String.fetchAll(expired, arguments: [now]) {
-            try releaseJobs(of: worker, expiredAt: now, now: now)
-        }
+        let query = "SELECT id FROM job WHERE state = 1 AND lease_until <= ? ORDER BY id"
+        try takeBack(Int64.fetchAll(cachedStatement(sql: query), arguments: [now]), now: now)
     }
 
     /// Takes back a worker's running jobs: they wait again, or are cancelled if that was requested.
-    func releaseJobs(of worker: String, expiredAt limit: Int64 = .max, now: Int64) throws {
-        let lost = try Int64.fetchAll(
-            cachedStatement(sql: "SELECT id FROM job WHERE state = 1 AND worker = ? AND lease_until <= ?"),
-            arguments: [worker, limit])
+    func releaseJobs(of worker: String, now: Int64) throws {
+        let query = "SELECT id FROM job WHERE state = 1 AND worker = ? ORDER BY id"
+        try takeBack(Int64.fetchAll(cachedStatement(sql: query), arguments: [worker]), now: now)
+    }
+
+    private func takeBack(_ lost: [Int64], now: Int64) throws {
         for id in lost {
             try run(
                 """
                 UPDATE job SET state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL), may_be_published = 1,
                     \(Self.endOfLease) WHERE id = ?
                 """, [now, id])
-            try wait(id)
+            try record(EventContent(wait(id)), id, now: now)
         }
     }
 

@@ -57,7 +57,7 @@ extension Database {
     }
 
     /// Writes the changed members of an unfinished job, and then its lines, its state and its charge. `row` has the members from before.
-    func changeMembers(of row: JobRow, to members: JobMembers) throws {
+    func changeMembers(of row: JobRow, to members: JobMembers, now: Int64) throws {
         guard members != row.members else { return }
         let priority = members.priority
         try replaceMembers(of: row.id, by: members)
@@ -71,6 +71,9 @@ extension Database {
         try run(
             "UPDATE job SET priority = ?, state = iif(?, 6, iif(not_before IS NULL, 0, 5)) WHERE id = ?",
             [priority, members.arePaused, row.id])
+        if members.arePaused != row.members.arePaused {
+            try record(EventContent(members.arePaused ? .paused : .resumed), row.id, now: now)
+        }
         let isReady = try Bool.fetchOne(
             cachedStatement(sql: "SELECT state = 0 FROM job WHERE id = ?"), arguments: [row.id])!
         if isReady { try joinLines(row.id, host: row.host, priority: priority, members.activeUsers) }

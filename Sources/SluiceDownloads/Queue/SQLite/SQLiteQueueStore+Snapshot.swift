@@ -34,6 +34,7 @@ extension SQLiteQueueStore {
             snapshot.paused = try database.list("WHERE state = 6 ORDER BY priority DESC, id", limit: count)
             snapshot.ended = try database.list(
                 "WHERE state IN (2, 3, 4) ORDER BY ended DESC, id DESC", limit: count)
+            snapshot.cursor = QueueEvent.Cursor(rawValue: try database.lastEvent)
             snapshot.hosts = try database.hosts().compactMap { QueueSnapshot.Host($0, $1, now: now) }
                 .sorted { $0.name < $1.name }
             return snapshot

@@ -23,6 +23,7 @@ package import Foundation
 package final class SQLiteQueueStore: QueueStore {
     let time: QueueTime
     private let url: URL
+    var path: String { url.path(percentEncoded: false) }
     private let database: AsyncLazy<SluiceDatabase>
     private let isClosed = Atomic(false)
     private let files: FileIO
@@ -62,7 +63,7 @@ package final class SQLiteQueueStore: QueueStore {
     private var opened: SluiceDatabase {
         get async throws {
             if isClosed.load(ordering: .acquiring) {
-                throw QueueStoreError.closed(url.path(percentEncoded: false))
+                throw QueueStoreError.closed(path)
             }
             return try await database.value
         }

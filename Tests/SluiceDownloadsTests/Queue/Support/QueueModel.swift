@@ -53,12 +53,33 @@ struct QueueModel {
         var isOpen = false
     }
 
+    struct Event: Equatable {
+        var time: Int64
+        var job: Int
+        var kind: String
+        var user = ""
+        var batch = ""
+        var bytes: Int64?
+        var message: String?
+    }
+
     var jobs: [Job] = []
+    var events: [Event] = []
+    var now: Int64 = 0
     var hosts: [String: Host] = [:]
     private var lastNumber = 0
     private var lastClaim = 0
 
     private func open(_ job: Job) -> Bool { !job.state.isFinal }
+
+    private mutating func record(
+        _ number: Int, _ kind: String, _ member: Member? = nil, bytes: Int64? = nil, message: String? = nil
+    ) {
+        events.append(
+            Event(
+                time: now, job: number, kind: kind, user: member?.user ?? "", batch: member?.batch ?? "", bytes: bytes,
+                message: message))
+    }
 
     private mutating func change(_ number: Int, _ body: (inout Job) -> Void) {
         body(&jobs[jobs.firstIndex { $0.number == number }!])
@@ -73,6 +94,7 @@ struct QueueModel {
         }
         if let same = rivals.first(where: { $0.request.url == request.url }) {
             if open(same) {
+                record(same.number, "joined", member)
                 if same.isCancelled {
                     change(same.number) { ($0.members, $0.isCancelled) = ([], false) }
                 }
@@ -81,12 +103,15 @@ struct QueueModel {
                 return .joined(same.number)
             }
             if same.state == .done, keepsFinished {
+                record(same.number, "joined", member)
                 change(same.number) { $0.join(member) }
                 return .kept(same.number)
             }
             jobs.removeAll { $0.number == same.number }
+            record(same.number, "removed")
         }
         lastNumber += 1
+        record(lastNumber, "added", member)
         jobs.append(Job(number: lastNumber, request: request, target: target, host: request.host, members: [member]))
         return .added(lastNumber)
     }
@@ -104,7 +129,9 @@ struct QueueModel {
             for member in job.active where load(member.user) < load(best.user) { best = member }
             change(number) { $0.charged = best.user }
         } else {
-            change(number) { $0.state = $0.active.isEmpty ? .paused : .waiting }
+            let state: QueuedDownload.State = job.active.isEmpty ? .paused : .waiting
+            if job.state != state { record(number, state == .paused ? "paused" : "resumed") }
+            change(number) { $0.state = state }
         }
     }
 
@@ -144,6 +171,14 @@ struct QueueModel {
             if job.state == .waiting, job.active.isEmpty { job.state = .paused }
             if job.state.isFinal { job.ended = now }
         }
+        let job = jobs.first { $0.number == lease.job }!
+        let kind = job.state == .waiting ? "released" : "\(job.state)"
+        switch outcome {
+        case .done(let bytes): record(lease.job, kind, bytes: bytes)
+        case .failed(let message): record(lease.job, kind, message: message)
+        case .retry(_, let message): record(lease.job, kind == "released" ? "retrying" : kind, message: message)
+        case .released, .cancelled: record(lease.job, kind)
+        }
         return true
     }
 
@@ -155,6 +190,7 @@ struct QueueModel {
                 jobs[index].isCancelled ? .cancelled : jobs[index].active.isEmpty ? .paused : .waiting
             jobs[index].ended = jobs[index].isCancelled ? now : nil
             (jobs[index].isCancelled, jobs[index].charged) = (false, "")
+            record(jobs[index].number, jobs[index].state == .waiting ? "released" : "\(jobs[index].state)")
         }
     }
 
@@ -179,6 +215,7 @@ struct QueueModel {
             lastClaim += 1
             let lease = Lease(job: job.number, claim: lastClaim, worker: worker, until: now + lease)
             change(job.number) { ($0.state, $0.lease, $0.charged) = (.running, lease, charged.user) }
+            record(job.number, "started", Member(user: charged.user, batch: "", priority: 0))
             claimed.append(jobs.first { $0.number == job.number }!)
         }
         return claimed
@@ -241,6 +278,7 @@ struct QueueModel {
             let job = jobs.first { $0.number == number }!
             let remaining = job.members.filter { !selection.members($0) }
             if !remaining.isEmpty, !job.isCancelled {
+                for member in job.members where selection.members(member) { record(number, "left", member) }
                 change(number) { $0.members = remaining }
                 settleMembers(number)
                 found.continuing.append(number)
@@ -250,6 +288,7 @@ struct QueueModel {
                 found.cancelling.append(number)
             } else {
                 change(number) { ($0.state, $0.ended, $0.notBefore) = (.cancelled, now, nil) }
+                record(number, "cancelled")
                 found.stopped.append(number)
             }
         }
@@ -294,6 +333,7 @@ struct QueueModel {
                 (job.state, job.failures, job.message, job.ended) = (.waiting, 0, nil, nil)
                 job.setPaused(false, Selection())
             }
+            record(number, "retried")
             return true
         }
     }
@@ -314,17 +354,20 @@ struct QueueModel {
     mutating func remove(_ selection: Selection) -> Int {
         let found = numbers(selection, [.done, .failed, .cancelled])
         for number in found { change(number) { $0.members.removeAll(where: selection.members) } }
-        jobs.removeAll { $0.members.isEmpty }
+        remove(jobs.filter(\.members.isEmpty).map(\.number))
         return found.count
     }
 
-    private mutating func remove(_ numbers: Set<Int>) {
-        jobs.removeAll { $0.state.isFinal && numbers.contains($0.number) }
+    private mutating func remove(_ numbers: [Int]) {
+        for number in numbers {
+            jobs.removeAll { $0.number == number }
+            record(number, "removed")
+        }
     }
 
     mutating func prune(before limit: Int64, keeping count: Int) {
-        remove(Set(endedLatestFirst.filter { $0.ended! < limit }.map(\.number)))
-        remove(Set(endedLatestFirst.dropFirst(count).map(\.number)))
+        let ended = endedLatestFirst
+        remove(ended.enumerated().filter { $0.offset >= count || $0.element.ended! < limit }.map(\.element.number))
     }
 }
 

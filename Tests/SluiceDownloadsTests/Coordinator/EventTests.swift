@@ -1,0 +1,65 @@
+import Foundation
+import LoopbackOrigin
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceDownloads
+
+@Suite(.timeLimit(.minutes(15))) struct `Events of the coordinator` {
+    @Test func `a reader gets every change of other coordinators on the file, from its cursor on`() async throws {
+        try await withQueueFile { file in
+            let directory = file.deletingLastPathComponent()
+            let writer = DownloadCoordinator(store: .sqlite(at: file), transport: ScriptedTransport([:]))
+            let reader = DownloadCoordinator(store: .sqlite(at: file), transport: ScriptedTransport([:]))
+            let requests = (0..<600).map { number in
+                DownloadRequest(
+                    URL(string: "https://a.example/\(number)")!, to: directory, name: "\(number)", user: "u\(number)")
+            }
+            try await writer.enqueue(Array(requests[..<300]))
+            let cursor = try await reader.snapshot().cursor
+            #expect(cursor.rawValue == 300)
+            let reading = Task {
+                var users: [String?] = []
+                var last = cursor
+                for try await event in reader.events(after: cursor) {
+                    #expect(event.id.rawValue == last.rawValue + 1 && event.kind == .added)
+                    last = event.id
+                    users.append(event.user)
+                    if users.count == 300 { break }
+                }
+                return users
+            }
+            try await writer.enqueue(Array(requests[300..<400]))
+            for request in requests[400...] { try await writer.enqueue([request]) }
+            #expect(try await reading.value == requests[300...].map(\.user))
+            // From the beginning, for a new reader.
+            var count = 0
+            for try await event in writer.events() {
+                count += 1
+                if event.id.rawValue == 600 { break }
+            }
+            #expect(count == 600)
+            try await writer.close()
+            try await reader.close()
+        }
+    }
+
+    @Test func `a reader that is cancelled ends, and one of a closed queue throws`() async throws {
+        let downloads = ListDownloader(transport: ScriptedTransport([:])).coordinator()
+        let reading = Task { for try await _ in downloads.events() {} }
+        await Task.yield()
+        reading.cancel()
+        try await reading.value
+        let other = Task { for try await _ in downloads.events() {} }
+        try await downloads.close()
+        await #expect(throws: QueueStoreError.self) {
+            // A reader that waits doesn't notice the end of a queue in memory by itself.
+            other.cancel()
+            try await other.value
+            for try await _ in downloads.events() {}
+        }
+    }
+}
