@@ -9,7 +9,7 @@ installed = $(DESTDIR)$(PREFIX)
 
 help:
 	@echo 'make demo              downloads 300 files from a server on this machine, compares every byte, and shows the speed'
-	@echo 'make test              builds and runs all tests'
+	@echo 'make test              builds and runs all tests; with TRAITS=PostgreSQL also those of the queue on PostgreSQL'
 	@echo 'make install           builds the program for release and installs it, with completions, below PREFIX ($(PREFIX))'
 	@echo 'make uninstall         removes the installed files'
 
@@ -21,7 +21,7 @@ demo: packages
 	swift run sluice demo
 
 test: packages
-	swift test
+	swift test $(if $(TRAITS),--traits $(TRAITS))
 
 install: packages
 	swift build -c release --product sluice --static-swift-stdlib --scratch-path .build-install

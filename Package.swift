@@ -21,6 +21,13 @@ var settings: [SwiftSetting] = [
 ]
 if warningsAreErrors { settings.append(.treatAllWarnings(as: .error)) }
 
+/// `swift build --traits PostgreSQL` compiles the queue's store on PostgreSQL and links libpq. Without it, SluicePostgres is empty.
+let postgres = "PostgreSQL"
+
+/// `SLUICE_TRAITS=PostgreSQL` turns the trait on by default. The checks use it for packages that depend on this one, such as the examples:
+/// `--traits` doesn't apply to dependencies, and our modules would be compiled again for them.
+let defaultTraits: Set<String> = Context.environment["SLUICE_TRAITS"] == postgres ? [postgres] : []
+
 // MARK: Targets, lowest layer first (a target imports only targets above it in this list)
 
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -80,6 +87,18 @@ let targets: [Target] = [
     .target(
         name: "SluiceService",
         dependencies: ["SluiceLock", "SluiceHTTP", "SluiceDownloads", httpTypes, lifecycle, logging, metrics],
+        swiftSettings: settings),
+    // A trait doesn't remove targets, so these two are empty without it.
+    .target(
+        name: "CSluicePostgres",
+        cSettings: [.define("SLUICE_POSTGRESQL", .when(traits: [postgres]))],
+        linkerSettings: [.linkedLibrary("pq", .when(traits: [postgres]))]),
+    .target(
+        name: "SluicePostgres",
+        dependencies: [
+            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceDownloads",
+            .target(name: "CSluicePostgres", condition: .when(traits: [postgres])),
+        ],
         swiftSettings: settings),
     // Not a layer: the HTTP server on loopback that `sluice demo` and the tests download from.
     .target(
@@ -169,6 +188,10 @@ let targets: [Target] = [
             .product(name: "MetricsTestKit", package: "swift-metrics"),
         ],
         swiftSettings: settings),
+    // Empty without the trait. Scripts/checks/postgres.sh starts the servers that they need.
+    .testTarget(
+        name: "SluicePostgresTests",
+        dependencies: ["SluicePostgres", "SluiceConcurrency", "SluiceFiles", "TestSupport"], swiftSettings: settings),
     // A process that dies at a chosen step, and its tests.
     .executableTarget(
         name: "CrashWorker", dependencies: ["SluiceDownloads", "SluiceFiles", "SluiceHTTP"], path: "Tests/CrashWorker",
@@ -191,7 +214,7 @@ let targets: [Target] = [
 
 let libraries = [
     "SluiceConcurrency", "SluiceObservation", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
-    "SluiceDownloadList", "SluiceService", "NativeMark",
+    "SluiceDownloadList", "SluiceService", "SluicePostgres", "NativeMark",
 ]
 
 let dependencies: [Package.Dependency] = [
@@ -216,6 +239,10 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: libraries.filter(keptNames.contains).map { .library(name: $0, targets: [$0]) }
         + (keptNames.contains("sluice") ? [.executable(name: "sluice", targets: ["sluice"])] : []),
+    traits: [
+        .trait(name: postgres, description: "The download queue on PostgreSQL, which needs libpq."),
+        .default(enabledTraits: defaultTraits),
+    ],
     dependencies: only == nil ? dependencies : dependencies.filter { keptPackages.contains(identity(of: $0)) },
     targets: kept,
     swiftLanguageModes: [.v6]

@@ -7,8 +7,10 @@ source Scripts/checks/steps.sh
 step "format"           3 format
 step "layers"           2 Scripts/checks/layers.py
 step "prose"            2 prose
+# As in .ci/run, whose debug builds have the trait.
+export SLUICE_TRAITS=PostgreSQL
 step "debug build"     40 swift build --build-tests
-step "tests"           12 swift test
+step "tests"           12 Scripts/checks/postgres.sh swift test
 step "system calls"     4 Scripts/checks/system-calls.py
 step "generated files"  3 generated
 step "commonmark"       3 Scripts/checks/commonmark.py

@@ -6,13 +6,17 @@
 #     Scripts/install-system-packages.sh --build     # for building and testing
 set -euo pipefail
 
-# A file of the package, and the name of the package on Debian and on Fedora ("-": there is none).
+# A file of the package, or several patterns with | between them, and the name of the package on Debian and on Fedora ("-": there is none).
 build=(
     "/usr/bin/curl-config libcurl4-openssl-dev libcurl-devel"
     "/usr/include/sqlite3.h libsqlite3-dev sqlite-devel"
     "/usr/include/openssl/evp.h libssl-dev openssl-devel"
 )
 checks=(
+    # For the package trait PostgreSQL, which the debug builds of the checks have.
+    "/usr/include/postgresql/libpq-fe.h|/usr/include/libpq-fe.h libpq-dev libpq-devel"
+    "/usr/lib/postgresql/*/bin/initdb|/usr/bin/initdb postgresql postgresql-server"
+    "/usr/sbin/pgbouncer|/usr/bin/pgbouncer pgbouncer pgbouncer"
     "/usr/sbin/nginx nginx-light nginx"
     "/usr/bin/openssl openssl openssl"
     "/usr/bin/tinyproxy tinyproxy-bin tinyproxy"
@@ -34,10 +38,19 @@ case ${1:-} in
 *) sed -n '2,6p' "$0" >&2; exit 2 ;;
 esac
 
+# exists PATTERN|PATTERN…: returns whether a file matches.
+exists() {
+    local path
+    for path in ${1//|/ }; do
+        [ ! -e "$path" ] || return 0
+    done
+    return 1
+}
+
 debian=() fedora=()
 for need in "${needs[@]}"; do
     read -r file on_debian on_fedora <<<"$need"
-    [ -e "$file" ] || { debian+=("$on_debian"); [ "$on_fedora" = - ] || fedora+=("$on_fedora"); }
+    exists "$file" || { debian+=("$on_debian"); [ "$on_fedora" = - ] || fedora+=("$on_fedora"); }
 done
 # pip fetches the examples of CommonMark.
 if [ $# -eq 0 ] && ! python3 -m pip --version >/dev/null 2>&1; then

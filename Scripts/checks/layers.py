@@ -18,18 +18,19 @@ MAY_IMPORT = {
     "SluiceDownloads": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase"},
     "SluiceDownloadList": {"SluiceObservation", "SluiceDownloads"},
     "SluiceService": {"SluiceLock", "SluiceHTTP", "SluiceDownloads"},
+    "SluicePostgres": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceDownloads", "CSluicePostgres"},
     "LoopbackOrigin": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceFiles"},
     "SluiceCommands": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
                        "NativeMark", "LoopbackOrigin"},
     "sluice": {"SluiceCommands"},
 }
-OURS = set(MAY_IMPORT) | {"CSluiceFiles", "CSluiceCurl", "CSluiceDigests"}
+OURS = set(MAY_IMPORT) | {"CSluiceFiles", "CSluiceCurl", "CSluiceDigests", "CSluicePostgres"}
 # Calls that block a thread on a file, a process or another thread. Only SluiceFiles may make them.
 BLOCKING = re.compile(
     r"\bFileManager\b|\bFileHandle\b|Data\(contentsOf:|String\(contentsOf|\.write\(to(File)?:|\bf?open\(|\bfopen\(|"
     r"\bfsync\(|\bstat\(|\brename\(|\bunlink\(|\bmkdir\(|\.wait\(\)|DispatchSemaphore|Thread\.sleep|\busleep\(|\breadLine\(")
 # Methods of our types with the names of system calls.
-OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore)\.(open|rename|stat)\(|downloads\.open\(\)|func open\(|condition\.wait\(\)|ended\.wait\(\)")
+OURS_SPELLED_ALIKE = re.compile(r"open\(at: |(files|partial|transport|self|downloader\.files|SluiceDatabase|DiskStore|PostgresConnection)\.(open|rename|stat)\(|downloads\.open\(\)|func open\(|condition\.wait\(\)|ended\.wait\(\)")
 
 # `FileHandle` is in Foundation only, and one file extends it. Apple's platforms have no FoundationEssentials, and use URLSession.
 NEED_ALL_OF_FOUNDATION = {"Sources/SluiceFiles/Handles/FileHandle+Async.swift", "Sources/SluiceHTTP/Transport/URLSession/URLSessionEngine.swift",

@@ -41,6 +41,9 @@ SCRATCH = ROOT / arguments.scratch
 PRODUCTS = SCRATCH / "debug"
 # The only module in the build, or None for all modules.
 ONLY = os.environ.get("SLUICE_ONLY")
+# The modules that the build left empty: SluicePostgres in a build without the trait PostgreSQL.
+EMPTY = {"SluicePostgres"} - {path.stem for path in (PRODUCTS / "Modules").glob("SluicePostgres.swiftmodule")
+                              if b"PostgresError" in path.read_bytes()}
 # The modules with public declarations.
 LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources").rglob("*.swift")
                     if re.search(r"^ *(@\S+ )*public (?!import)", path.read_text(), re.MULTILINE)})
@@ -148,7 +151,7 @@ def of_refusal(path: pathlib.Path) -> list:
 def chosen(paths) -> list[pathlib.Path]:
     """Returns the paths that the arguments select, in order."""
     names = {path: path.relative_to(ROOT) for path in paths}
-    return sorted(path for path, name in names.items() if (not ONLY or ONLY in name.parts)
+    return sorted(path for path, name in names.items() if (not ONLY or ONLY in name.parts) and not EMPTY & {*name.parts}
                   and (not arguments.names or any(part in str(name) for part in arguments.names)))
 
 

@@ -117,6 +117,32 @@ final class TestPipe: Sendable {
         }
     }
 
+    @Test(arguments: Poller.allCases) func `a wait for both directions ends with the first that is ready`(
+        poller: Poller
+    ) async throws {
+        try await withIO(calls: poller.calls) { io, _ in
+            var ends: [CInt] = [-1, -1]
+            #expect(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            defer { for end in ends { close(end) } }
+            let socket = ends[0]
+            try await io.waitUntilReady(socket, [.reading, .writing], "socket")
+            // Fill it, so that it is ready for neither.
+            let bytes = [UInt8](repeating: 0, count: 64 << 10)
+            while send(socket, bytes, bytes.count, CInt(MSG_DONTWAIT)) > 0 {}
+            let toRead = Task { try await io.waitUntilReady(socket, [.reading, .writing], "socket") }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
+            #expect(send(ends[1], "a", 1, 0) == 1)
+            try await toRead.value
+            var byte: UInt8 = 0
+            #expect(recv(socket, &byte, 1, 0) == 1)
+            let toWrite = Task { try await io.waitUntilReady(socket, [.reading, .writing], "socket") }
+            try await io.waitForStatistics { $0.readinessWaitingCount >= 1 }
+            var room = [UInt8](repeating: 0, count: 1 << 20)
+            while recv(ends[1], &room, room.count, CInt(MSG_DONTWAIT)) > 0 {}
+            try await toWrite.value
+        }
+    }
+
     // In a child process: other tests would open the number again.
     @Test func `a descriptor that others close while it is waited for is not waited for forever`() async {
         await #expect(processExitsWith: .success) {

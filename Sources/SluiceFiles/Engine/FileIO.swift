@@ -92,12 +92,23 @@ public final class FileIO: Sendable {
         }
     }
 
-    /// Waits until a descriptor is ready, without a thread of the pool. See ``ReadinessLane``. Unless `watching` is true, the descriptor
-    /// must stay open until this returns.
+    /// Waits until a descriptor is ready for any of the given directions, without a thread of the pool. See ``ReadinessLane``.
+    ///
+    ///     try await io.waitUntilReady(socket, [.reading, .writing], "socket")
+    ///
+    /// A protocol with buffers on both sides needs both directions: while neither side reads, neither can write. A wait also ends when the
+    /// other side has hung up. Unless `watching` is true, the descriptor must stay open until this returns.
     package func waitUntilReady(
-        _ descriptor: CInt, _ direction: SystemCalls.Direction, _ path: String, watching: Bool = false
+        _ descriptor: CInt, _ readiness: Readiness, _ path: String, watching: Bool = false
     ) async throws {
-        try await readiness.wait(for: descriptor, direction, watching: watching, path)
+        try await self.readiness.wait(for: descriptor, readiness, watching: watching, path)
+    }
+
+    /// Runs a call that may block, such as one that looks up a name, on a thread of the pool.
+    ///
+    /// In a cancelled task a waiting call doesn't begin and `CancellationError` is thrown. A call that has begun is awaited.
+    package func runBlocking<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+        try await run { _ in try body() }
     }
 
     /// Runs work that no task waits for and that must always run.

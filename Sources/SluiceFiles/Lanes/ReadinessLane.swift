@@ -29,15 +29,14 @@ final class ReadinessLane: Sendable {
     var waiting: Int { storage.waiting }
 
     func wait(
-        for descriptor: CInt, _ direction: SystemCalls.Direction, watching: Bool, _ path: String
+        for descriptor: CInt, _ readiness: Readiness, watching: Bool, _ path: String
     ) async throws {
         try Task.checkCancellation()
         let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
         let storage = storage
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                storage.wait(
-                    id, for: descriptor, direction == .reading ? .reading : .writing, watching: watching, waiter)
+                storage.wait(id, for: descriptor, readiness, watching: watching, waiter)
                 // The task may have been cancelled before the waiter was registered.
                 if Task.isCancelled { storage.cancel(id) }
             }

@@ -118,7 +118,8 @@ final class ReadinessTransfer {
 
     func wait() async throws {
         sinceTurn = 0
-        try await io.readiness.wait(for: descriptor, direction, watching: !isOurs, path)
+        let readiness: Readiness = direction == .reading ? .reading : .writing
+        try await io.readiness.wait(for: descriptor, readiness, watching: !isOurs, path)
     }
 
     /// Checks for cancellation before a call, and yields the thread if this transfer has used it for long.

@@ -12,6 +12,7 @@ let chunk = Data()
 let kernel = Kernel(calls: .system)
 let lane = ReadinessLane(kernel, stackSize: 0, StatisticsChanges())
 let descriptor: CInt = 0
+let socket: CInt = 0
 let path = ""
 let size: Int64 = 0
 let written = 0

@@ -1,0 +1,135 @@
+#if PostgreSQL
+/// The settings of a transaction. Its isolation is READ COMMITTED: each statement sees what was committed before the statement began.
+package struct PostgresTransaction: Sendable {
+    /// A lock that the transaction takes first, in a statement of its own, and holds to its end.
+    package var lock: Int64?
+    /// Whether the commit waits for the disk. Without it, a crash of the server may undo the last committed transactions, each completely.
+    package var waitsForDisk: Bool
+    /// The schema in which names without a schema are found and created; `nil` for the server's setting.
+    package var namespace: String?
+    /// The limit for each statement. The server ends a statement that takes longer. If the server doesn't answer even five seconds later,
+    /// the connection is discarded.
+    package var statementTimeout: Duration
+    /// Whether it has the same effect if it runs twice, so that it may run again after a commit with unknown outcome.
+    package var isIdempotent: Bool
+
+    package init(
+        lock: Int64? = nil, waitsForDisk: Bool = true, namespace: String? = nil,
+        statementTimeout: Duration = .seconds(30), isIdempotent: Bool = false
+    ) {
+        self.lock = lock
+        self.waitsForDisk = waitsForDisk
+        self.namespace = namespace
+        self.statementTimeout = statementTimeout
+        self.isIdempotent = isIdempotent
+    }
+
+    /// The statements before the first one of the caller. The settings end with the transaction.
+    fileprivate var beginning: [PostgresStatement] {
+        let milliseconds = min(max(1, statementTimeout / .milliseconds(1)), Double(Int32.max))
+        let timeout = "\(Int(milliseconds))"
+        var settings = ["set_config('statement_timeout', $1, true)"]
+        var values: [PostgresValue] = [.text(timeout)]
+        func set(_ name: String, _ value: String) {
+            values.append(.text(value))
+            settings.append("set_config('\(name)', $\(values.count), true)")
+        }
+        if !waitsForDisk { set("synchronous_commit", "off") }
+        if let namespace { set("search_path", PostgresStatement.quoted(namespace)) }
+        return [
+            PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED"),
+            PostgresStatement("SELECT \(settings.joined(separator: ", "))", values),
+        ] + (lock.map { [.lock($0)] } ?? [])
+    }
+
+    /// The time after which the server counts as lost.
+    fileprivate var patience: Duration { statementTimeout + .seconds(5) }
+
+    fileprivate static let commit = PostgresStatement("COMMIT")
+    fileprivate static let rollback = PostgresStatement("ROLLBACK")
+}
+
+extension PostgresConnection {
+    /// Runs statements as one transaction in one round trip, and returns their results.
+    ///
+    /// The shortest way to hold a lock: it is taken, used and released without waiting for the client in between.
+    ///
+    /// - Throws: ``PostgresError``. If it is ``PostgresError/Code/outcomeUnknown``, the transaction may have been committed.
+    package func run(
+        _ statements: [PostgresStatement], in transaction: PostgresTransaction
+    ) async throws -> [PostgresResult] {
+        let beginning = transaction.beginning
+        let all = beginning + statements + [PostgresTransaction.commit]
+        // Each statement has the server's limit, and they run one after another.
+        let outcome = try await outcome(of: all, timeout: transaction.patience * all.count)
+        guard let error = outcome.error else { return Array(outcome.results[beginning.count..<(all.count - 1)]) }
+        if outcome.isServerError, !error.endsConnection {
+            await rollBack(transaction)
+            throw error
+        }
+        // If the server refused a statement before COMMIT, it didn't run COMMIT.
+        let mayBeCommitted = !outcome.isServerError || outcome.results.count == all.count - 1
+        throw mayBeCommitted ? error.withUnknownOutcome : error
+    }
+
+    /// Runs `body` in a transaction, commits and returns its result. If `body` throws, the transaction is rolled back.
+    ///
+    ///     let moved = try await connection.transaction(PostgresTransaction(lock: 7)) { connection in
+    ///         try await connection.run([PostgresStatement("UPDATE job SET state = 1")])[0].changedRows
+    ///     }
+    ///
+    /// The beginning, with the lock, is one round trip, each `run` of the body is one, and the end is one.
+    ///
+    /// - Cancellation: Doesn't end the transaction. `body` may check it and throw.
+    /// - Throws: The error of `body`, or ``PostgresError``. If it is ``PostgresError/Code/outcomeUnknown``, the transaction may have been
+    ///   committed.
+    package func transaction<R>(
+        _ transaction: PostgresTransaction = PostgresTransaction(), _ body: (PostgresConnection) async throws -> R
+    ) async throws -> R {
+        let beginning = transaction.beginning
+        let begun = try await outcome(of: beginning, timeout: transaction.patience * beginning.count)
+        if let error = begun.error {
+            await rollBack(transaction)
+            throw error
+        }
+        let result: R
+        do {
+            result = try await body(self)
+        } catch {
+            await rollBack(transaction)
+            throw error
+        }
+        let ended = try await outcome(of: [PostgresTransaction.commit], timeout: transaction.patience)
+        if let error = ended.error {
+            guard ended.isServerError, !error.endsConnection else { throw error.withUnknownOutcome }
+            await rollBack(transaction)
+            throw error
+        }
+        // A server answers COMMIT with ROLLBACK if a statement failed before and the body ignored its error.
+        guard ended.results.last?.command == "COMMIT" else {
+            throw PostgresError(
+                .other, subject: subject,
+                message: "The transaction was rolled back because one of its statements failed.",
+                remedy: "Throw the error of the statement out of the transaction.")
+        }
+        return result
+    }
+
+    /// Ends the transaction, or the connection if that fails.
+    private func rollBack(_ transaction: PostgresTransaction) async {
+        guard isInTransaction else { return }
+        let outcome = try? await outcome(of: [PostgresTransaction.rollback], timeout: transaction.patience)
+        if outcome == nil || outcome?.error != nil { close() }
+    }
+}
+
+extension PostgresError {
+    /// The same error, of a commit.
+    fileprivate var withUnknownOutcome: PostgresError {
+        PostgresError(
+            .outcomeUnknown, sqlState: sqlState, subject: subject,
+            message: "The connection to the server was lost during a commit.",
+            remedy: "Check what was stored before you try again.", cause: self)
+    }
+}
+#endif

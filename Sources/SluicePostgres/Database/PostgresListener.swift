@@ -1,0 +1,130 @@
+#if PostgreSQL
+internal import SluiceConcurrency
+internal import Synchronization
+
+/// Waits for the notifications of a channel, on a connection of its own that is replaced when it is lost.
+///
+///     let listener = PostgresListener(database, channel: "jobs")
+///     while !Task.isCancelled {
+///         _ = try await listener.next(timeout: .seconds(30))
+///         try await work()            // also after a timeout, because a notification is a hint
+///     }
+///     listener.close()
+///
+/// One task at a time may use it. A second concurrent call traps.
+///
+/// **Lost notifications.** Those that are sent while no connection exists don't arrive. ``Wake/isNewConnection`` tells that this may have
+/// happened.
+package final class PostgresListener: @unchecked Sendable {
+    /// The reason why a wait ended.
+    package struct Wake: Sendable, Hashable {
+        /// The notifications that arrived; empty if the time was over.
+        package var notifications: [PostgresNotification]
+        /// Whether the listener has just begun to listen, so that earlier notifications may have been missed.
+        package var isNewConnection: Bool
+
+        package init(notifications: [PostgresNotification] = [], isNewConnection: Bool = false) {
+            self.notifications = notifications
+            self.isNewConnection = isNewConnection
+        }
+    }
+
+    // No lock: `isInUse` makes one call at a time the only user of `connection` and `pending`.
+    private let isInUse = Atomic(false)
+    private var connection: PostgresConnection?
+    private var pending: [PostgresNotification] = []
+    private let database: PostgresDatabase
+    package let channel: String
+
+    package init(_ database: PostgresDatabase, channel: String) {
+        self.database = database
+        self.channel = channel
+    }
+
+    /// Waits for notifications. Returns immediately after it has connected, and otherwise when a notification arrives or the time is over.
+    ///
+    /// While the server can't be reached, it tries to connect until the time is over, and then returns an empty value. So a caller that
+    /// looks for work after each call polls at the interval of the timeout.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled; ``PostgresError`` if the server refuses the connection or `LISTEN`.
+    package func next(timeout: Duration) async throws -> Wake {
+        try await exclusively {
+            let deadline = ContinuousClock.now + timeout
+            var attempt = 0
+            while true {
+                try Task.checkCancellation()
+                do {
+                    guard let connection else {
+                        try await connect()
+                        return Wake(isNewConnection: true)
+                    }
+                    if !pending.isEmpty { return Wake(notifications: takePending()) }
+                    let left = deadline - .now
+                    if left <= .zero { return Wake() }
+                    pending += try await connection.notifications(timeout: left).filter { $0.channel == channel }
+                } catch let error as PostgresError where error.isTransient {
+                    connection = nil
+                    let next = min(.now + database.configuration.pause(before: attempt), deadline)
+                    try await Task.sleep(until: next, clock: .continuous)
+                    attempt += 1
+                    if next >= deadline { return Wake() }
+                }
+            }
+        }
+    }
+
+    /// Returns whether notifications arrive here. Through a pooler in transaction mode they don't.
+    ///
+    /// It sends one on a connection of the database and waits for it.
+    ///
+    /// - Throws: ``PostgresError``; `CancellationError` if the task is cancelled.
+    package func receivesNotifications(timeout: Duration = .seconds(2)) async throws -> Bool {
+        try await exclusively {
+            if connection?.isUsable() != true { try await connect() }
+            guard let connection else { return false }
+            let payload = "probe \(UInt64.random(in: 0 ... .max))"
+            _ = try await database.run([.notify(channel, payload)], in: PostgresTransaction(isIdempotent: true))
+            let deadline = ContinuousClock.now + timeout
+            while deadline > .now {
+                let arrived = try await connection.notifications(timeout: deadline - .now)
+                pending += arrived.filter { $0.channel == channel && $0.payload != payload }
+                if arrived.contains(where: { $0.payload == payload }) { return true }
+            }
+            return false
+        }
+    }
+
+    /// Closes the connection. The next wait opens another one. No wait may be running.
+    package func close() {
+        begin()
+        defer { isInUse.store(false, ordering: .releasing) }
+        connection?.close()
+        connection = nil
+        pending = []
+    }
+
+    private func connect() async throws {
+        connection = nil
+        let opened = try await PostgresConnection.open(
+            database.address, timeout: database.configuration.connectTimeout, using: database.files)
+        _ = try await opened.run([.listen(to: channel)])
+        connection = opened
+    }
+
+    private func takePending() -> [PostgresNotification] {
+        defer { pending = [] }
+        return pending
+    }
+
+    private func exclusively<R>(_ body: () async throws -> R) async throws -> R {
+        begin()
+        defer { isInUse.store(false, ordering: .releasing) }
+        return try await body()
+    }
+
+    private func begin() {
+        let (isFree, _) = isInUse.compareExchange(expected: false, desired: true, ordering: .acquiring)
+        precondition(isFree, "A PostgresListener is used by one task at a time.")
+    }
+}
+#endif

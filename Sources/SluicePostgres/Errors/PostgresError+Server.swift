@@ -1,0 +1,136 @@
+#if PostgreSQL
+internal import CSluicePostgres
+
+extension PostgresError {
+    /// Creates the error of a failed statement. An error without an SQLSTATE is one of the connection.
+    init(result: OpaquePointer, subject: String) {
+        guard let state = csluice_postgres_sqlstate(result).map({ String(cString: $0) }) else {
+            self = .lost(subject, String(cString: PQresultErrorMessage(result)))
+            return
+        }
+        let message = csluice_postgres_message(result).map { String(cString: $0) } ?? ""
+        self.init(sqlState: state, serverMessage: message, subject: subject)
+    }
+
+    /// Creates an error from the server's error code and message.
+    init(sqlState state: String, serverMessage: String, subject: String) {
+        let (code, remedy) = Self.meaning(of: state)
+        let message = code == .connectionLost ? "The server ended the connection" : "The server reported an error"
+        self.init(
+            code, sqlState: state, subject: subject, message: "\(message): \(Self.clause(serverMessage)) (\(state)).",
+            remedy: remedy)
+    }
+
+    /// Creates the error of a connection that couldn't be established, from libpq's message. With the verbosity of
+    /// `csluice_postgres_start`, it contains the server's error code: `FATAL:  28P01: password authentication failed for …`.
+    init(connecting text: String, address: PostgresAddress) {
+        let text = address.withoutPassword(text)
+        if let (state, message) = Self.serverError(in: text) {
+            self.init(sqlState: state, serverMessage: message, subject: address.subject)
+            // pgbouncer has one code for all its errors.
+            if state == "08P01", message.contains("password") || message.contains("auth") {
+                (code, remedy) = Self.meaning(of: "28")
+            } else if state == "08P01", message.contains("database") {
+                (code, remedy) = Self.meaning(of: "3D000")
+            } else if code == .connectionLost {
+                // A connection that isn't there yet can't be lost.
+                code = .unavailable
+            }
+            self.message = "The server refused the connection: \(Self.clause(message)) (\(state))."
+            return
+        }
+        // For each address of a host there is a line, and a second one with advice.
+        let line = text.split(separator: "\n").first.map(String.init) ?? "the connection failed"
+        var reason = Self.clause(line)
+        if let range = reason.firstRange(of: " failed: ") { reason = String(reason[range.upperBound...]) }
+        let remedy: String
+        if line.contains("translate host name") {
+            remedy = "Check the host in the URL and the name service of this machine."
+        } else if line.contains("refused") || line.contains("No such file") {
+            remedy = "Check that the server runs, and that the host and the port in the URL are right."
+        } else if line.contains("SSL") || line.contains("certificate") {
+            remedy = "Check sslmode and the certificates that the URL or the environment names."
+        } else if line.contains("password") {
+            remedy = "Put the password into the URL, PGPASSWORD or the password file of libpq."
+        } else {
+            remedy = "Check the host and the port in the URL, the network, and the firewalls between the machines."
+        }
+        let code: Code = line.contains("no password supplied") ? .loginRefused : .cannotConnect
+        self.init(
+            code, subject: address.subject, message: "The server can't be reached: \(reason).", remedy: remedy)
+    }
+
+    static func lost(_ subject: String, _ reason: String) -> PostgresError {
+        let line = reason.split(separator: "\n").first.map(String.init) ?? ""
+        return PostgresError(
+            .connectionLost, subject: subject,
+            message: "The connection to the server was lost\(line.isEmpty ? "" : ": \(clause(line))").",
+            remedy: "Check that the server runs and that the network works, then try again.")
+    }
+
+    static func timedOut(_ subject: String, after limit: Duration) -> PostgresError {
+        PostgresError(
+            .timedOut, subject: subject,
+            message: "The server didn't answer a statement within \(limit.formattedSeconds).",
+            remedy: "Check that the server isn't overloaded and that no other session holds locks for long.")
+    }
+
+    static func closed(_ subject: String) -> PostgresError {
+        PostgresError(
+            .closed, subject: subject, message: "The connection to the server was closed.",
+            remedy: "Open the database again.")
+    }
+
+    /// Finds `FATAL:  28P01: the message` in a message of libpq.
+    private static func serverError(in text: String) -> (state: String, message: String)? {
+        for line in text.split(separator: "\n") {
+            if let match = line.firstMatch(of: /:  ([0-9A-Z]{5}): (.*)$/) {
+                return (String(match.1), String(match.2))
+            }
+        }
+        return nil
+    }
+
+    /// Returns one line without a period at its end.
+    private static func clause(_ text: String) -> String {
+        let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return line.hasSuffix(".") ? String(line.dropLast()) : line
+    }
+
+    /// Maps the error codes of appendix A of PostgreSQL's documentation. The first entry with a matching beginning counts.
+    private static func meaning(of state: String) -> (Code, remedy: String) {
+        meanings.first { state.hasPrefix($0.prefix) }.map { ($0.code, $0.remedy) }
+            ?? (.other, "Check the log of the server for the details.")
+    }
+
+    private static let meanings: [(prefix: String, code: Code, remedy: String)] = [
+        ("28", .loginRefused, "Check the user and the password in the URL, and pg_hba.conf of the server."),
+        ("3D000", .unknownDatabase, "Check the name of the database in the URL, or create it with createdb."),
+        ("3F000", .notPermitted, "Create the schema, or name one in which the user may create tables."),
+        ("40001", .serializationFailure, "Try again, because another transaction changed the same rows."),
+        ("40P01", .deadlock, "Try again, because the server ended only one of the transactions."),
+        ("55P03", .timedOut, "Try again when the other session has released the lock."),
+        ("57014", .timedOut, "Check that the server isn't overloaded and that no other session holds locks for long."),
+        ("57P03", .unavailable, "Wait until the server has started, then try again."),
+        ("57P", .connectionLost, "Try again when the server accepts connections."),
+        ("25P03", .connectionLost, "Try again, because the transaction was idle for too long."),
+        ("25006", .readOnly, "Connect to the primary server instead of a standby."),
+        ("53300", .unavailable, "Raise max_connections of the server, or put a pooler in front of it."),
+        ("53", .full, "Free space on the disk or memory of the server, then try again."),
+        ("54", .other, "Split the work into smaller statements."),
+        ("58", .full, "Check the disk of the server."),
+        ("08", .connectionLost, "Check that the server or the pooler runs, then try again."),
+        ("42501", .notPermitted, "Grant the user this privilege, or choose a schema that the user owns."),
+        ("23", .constraintViolated, "Check that no other program has changed the tables."),
+        ("42P01", .other, "Check that no other program has removed the tables."),
+    ]
+}
+
+extension Duration {
+    /// The duration as in `1.5 s`.
+    fileprivate var formattedSeconds: String {
+        let tenths = (components.seconds * 10) + components.attoseconds / 100_000_000_000_000_000
+        return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
+    }
+}
+#endif

@@ -1,0 +1,101 @@
+#if PostgreSQL
+/// The tables of an application, created and changed by migrations.
+///
+///     let schema = PostgresSchema(application: "queue", namespace: "sluice", migrations: [
+///         ["CREATE TABLE job (id int8 PRIMARY KEY)"],
+///         ["ALTER TABLE job ADD COLUMN host text", "CREATE INDEX job_host ON job (host)"],
+///     ])
+///     try await schema.apply(to: database)
+///
+/// The number of applied migrations is stored in the table `sluice_schema`, in the same PostgreSQL schema as the tables. Processes that apply
+/// migrations concurrently wait for each other.
+///
+/// **Privileges.** The user must be allowed to create tables in the schema, or to create the schema if it is missing. A superuser isn't
+/// needed. If all migrations are applied already, reading `sluice_schema` is enough.
+package struct PostgresSchema: Sendable {
+    /// The name under which the number of migrations is stored.
+    package var application: String
+    /// The PostgreSQL schema of the tables; `nil` for the first of the user's search path, usually `public`.
+    package var namespace: String?
+    /// The migrations, oldest first, each with its statements. A released migration must not change. Names need no schema.
+    package var migrations: [[String]]
+
+    package init(application: String, namespace: String? = nil, migrations: [[String]]) {
+        self.application = application
+        self.namespace = namespace
+        self.migrations = migrations
+    }
+
+    /// Applies the missing migrations, all or none.
+    ///
+    /// - Throws: ``PostgresError``: ``PostgresError/Code/newerVersion`` if the tables have more migrations than this program knows.
+    package func apply(to database: PostgresDatabase) async throws {
+        let settings = PostgresTransaction(
+            lock: lock, namespace: namespace, statementTimeout: .seconds(600), isIdempotent: true)
+        try await database.transaction(settings) { connection in
+            if try await isWithoutNamespace(connection) {
+                guard let namespace else { throw missingNamespace(connection.subject) }
+                try await connection.execute("CREATE SCHEMA \(PostgresStatement.quoted(namespace))")
+            }
+            if try await connection.holds("SELECT to_regclass('sluice_schema') IS NULL") {
+                try await connection.execute(
+                    "CREATE TABLE sluice_schema (application text PRIMARY KEY, version int8 NOT NULL)")
+            }
+            let known = PostgresStatement(
+                "SELECT version FROM sluice_schema WHERE application = $1", [.text(application)])
+            let found = try await connection.run([known])[0].scalar(as: Int.self) ?? 0
+            guard found <= migrations.count else { throw newerVersion(found, connection.subject) }
+            guard found < migrations.count else { return }
+            // One round trip for each statement: a statement may need up to the time limit.
+            for statement in migrations[found...].joined() { try await connection.execute(statement) }
+            _ = try await connection.run([
+                PostgresStatement(
+                    """
+                    INSERT INTO sluice_schema (application, version) VALUES ($1, $2)
+                    ON CONFLICT (application) DO UPDATE SET version = excluded.version
+                    """, [.text(application), .integer(Int64(migrations.count))])
+            ])
+        }
+    }
+
+    private func isWithoutNamespace(_ connection: PostgresConnection) async throws -> Bool {
+        guard let namespace else { return try await connection.holds("SELECT current_schema() IS NULL") }
+        return try await connection.holds(
+            "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)", [.text(namespace)])
+    }
+
+    /// The lock that excludes other processes that apply the same migrations: FNV-1a of the names.
+    private var lock: Int64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in "sluice_schema/\(namespace ?? "")/\(application)".utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
+        return Int64(bitPattern: hash)
+    }
+
+    private func newerVersion(_ found: Int, _ subject: String) -> PostgresError {
+        PostgresError(
+            .newerVersion, subject: subject,
+            message:
+                "The tables have version \(found) and this program knows version \(migrations.count), so they weren't changed.",
+            remedy: "Use the newer program that changed them, or choose another database.")
+    }
+
+    private func missingNamespace(_ subject: String) -> PostgresError {
+        PostgresError(
+            .notPermitted, subject: subject, message: "The user has no schema in which tables can be created.",
+            remedy: "Create a schema with the user's name, or set search_path for the user.")
+    }
+}
+
+extension PostgresConnection {
+    /// Runs one statement of a migration, which may take minutes.
+    fileprivate func execute(_ sql: String) async throws {
+        _ = try await run([PostgresStatement(sql)], timeout: .seconds(605))
+    }
+
+    fileprivate func holds(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> Bool {
+        try await run([PostgresStatement(sql, parameters)])[0].scalar(as: Bool.self) ?? false
+    }
+}
+#endif

@@ -1,0 +1,189 @@
+#if PostgreSQL
+import Foundation
+import SluiceConcurrency
+import SluiceFiles
+import SluicePostgres
+import TestSupport
+import Testing
+
+@Suite(.needsPostgres, .timeLimit(.minutes(5))) struct `Connecting to PostgreSQL` {
+    private func open(_ url: String) async throws {
+        try await PostgresConnection.open(PostgresAddress(url)).close()
+    }
+
+    @Test func `a wrong password is refused, and no text contains it`() async throws {
+        let url = try Servers.url { $0.password = "wrong-password" }
+        let error = await expectPostgresError(.loginRefused) { try await open(url) }
+        #expect(error?.sqlState == "28P01" && error?.remedy?.contains("password") == true)
+        let address = try PostgresAddress(url)
+        var texts = "\(address) \(String(describing: error))"
+        dump(address, to: &texts)
+        #expect(!texts.contains("wrong-password"))
+        #expect(error?.subject.hasPrefix("postgres://sluice@127.0.0.1:") == true)
+    }
+
+    @Test func `a wrong password and an unknown database are told apart through pgbouncer too`() async throws {
+        var parts = try #require(URLComponents(string: try Servers.pooler))
+        parts.password = "wrong-password"
+        let wrong = try #require(parts.string)
+        await expectPostgresError(.loginRefused) { try await open(wrong) }
+        parts = try #require(URLComponents(string: try Servers.pooler))
+        parts.path = "/missing"
+        let missing = try #require(parts.string)
+        await expectPostgresError(.unknownDatabase) { try await open(missing) }
+    }
+
+    @Test func `an unknown database is named`() async throws {
+        let url = try Servers.url { $0.path = "/missing" }
+        let error = await expectPostgresError(.unknownDatabase) { try await open(url) }
+        #expect(error?.sqlState == "3D000" && error?.message.contains("missing") == true)
+        #expect(error?.remedy?.contains("createdb") == true)
+    }
+
+    @Test func `a closed port says that the server may not run`() async throws {
+        // Nothing listens on a port that was bound and closed.
+        let url = try Servers.url { $0.port = closedPort() }
+        let error = await expectPostgresError(.cannotConnect) { try await open(url) }
+        #expect(error?.message == "The server can't be reached: Connection refused.", "\(String(describing: error))")
+        #expect(error?.remedy?.contains("server runs") == true)
+    }
+
+    @Test func `a name without an address says to check the host`() async throws {
+        let url = try Servers.url { $0.host = "no-such-host.invalid" }
+        let error = await expectPostgresError(.cannotConnect) { try await open(url) }
+        #expect(error?.remedy?.contains("Check the host in the URL") == true, "\(String(describing: error))")
+    }
+
+    @Test func `the next host is tried if the first does not answer`() async throws {
+        let url = try Servers.url
+        let port = try #require(URLComponents(string: url)?.port)
+        let two = url.replacing("127.0.0.1:\(port)", with: "127.0.0.1:\(closedPort()),127.0.0.1:\(port)")
+        try await open(two)
+    }
+
+    @Test func `a server that accepts and says nothing is given up after the time limit`() async throws {
+        let silent = try SilentServer()
+        let url = try Servers.url { $0.port = silent.port }
+        let address = try PostgresAddress(url)
+        let error = await expectPostgresError(.cannotConnect) {
+            try await PostgresConnection.open(address, timeout: .milliseconds(300)).close()
+        }
+        #expect(error?.cause is DeadlineExceeded)
+        let attempt = Task { try await PostgresConnection.open(address, timeout: .seconds(600)).close() }
+        let accepted = await silent.connections(2)
+        attempt.cancel()
+        await #expect(throws: CancellationError.self) { try await attempt.value }
+        for connection in accepted { close(connection) }
+    }
+
+    @Test func `a server that hangs up is reported`() async throws {
+        let silent = try SilentServer()
+        let address = try PostgresAddress(try Servers.url { $0.port = silent.port })
+        let attempt = Task { try await PostgresConnection.open(address).close() }
+        for connection in await silent.connections(1) { close(connection) }
+        let error = await expectPostgresError(.cannotConnect) { try await attempt.value }
+        #expect(error?.message.contains("closed the connection") == true, "\(String(describing: error))")
+    }
+
+    @Test(arguments: [
+        "mysql://user:hunter2@host/db", "postgres://user:hunter2@host:port/db", "postgres://user:hunter2@[::1/db",
+        "postgres://user:%zzhunter2@host/db", "postgres://user:hunter2@host/db?=",
+        "postgres://user:hunter2@host/db?sslmod=off",
+    ])
+    func `a text that is no URL of a database is refused without repeating it`(text: String) async throws {
+        let error = await expectPostgresError(.invalidURL) { _ = try PostgresAddress(text) }
+        #expect(error?.description.contains("hunter2") == false)
+        #expect(error?.message.contains("sslmod") == text.contains("sslmod"))
+    }
+
+    @Test func `the subject has neither password nor options`() throws {
+        let address = try PostgresAddress(
+            "postgresql://me:hunter2@db.example:6543/songs?password=hunter3&sslmode=require")
+        #expect(address.subject == "postgres://me@db.example:6543/songs")
+        #expect("\(address)" == address.subject)
+    }
+
+    @Test func `the first connection of a database isn't retried`() async throws {
+        let url = try Servers.url { $0.port = closedPort() }
+        let configuration = PostgresDatabase.Configuration(retryTimeout: .seconds(3600), firstPause: .seconds(600))
+        try await withDatabase(url, configuration: configuration) { (database) async throws in
+            await expectPostgresError(.cannotConnect) { _ = try await database.run([PostgresStatement("SELECT 1")]) }
+        }
+    }
+
+    @Test func `a closed database refuses transactions`() async throws {
+        try await withDatabase { (database) async throws in
+            _ = try await database.run([PostgresStatement("SELECT 1")])
+            await database.close()
+            await expectPostgresError(.closed) { _ = try await database.run([PostgresStatement("SELECT 1")]) }
+        }
+    }
+
+    // In a child process: other tests open descriptors too.
+    @Test func `connections leave no descriptor, however they end`() async {
+        await #expect(processExitsWith: .success) {
+            let wrong = try Servers.url { $0.password = "wrong-password" }
+            let closed = try Servers.url { $0.port = closedPort() }
+            func round() async throws {
+                for url in [wrong, closed] { _ = try? await PostgresConnection.open(PostgresAddress(url)) }
+                let cancelled = Task { try await PostgresConnection.open(PostgresAddress(try Servers.url)) }
+                await suspend(times: 3)
+                cancelled.cancel()
+                _ = await cancelled.result
+                try await withDatabase(configuration: .init(retryTimeout: .zero)) { (database) async throws in
+                    _ = try await database.run([PostgresStatement("SELECT 1")])
+                    // Its own session.
+                    _ = try? await database.run([PostgresStatement("SELECT pg_terminate_backend(pg_backend_pid())")])
+                }
+                let listener = try PostgresListener(PostgresDatabase(try Servers.url), channel: "descriptors")
+                _ = try await listener.next(timeout: .seconds(10))
+            }
+            try await round()
+            let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+            for _ in 0..<5 { try await round() }
+            let after = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+            #expect(before == after)
+        }
+    }
+}
+
+/// A port on which nothing listens.
+private func closedPort() -> Int {
+    guard let server = try? SilentServer() else { return 1 }
+    return server.port
+}
+
+/// A socket that takes connections and sends nothing.
+private final class SilentServer: Sendable {
+    private let descriptor: CInt
+    let port: Int
+
+    init() throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let (descriptor, length) = (descriptor, size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) + listen(descriptor, 16) + getsockname(descriptor, pointer, &size)
+            }
+        }
+        try #require(result == 0)
+        port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    /// Waits until this many connections have been made, accepts and returns them.
+    func connections(_ count: Int) async -> [CInt] {
+        var accepted: [CInt] = []
+        while accepted.count < count {
+            try? await FileIO.shared.waitUntilReady(descriptor, .reading, "port of the test")
+            accepted.append(accept(descriptor, nil, nil))
+        }
+        return accepted
+    }
+
+    deinit { close(descriptor) }
+}
+#endif

@@ -1,0 +1,143 @@
+#if PostgreSQL
+import Foundation
+import SluicePostgres
+import TestSupport
+import Testing
+
+/// The servers that Scripts/checks/postgres.sh starts.
+enum Servers {
+    private static let environment = ProcessInfo.processInfo.environment
+
+    /// Whether the tests run. In CI they run in any case, and fail without a server.
+    static let areThere =
+        environment["SLUICE_POSTGRES"] != nil || environment["CI"] != nil
+        || environment["SLUICE_REQUIRE_SERVERS"] != nil
+
+    struct Missing: Error, CustomStringConvertible {
+        var name: String
+        var description: String { "\(name) isn't set. Run the tests with Scripts/checks/postgres.sh." }
+    }
+
+    private static func variable(_ name: String) throws -> String {
+        guard let value = environment[name] else { throw Missing(name: name) }
+        return value
+    }
+
+    static var url: String { get throws { try variable("SLUICE_POSTGRES") } }
+    static var pooler: String { get throws { try variable("SLUICE_PGBOUNCER") } }
+    /// The server that a test kills.
+    static var mortal: String { get throws { try variable("SLUICE_POSTGRES_MORTAL") } }
+
+    /// Kills the mortal server as a crash does, or starts it again.
+    static func control(_ verb: String) async throws {
+        let command = try variable("SLUICE_POSTGRES_CONTROL")
+        let status = await offPool { () -> Int32 in
+            let process = Process()
+            process.executableURL = URL(filePath: "/bin/bash")
+            process.arguments = ["-c", "\(command) \(verb)"]
+            process.standardInput = FileHandle.nullDevice
+            guard (try? process.run()) != nil else { return -1 }
+            process.waitUntilExit()
+            return process.terminationStatus
+        }
+        try #require(status == 0, "\(command) \(verb)")
+    }
+
+    /// The URL with another part: a password, port or database.
+    static func url(_ change: (inout URLComponents) -> Void) throws -> String {
+        var parts = try #require(URLComponents(string: try url))
+        change(&parts)
+        return try #require(parts.string)
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    static var needsPostgres: ConditionTrait {
+        .enabled(if: Servers.areThere, "skipped: there is no server; run the tests with Scripts/checks/postgres.sh")
+    }
+}
+
+/// Runs `body` with a database, then closes it.
+@discardableResult
+func withDatabase<R>(
+    _ url: String? = nil, configuration: PostgresDatabase.Configuration = .init(),
+    _ body: (PostgresDatabase) async throws -> R
+) async throws -> R {
+    let database = try PostgresDatabase(url ?? Servers.url, configuration: configuration)
+    do {
+        let result = try await body(database)
+        await database.close()
+        return result
+    } catch {
+        await database.close()
+        throw error
+    }
+}
+
+/// Runs `body` with a database and the settings of transactions in a new schema with the table `note (id int8, text text)`. Removes the
+/// schema afterwards.
+@discardableResult
+func withTable<R>(
+    _ url: String? = nil, configuration: PostgresDatabase.Configuration = .init(),
+    _ body: (PostgresDatabase, PostgresTransaction) async throws -> R
+) async throws -> R {
+    try await withDatabase(url, configuration: configuration) { database in
+        let name = "test_\(UInt64.random(in: 0 ... .max))"
+        let settings = PostgresTransaction(namespace: name)
+        _ = try await database.run([
+            PostgresStatement("CREATE SCHEMA \(name)"),
+            PostgresStatement("CREATE TABLE \(name).note (id int8 PRIMARY KEY, text text)"),
+        ])
+        do {
+            let result = try await body(database, settings)
+            _ = try await database.run([PostgresStatement("DROP SCHEMA \(name) CASCADE")])
+            return result
+        } catch {
+            _ = try? await database.run([PostgresStatement("DROP SCHEMA \(name) CASCADE")])
+            throw error
+        }
+    }
+}
+
+extension PostgresDatabase {
+    func count(_ settings: PostgresTransaction) async throws -> Int? {
+        try await run([PostgresStatement("SELECT count(*) FROM note")], in: settings)[0].scalar()
+    }
+
+    /// Waits until this many sessions of the test's user wait for the advisory lock.
+    func waitForWaiters(_ wanted: Int, lock: Int64) async throws {
+        let query = """
+            SELECT count(*) FROM pg_locks
+            WHERE locktype = 'advisory' AND NOT granted AND (classid::int8 << 32 | objid::int8) = $1
+            """
+        while try await run([PostgresStatement(query, [.integer(lock)])])[0].scalar(as: Int.self) ?? 0 < wanted {
+            _ = try await run([PostgresStatement("SELECT pg_sleep(0.01)")])
+        }
+    }
+}
+
+extension PostgresConnection {
+    /// The number of its process on the server.
+    func process() async throws -> Int64 {
+        try #require(try await run([PostgresStatement("SELECT pg_backend_pid()")])[0].scalar())
+    }
+}
+
+/// Returns the ``PostgresError`` of `body`, and records an issue if it has another code or there is none.
+@discardableResult
+func expectPostgresError(
+    _ code: PostgresError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> PostgresError? {
+    do {
+        try await body()
+        Issue.record("no error was thrown instead of \(code.rawValue)", sourceLocation: sourceLocation)
+        return nil
+    } catch let error as PostgresError {
+        #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+        return error
+    } catch {
+        Issue.record("\(error) was thrown instead of \(code.rawValue)", sourceLocation: sourceLocation)
+        return nil
+    }
+}
+#endif
