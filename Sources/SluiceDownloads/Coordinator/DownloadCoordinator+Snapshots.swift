@@ -1,3 +1,4 @@
+import SluiceConcurrency
 import SluiceLock
 
 extension DownloadCoordinator {
@@ -42,13 +43,12 @@ private struct QueueSnapshots: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         private let coordinator: DownloadCoordinator
         private let listing: Int
-        private let subscription: QueueObservers.Subscription
-        private var isFirst = true
+        /// The change after the last snapshot; `nil` before the first.
+        private var change: Condition?
 
         fileprivate init(coordinator: DownloadCoordinator, listing: Int) {
             self.coordinator = coordinator
             self.listing = listing
-            subscription = QueueObservers.Subscription(coordinator.observers)
         }
 
         mutating func next() async throws -> QueueSnapshot? {
@@ -56,12 +56,12 @@ private struct QueueSnapshots: AsyncSequence, Sendable {
         }
 
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> QueueSnapshot? {
-            if !isFirst {
-                try? await coordinator.timing.sleep(coordinator.timing.frame)
+            if let change {
+                try? await coordinator.timing.clock.sleep(for: coordinator.timing.frame)
                 let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
-                await subscription.pulse.wait(atMost: limit, sleep: coordinator.timing.sleep)
+                await coordinator.timing.wait(for: change, atMost: limit)
             }
-            isFirst = false
+            change = coordinator.observers.changes.next
             guard !Task.isCancelled else { return nil }
             return try await coordinator.snapshot(listing: listing)
         }

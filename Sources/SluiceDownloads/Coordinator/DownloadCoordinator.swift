@@ -175,7 +175,7 @@ public final class DownloadCoordinator: Sendable {
         }
         let result = await Result { try await work(run) }
         current.withLock { $0 = nil }
-        observers.noteChange()
+        observers.changes.note()
         do {
             try result.get()
         } catch is CancellationError where Task.isCancelled {

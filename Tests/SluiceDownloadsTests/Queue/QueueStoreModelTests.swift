@@ -61,7 +61,7 @@ private struct Comparison {
     }
 
     private var store: any QueueStore { fixture.store }
-    private var now: Int64 { fixture.time.now }
+    private var now: Int64 { fixture.time.milliseconds }
 
     private mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
 
