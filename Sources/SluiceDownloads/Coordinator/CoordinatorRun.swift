@@ -99,7 +99,7 @@ final class CoordinatorRun: Sendable {
         if case .whenBatchIsEmpty(let name) = end { batch = name }
         return JobClaim(
             worker: worker, count: room, limits: coordinator.limits, lease: coordinator.configuration.lease,
-            batch: batch)
+            batch: batch, resolves: coordinator.configuration.resolve != nil)
     }
 
     private func take(_ exchange: JobExchange, _ settled: [SettledJob]) async {
