@@ -3,11 +3,8 @@ import SluiceLock
 
 /// Changes of something, for which any number of tasks wait.
 ///
-///     var change = changes.next           // first this,
-///     while !isDone() {                   // then look,
-///         await timing.wait(for: change)  // then wait: a change after `next` ends the wait, so none is missed
-///         change = changes.next
-///     }
+/// A task first takes ``next``, then looks at what may change, and then waits for the condition. A change after `next` ends the wait, so none
+/// is missed.
 final class Changes: Sendable {
     private struct State {
         var pair = Condition.makeCondition()

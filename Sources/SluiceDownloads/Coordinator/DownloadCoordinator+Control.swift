@@ -35,8 +35,8 @@ extension DownloadCoordinator {
     ///
     ///     try await downloads.prioritize(.user(me), priority: 10)
     ///
-    /// The priority of a download is the highest of its members. Waiting downloads of a higher priority start first. Running downloads go on; if one of them has to wait again, the new priority
-    /// counts.
+    /// The priority of a download is the highest of its members. Waiting downloads of a higher priority start first. Running downloads go
+    /// on; if one of them has to wait again, the new priority counts.
     ///
     /// - Throws: ``QueueStoreError``.
     @discardableResult

@@ -18,4 +18,7 @@ let downloads = DownloadCoordinator(transport: transport)
 var handle: DownloadHandle { fatalError() }
 
 func render(_ snapshot: QueueSnapshot) {}
+nonisolated(unsafe) var saved = QueueEvent.Cursor(rawValue: 0)
+
 func show(_ event: DownloadEvent) {}
+func notify(_ user: String?, about job: QueuedDownload.ID) {}
