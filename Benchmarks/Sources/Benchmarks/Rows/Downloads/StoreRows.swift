@@ -4,7 +4,24 @@ import SluiceDownloads
 
 /// A queue on disk with many waiting jobs. The cost of a job must not grow with the number of waiting jobs or users.
 enum StoreRows {
-    static var all: [Row] { [1, 100, 10_000].map(row) }
+    static var all: [Row] { [1, 100, 10_000].map(row) + [enqueueing] }
+
+    private static var enqueueing: Row {
+        Row(
+            "store/enqueue 500 requests, 100,000 jobs waiting", .milliseconds, against: "500 jobs waiting",
+            figure: .below(10)
+        ) { stage, rounds in
+            let count = stage.count(4, quick: 2)
+            try await stage.withDirectory { directory in
+                let many = try await FailingJobs(stage.count(100_000, quick: 10_000), users: 100, in: directory)
+                let few = try await FailingJobs(500, users: 100, in: directory)
+                try await rounds(
+                    { try await many.enqueueTimed(times: count) }, { try await few.enqueueTimed(times: count) })
+                try await many.downloads.close()
+                try await few.downloads.close()
+            }
+        }
+    }
 
     private static func row(users: Int) -> Row {
         Row(
@@ -56,6 +73,14 @@ private final class FailingJobs {
         }
         enqueued += count
         try await downloads.enqueue(requests)
+    }
+
+    /// Enqueues 500 requests `count` times.
+    func enqueueTimed(times count: Int) async throws -> Sample {
+        try await timed(count, expecting: enqueued + 500 * count) {
+            for _ in 0..<count { try await enqueue(500) }
+            return enqueued
+        }
     }
 
     /// Runs the queue until `count` times eight jobs have ended.
