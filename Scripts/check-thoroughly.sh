@@ -41,7 +41,7 @@ tests_ten_times() {
             done
         fi
         echo "round $round, with ${#loads[@]} busy processes"
-        Scripts/checks/postgres.sh swift test --traits PostgreSQL --scratch-path "$SLUICE_SCRATCH"
+        SLUICE_MODEL_STEPS=10000 Scripts/checks/postgres.sh swift test --traits PostgreSQL --scratch-path "$SLUICE_SCRATCH"
     done
 }
 

@@ -5,7 +5,8 @@ extension DownloadCoordinator {
         public var total: Int
         /// The maximum number of running downloads from one host and port; `nil` for no such limit.
         public var perHost: Int?
-        /// The maximum number of running downloads for one user; `nil` for no such limit. Requests without a user aren't counted.
+        /// The maximum number of running downloads for one user; `nil` for no such limit. Requests without a user aren't counted. If a user
+        /// leaves a download that others have requested too, it counts for one of them, and this user can then have more for a while.
         public var perUser: Int?
 
         /// Creates limits, each of which must be at least 1.

@@ -6,12 +6,16 @@ import Testing
 
 /// Random operations on a store and on ``QueueModel``: whatever can be seen of the two has to be the same.
 @Suite struct `Queue stores against the model` {
+    /// 2,000, or as many as `SLUICE_MODEL_STEPS` says.
+    private static let steps =
+        ProcessInfo.processInfo.environment["SLUICE_MODEL_STEPS"].flatMap(Int.init) ?? 2000
+
     @Test(arguments: StoreKind.allCases, [1, 2] as [UInt64])
-    func `two thousand random operations show what the model shows`(_ kind: StoreKind, _ seed: UInt64) async throws {
+    func `random operations show what the model shows`(_ kind: StoreKind, _ seed: UInt64) async throws {
         try await StoreFixture.with(kind) { fixture in
             let other = try await fixture.store.attach()
             var comparison = Comparison(fixture: fixture, workers: [fixture.worker, other], seed: seed)
-            for step in 0..<2000 {
+            for step in 0..<Self.steps {
                 do {
                     try await comparison.step()
                 } catch let difference as Difference {
