@@ -34,6 +34,8 @@ final class BarReporter: ProgressReporter {
         }
     }
 
+    var showsCounts: Bool { true }
+
     func note(_ counts: [QueuedDownload.State: Int]) {
         state.withLock { $0.board.counts = counts }
     }

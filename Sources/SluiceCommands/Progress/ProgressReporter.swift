@@ -25,6 +25,8 @@ protocol ProgressReporter: Sendable {
     func report(_ index: Int, _ event: DownloadEvent)
     /// Shows a message of the program with the progress. Doesn't block.
     func announce(_ message: String)
+    /// Whether ``note(_:)`` has an effect.
+    var showsCounts: Bool { get }
     /// Shows the number of downloads in each state of a queue. Doesn't block.
     func note(_ counts: [QueuedDownload.State: Int])
     /// Writes recorded events until ``finish(with:)``, and then the remaining ones.
@@ -37,6 +39,8 @@ protocol ProgressReporter: Sendable {
 
 extension ProgressReporter {
     var responses: Interruption.Responses { .init(stopping: announceStop) }
+
+    var showsCounts: Bool { false }
 
     func note(_ counts: [QueuedDownload.State: Int]) {}
 

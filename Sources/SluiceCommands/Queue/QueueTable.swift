@@ -92,9 +92,8 @@ struct QueueTable {
     /// The users, each with the batch: "ann (top 500), bob".
     private func members(of download: QueueReport.Download) -> String {
         let texts = download.members.map { member in
-            let user = member.user ?? (member.batch == nil ? "" : "-")
-            let batch = member.batch.map { " (\($0))" } ?? ""
-            return user + batch + (member.paused && download.state != "paused" ? " paused" : "")
+            let pause = member.paused && download.state != "paused" ? "paused" : nil
+            return [member.user, member.batch.map { "(\($0))" }, pause].compactMap { $0 }.joined(separator: " ")
         }
         return TerminalText.sanitized(texts.filter { !$0.isEmpty }.joined(separator: ", "))
     }

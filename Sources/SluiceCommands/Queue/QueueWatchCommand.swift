@@ -52,7 +52,7 @@ struct QueueWatchCommand: ConsoleCommand {
     private var title: String { String(queue.db.split(separator: "/").last ?? "") }
 
     private func lines(of reports: QueueReports, _ console: Console) async throws -> ExitStatus {
-        try await reports.forEach { report in
+        try await reports.forEach(onlyChanged: true) { report in
             await console.write(try QueueJSON.line(report), to: .output)
             return !console.losses.isLost(.output)
         }
@@ -66,12 +66,16 @@ struct QueueReports: Sendable {
     var downloads: DownloadCoordinator
     var limit: Int
 
-    /// Passes each state that differs from the one before, until `body` returns `false` or the task is cancelled.
-    func forEach(_ body: (QueueReport) async throws -> Bool) async throws {
+    /// Passes each state, until `body` returns `false` or the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - onlyChanged: Whether states are skipped that equal the one before. There is one at least every second.
+    ///   - body: A function that uses the state, and returns whether to go on.
+    func forEach(onlyChanged: Bool, _ body: (QueueReport) async throws -> Bool) async throws {
         var latest: QueueReport?
         for try await snapshot in downloads.snapshots(listing: limit) {
             let report = await QueueReport(snapshot, limit: limit).addingProgress(of: snapshot)
-            guard report != latest, !Task.isCancelled else { continue }
+            guard report != latest || !onlyChanged, !Task.isCancelled else { continue }
             latest = report
             guard try await body(report) else { return }
         }

@@ -66,9 +66,7 @@ struct QueueWork: Sendable {
                 let feeding = Task { await feed.run() }
                 let result = await Result {
                     try await withThrowingTaskGroup { group in
-                        group.addTask {
-                            for try await snapshot in downloads.snapshots(listing: 0) { reporter.note(snapshot.counts) }
-                        }
+                        if reporter.showsCounts { group.addTask { try await Self.count(downloads, for: reporter) } }
                         try await downloads.run(until: end) { feed.note($0) }
                         group.cancelAll()
                     }
@@ -81,6 +79,16 @@ struct QueueWork: Sendable {
         }
         try await downloads.close()
         return try result.get()
+    }
+}
+
+extension QueueWork {
+    /// Counting a long queue takes milliseconds, so it is done at most twice a second.
+    private static func count(_ downloads: DownloadCoordinator, for reporter: any ProgressReporter) async throws {
+        for try await snapshot in downloads.snapshots(listing: 0) {
+            reporter.note(snapshot.counts)
+            try await Task.sleep(for: .milliseconds(400))
+        }
     }
 }
 

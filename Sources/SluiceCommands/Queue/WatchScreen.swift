@@ -85,7 +85,8 @@ final class WatchScreen: Sendable {
     }
 
     private func follow(_ reports: QueueReports) async throws {
-        try await reports.forEach { report in
+        // Delays count down, and the rate falls to zero, without a change of the queue.
+        try await reports.forEach(onlyChanged: false) { report in
             let time = ContinuousClock.now
             state.withLock { state in
                 state.report = report
