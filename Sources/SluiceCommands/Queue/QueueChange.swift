@@ -121,11 +121,8 @@ struct QueueChange: Sendable {
         }
         var text = "\(kind.pastTense) \(Format.count(result.changed, "download"))"
         if result.continuing > 0 {
-            text += result.continuing == result.changed ? "" : ", of which \(result.continuing)"
-            text +=
-                result.continuing == result.changed
-                ? ", which other users or batches have requested too: the transfer goes on"
-                : " \(result.continuing == 1 ? "goes" : "go") on for other users or batches"
+            let subject = result.continuing == result.changed ? "which" : "of which \(result.continuing)"
+            text += ", \(subject) \(result.continuing == 1 ? "goes" : "go") on for other users or batches"
         }
         return text + "."
     }

@@ -4,7 +4,7 @@ import ArgumentParser
 struct QueueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
-        abstract: "Fills, shows, controls and works off a queue of downloads in a database.",
+        abstract: "Fills, shows, controls and runs a queue of downloads in a database.",
         discussion: """
             A queue is a database file that several processes share: some add downloads, some show and control them, and workers \
             download them. The limits of the workers hold for all of them together. A worker that is killed loses no download.
