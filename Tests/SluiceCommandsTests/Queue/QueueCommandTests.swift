@@ -203,4 +203,29 @@ import Testing
             #expect(file == FileManager.default.currentDirectoryPath + "/some/where/a")
         }
     }
+
+    @Test(arguments: [["list"], ["watch"], ["work"], ["pause", "--all"], ["add", "-d", "x", "http://a.example/x"]])
+    func `a damaged database is an error of the database, and isn't replaced`(command: [String]) async throws {
+        try await QueueScene.run { scene in
+            // Given a database whose first page is overwritten
+            await scene.add(["/a"])
+            var content = try Data(contentsOf: URL(filePath: scene.database))
+            content.replaceSubrange(0..<2000, with: Data(repeating: 0x5A, count: 2000))
+            try content.write(to: URL(filePath: scene.database))
+            // When
+            let ended = await scene.queue(command[0], Array(command.dropFirst()))
+            // Then
+            #expect(ended.status == .store && ended.output.isEmpty)
+            #expect(ended.error.hasPrefix("sluice: --db ") && ended.error.contains("Move the file away"), "\(ended)")
+            #expect(try Data(contentsOf: URL(filePath: scene.database)) == content)
+        }
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `shells complete its commands and options`(shell: String) async {
+        let console = RecordedConsole()
+        let status = await SluiceProgram.run(["--generate-completion-script", shell], console: console.console)
+        #expect(status == .success)
+        for word in ["queue", "resume", "until-empty", "waiting"] { #expect(console.output.contains(word)) }
+    }
 }
