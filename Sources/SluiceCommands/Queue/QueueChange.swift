@@ -50,6 +50,8 @@ struct QueueChange: Sendable {
             var unknown: Set<QueuedDownload.ID> = []
             // Before the change: removed downloads have no numbers.
             if case .ids(let ids) = selection { unknown = Set(ids).subtracting(try await queue.jobs(ids).map(\.id)) }
+            // A new worker takes back the jobs of dead ones, which nothing would stop until their leases expire.
+            if kind == .pause || kind == .cancel { try await queue.detach(queue.attach()) }
             var (result, running) = try await change(downloads, queue)
             result.unknown = unknown.map(\.rawValue).sorted()
             if !running.isEmpty, console.isTerminal {
