@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `two users share a song, and it is downloaded for the one who stays`() async throws {
+    @Test func `two users share a song, and it is downloaded for the user that stays`() async throws {
         try await QueueScene.run { scene in
             await scene.add(["/song"], "--user", "ann")
             await scene.add(["/song"], "--user", "bob", "--batch", "party")

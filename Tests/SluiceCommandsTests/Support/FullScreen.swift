@@ -11,7 +11,7 @@ struct FullScreen {
     private var cells: [[Character]]
     private var (row, column) = (0, 0)
 
-    /// - Parameter output: Everything that a program has written to the terminal.
+    /// Shows everything that a program has written to the terminal.
     init(columns: Int, rows: Int, showing output: String) {
         (self.columns, self.rows) = (columns, rows)
         cells = Array(repeating: [], count: rows)
