@@ -19,9 +19,10 @@ struct QueueWork: Sendable {
             await console.interruption.responding(reporter.responses) { await work(names, reporter, trace) }
         }.get()
         if Task.isCancelled {
-            let released = Format.count(tally.summary.unfinished, "download")
-            let verb = tally.summary.unfinished == 1 ? "waits" : "wait"
-            await console.report("Interrupted: \(released) \(verb) again. Any worker of this queue continues them.")
+            let count = tally.summary.unfinished
+            let rest =
+                "\(Format.count(count, "download")) \(count == 1 ? "waits" : "wait") again, for any worker of this queue."
+            await console.report(count == 0 ? "Interrupted. No download was running." : "Interrupted: \(rest)")
             return .interrupted
         }
         return .worst(of: tally.statuses)

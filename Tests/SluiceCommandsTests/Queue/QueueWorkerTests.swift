@@ -142,7 +142,7 @@ import Testing
                 kill(process, SIGTERM)
             }
             #expect(ended.status == 7)
-            #expect(terminal.output.contains("sluice: Interrupted: 2 downloads wait again."))
+            #expect(terminal.output.contains("sluice: Interrupted: 2 downloads wait again, for any worker"))
             #expect(terminal.output.components(separatedBy: "\u{1B}[?25").last?.hasPrefix("h") == true)
         }
         await reached.open()
