@@ -156,7 +156,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct `Bad input` {
-    @Test(arguments: BadInput.table)
+    @Test(arguments: BadInput.table + BadInput.queueTable)
     func `gets one clear line, the right exit code, and leaves no partial file`(input: BadInput) async throws {
         // Given
         let isQuiet = input.arguments.first == "get"

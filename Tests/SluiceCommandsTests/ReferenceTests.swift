@@ -10,18 +10,34 @@ import Testing
         return try #require(reference.components(separatedBy: "\n## ").first { $0.hasPrefix(heading + "\n") })
     }
 
-    @Test(arguments: ["get", "show", "demo"])
+    @Test(arguments: [
+        "get", "show", "demo", "queue add", "queue list", "queue watch", "queue work", "queue copy",
+    ])
     func `has the options of the help, and no others`(command: String) async throws {
+        try await compare(command, withSection: "sluice \(command)")
+    }
+
+    @Test(arguments: ["pause", "resume", "cancel", "retry", "remove"])
+    func `describes the commands that change a queue in one section`(command: String) async throws {
+        let isWaitingOnly = ["pause", "cancel"].contains(command)
+        try await compare(
+            "queue \(command)", withSection: "sluice queue pause, resume, cancel, retry, remove",
+            without: isWaitingOnly ? [] : ["--waiting"])
+    }
+
+    private func compare(_ command: String, withSection heading: String, without missing: Set<String> = []) async throws
+    {
         // Given
         let console = RecordedConsole()
-        #expect(await SluiceProgram.run([command, "--help"], console: console.console) == .success)
+        let arguments = command.split(separator: " ").map(String.init) + ["--help"]
+        #expect(await SluiceProgram.run(arguments, console: console.console) == .success)
         let help = try #require(console.output.components(separatedBy: "\nOPTIONS:\n").last)
         // When
         let options = help.matches(of: /^ {2}(?:-\w, )?(--[a-z-]+)/.anchorsMatchLineEndings()).map { String($0.1) }
-        let described = try section("sluice \(command)")
+        let described = try section(heading)
             .matches(of: /^\| (?:`-\w`, )?`(--[a-z-]+)/.anchorsMatchLineEndings()).map { String($0.1) }
         // Then
-        #expect(Set(described) == Set(options).subtracting(["--help", "--version"]))
+        #expect(Set(described).subtracting(missing) == Set(options).subtracting(["--help", "--version"]))
         #expect(!described.isEmpty)
     }
 

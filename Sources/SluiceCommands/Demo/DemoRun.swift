@@ -51,7 +51,7 @@ struct DemoRun: Sendable {
             let count = "\(catalogue.items.count) files"
             await console.write("Downloading \(count) from \(origin.url("/")) …\n", to: .error)
             let start = ContinuousClock.now
-            let reporter = progress.makeReporter(console: console, names: requests.map(\.name))
+            let reporter = progress.makeReporter(console: console, names: .list(requests.map(\.name)))
             let outcome = await console.interruption.responding(reporter.responses) {
                 await Result {
                     let summary = try await download(requests, reporter)

@@ -24,44 +24,73 @@ struct GetList: Sendable, Equatable {
     /// `name` is the name of the list in messages.
     init(_ text: String, name: String) {
         // By bytes: a list may have a million lines, and finding grapheme boundaries in each is slow.
-        var lineNumber = 0
+        var reader = Reader(name: name)
         // Some editors write a byte order mark.
         let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
-        for rawLine in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+        for line in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            if let entry = reader.read(line) { entries.append(entry) }
+        }
+        if let entry = reader.finish() { entries.append(entry) }
+        problems = reader.takeProblems()
+    }
+}
+
+extension GetList {
+    /// Reads a list line by line, so that a long list needn't be in memory.
+    struct Reader {
+        private let name: String
+        private var lineNumber = 0
+        /// The last entry, whose options may follow.
+        private var latest: Entry?
+        private var problems: [String] = []
+
+        init(name: String) { self.name = name }
+
+        /// Returns the entry that the line completes: the one before it, if the line begins an entry.
+        mutating func read(_ rawLine: Substring.UTF8View) -> Entry? {
             lineNumber += 1
             let line = rawLine.trimmingBlanks()
-            guard let first = line.first, first != UInt8(ascii: "#") else { continue }
+            guard let first = line.first, first != UInt8(ascii: "#") else { return nil }
             let place = "\(name):\(lineNumber)"
             if rawLine.first == UInt8(ascii: " ") || rawLine.first == UInt8(ascii: "\t") {
                 readOption(Substring(line), place)
-            } else {
-                entries.append(Entry(url: String(Substring(line)), place: place))
+                return nil
             }
+            defer { latest = Entry(url: String(Substring(line)), place: place) }
+            return latest
         }
-    }
 
-    private mutating func readOption(_ line: Substring, _ place: String) {
-        guard !entries.isEmpty else {
-            problems.append("\(place): The indented option has no URL above it. Begin URLs in the first column.")
-            return
+        /// Returns the last entry.
+        mutating func finish() -> Entry? { latest.take() }
+
+        mutating func takeProblems() -> [String] {
+            defer { problems = [] }
+            return problems
         }
-        let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else {
-            problems.append(
-                "\(place): '\(line)' isn't an option. Write key=value, or begin a URL in the first column.")
-            return
-        }
-        let value = String(parts[1])
-        guard !value.utf8.contains(0) else {
-            problems.append("\(place): The value of \(parts[0])= has a zero byte. Remove it.")
-            return
-        }
-        switch parts[0] {
-        case "out": entries[entries.count - 1].name = value
-        case "dir": entries[entries.count - 1].directory = value
-        case "user": entries[entries.count - 1].user = value
-        default:
-            problems.append("\(place): The option '\(parts[0])' is unknown. Use out=, dir= or user=.")
+
+        private mutating func readOption(_ line: Substring, _ place: String) {
+            guard latest != nil else {
+                problems.append("\(place): The indented option has no URL above it. Begin URLs in the first column.")
+                return
+            }
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else {
+                problems.append(
+                    "\(place): '\(line)' isn't an option. Write key=value, or begin a URL in the first column.")
+                return
+            }
+            let value = String(parts[1])
+            guard !value.utf8.contains(0) else {
+                problems.append("\(place): The value of \(parts[0])= has a zero byte. Remove it.")
+                return
+            }
+            switch parts[0] {
+            case "out": latest?.name = value
+            case "dir": latest?.directory = value
+            case "user": latest?.user = value
+            default:
+                problems.append("\(place): The option '\(parts[0])' is unknown. Use out=, dir= or user=.")
+            }
         }
     }
 }

@@ -53,26 +53,13 @@ struct GetPlan: Sendable {
         var problems: [String] = []
         requests.reserveCapacity(entries.count)
         var places: [String] = []
-        var directories: [String: URL] = [:]
+        var maker = RequestMaker(directory: directory, namesFile: outputOption != nil)
         for entry in entries {
-            let prefix = entry.place.isEmpty ? "" : "\(entry.place): "
-            do throws(URLRefusal) {
-                let url = try URL(fetchable: entry.url)
-                if let name = entry.name, !SafeFileName.isSafe(name) {
-                    let option = outputOption == nil ? "out=\(name)" : "-o \(name)"
-                    let directoryOption = outputOption == nil ? "dir=" : "-d"
-                    problems.append(
-                        "\(prefix)\(option): This isn't a plain file name. Leave out directories, leading dots and control "
-                            + "characters, and choose the directory with \(directoryOption).")
-                    continue
-                }
-                let path = entry.directory ?? directory
-                let directory = directories[path] ?? Self.directory(path)
-                directories[path] = directory
-                requests.append(DownloadRequest(url, to: directory, name: entry.name, user: entry.user))
+            do throws(RequestMaker.Problem) {
+                requests.append(try maker.request(for: entry))
                 places.append(entry.place)
             } catch {
-                problems.append("\(prefix)\(error)")
+                problems.append(error.line)
             }
         }
         return problems + conflicts(places)
@@ -89,13 +76,8 @@ struct GetPlan: Sendable {
         }
     }
 
-    /// Returns the directory as an absolute URL without `.` and `..`, so that each directory has one URL.
-    private static func directory(_ path: String) -> URL {
-        URL(filePath: path.isEmpty ? "." : path, directoryHint: .isDirectory).absoluteURL.standardizedFileURL
-    }
-
     /// The largest list in bytes: enough for a million long URLs, and a limit for devices that never end.
-    private static let listLimit = 256 << 20
+    static let listLimit = 256 << 20
 
     private static func read(_ list: String, _ files: FileIO) async throws -> String {
         let data: Data

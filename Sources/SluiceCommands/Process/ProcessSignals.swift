@@ -13,6 +13,7 @@ import Musl
 /// | SIGINT (Ctrl-C), SIGTERM, SIGHUP | stops the command, which keeps resumable files and exits with 7 | exits with 7 immediately |
 /// | SIGQUIT (Ctrl-\) | restores the terminal, then ends the process by this signal, with a core dump if the system writes one | |
 /// | SIGTSTP (Ctrl-Z) | restores the terminal, then suspends the process; SIGCONT draws the progress again | |
+/// | SIGWINCH | draws a full screen again in the terminal's new size | the same |
 ///
 /// A signal that the parent process ignores, as nohup(1) does with SIGHUP, stays ignored.
 ///
@@ -26,7 +27,9 @@ package struct ProcessSignals {
     package static func block() -> ProcessSignals {
         var set = sigset_t()
         sigemptyset(&set)
-        let waited = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP].filter { !isIgnored($0) }
+        // By default this signal is ignored, and some systems discard an ignored signal even if it is blocked (sigaction(2)).
+        signal(SIGWINCH) { _ in }
+        let waited = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH].filter { !isIgnored($0) }
         for signal in waited { sigaddset(&set, signal) }
         pthread_sigmask(SIG_BLOCK, &set, nil)
         return ProcessSignals(waited: waited, set: set)
@@ -61,6 +64,7 @@ package struct ProcessSignals {
                 interruption.leaveTerminal()
                 Self.takeDefault(number)
                 interruption.returnToTerminal()
+            case SIGWINCH: interruption.terminalWasResized()
             default: endingImmediately { interruption.request(isKeyboard: number == SIGINT) }
             }
         }

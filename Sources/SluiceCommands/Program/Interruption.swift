@@ -18,6 +18,8 @@ package final class Interruption: Sendable {
         var leaveTerminal: @Sendable () -> Void = {}
         /// Prepares the terminal again. Called when the process continues after it was suspended.
         var returnToTerminal: @Sendable () -> Void = {}
+        /// The terminal has another size.
+        var resized: @Sendable () -> Void = {}
     }
 
     private struct State {
@@ -112,6 +114,10 @@ package final class Interruption: Sendable {
 
     package func returnToTerminal() {
         for response in responses.reversed() { response.returnToTerminal() }
+    }
+
+    package func terminalWasResized() {
+        for response in responses.reversed() { response.resized() }
     }
 
     private var responses: [Responses] {

@@ -46,10 +46,20 @@ package enum SluiceProgram {
         let message = SluiceCommand.message(for: error).split(separator: "\n").joined(separator: " ")
         // ArgumentParser ends some of its messages with a full stop or a question mark.
         let end = message.hasSuffix(".") || message.hasSuffix("?") ? "" : "."
-        let named = SluiceCommand.configuration.subcommands.map { $0._commandName }
-        let command = arguments.first(where: named.contains).map { "sluice \($0)" } ?? "sluice"
-        await console.report("\(message)\(end) See '\(command) --help'.")
+        await console.report("\(message)\(end) See '\(commandName(in: arguments)) --help'.")
         return .usage
+    }
+
+    /// "sluice", "sluice get" or "sluice queue add": the command that the arguments name.
+    private static func commandName(in arguments: [String]) -> String {
+        var name = SluiceCommand._commandName
+        var subcommands = SluiceCommand.configuration.subcommands
+        for argument in arguments {
+            guard let command = subcommands.first(where: { $0._commandName == argument }) else { continue }
+            name += " \(argument)"
+            subcommands = command.configuration.subcommands
+        }
+        return name
     }
 }
 
@@ -77,11 +87,13 @@ struct SluiceCommand: AsyncParsableCommand {
                 sluice demo
               Download two files into a directory:
                 sluice get -d music https://example.com/a.mp3 https://example.com/b.mp3
+              Keep a queue that several programs share:
+                sluice queue --help
               Read a Markdown file:
                 sluice show README.md
             """,
         version: SluiceVersion.current,
-        subcommands: [GetCommand.self, ShowCommand.self, DemoCommand.self])
+        subcommands: [GetCommand.self, QueueCommand.self, ShowCommand.self, DemoCommand.self])
 }
 
 enum SluiceVersion {

@@ -22,7 +22,7 @@ struct BarFrame {
         if hidden > 0, !shown.isEmpty {
             shown[shown.count - 1] = TerminalText.truncated("… and \(hidden + 1) more", toWidth: width)
         }
-        return shown + [total(width: width)]
+        return shown + [board.names.areOfQueue ? queue(width: width) : total(width: width)]
     }
 
     private func line(for row: ProgressBoard.Row, width: Int) -> String {
@@ -53,6 +53,13 @@ struct BarFrame {
         if board.failed > 0 { tail += "  \(board.failed) failed" }
         let name = "Total \(board.finished)/\(board.names.count)"
         return compose(name: name, fraction: fraction, tail: tail, width: width, style: .green)
+    }
+
+    /// The counts of a queue, whose end isn't known.
+    private func queue(width: Int) -> String {
+        var text = "Queue  \(Format.counts(board.counts))"
+        text += "  \(Format.bytes(board.bytes))  \(Format.rate(board.rate))"
+        return TerminalText.truncated(text, toWidth: width)
     }
 
     /// A narrow terminal has no bar, and a very narrow one cuts the numbers off.

@@ -7,7 +7,7 @@ final class BarReporter: ProgressReporter {
     private struct State {
         var board: ProgressBoard
         var pending = ""
-        var summary: DownloadSummary?
+        var summary: ProgressSummary?
         var isDrawing = false
         /// Whether another program, such as a shell, may have written to the terminal since the last frame.
         var isDisplaced = false
@@ -20,7 +20,7 @@ final class BarReporter: ProgressReporter {
 
     private static let interval = Duration.milliseconds(100)
 
-    init(console: Console, names: [String]) {
+    init(console: Console, names: ProgressNames) {
         self.console = console
         state = Lock(State(board: ProgressBoard(names: names)))
     }
@@ -34,11 +34,17 @@ final class BarReporter: ProgressReporter {
         }
     }
 
+    var showsCounts: Bool { true }
+
+    func note(_ counts: [QueuedDownload.State: Int]) {
+        state.withLock { $0.board.counts = counts }
+    }
+
     func announce(_ message: String) {
         state.withLock { $0.pending += Console.line(message) }
     }
 
-    func finish(with summary: DownloadSummary?) {
+    func finish(with summary: ProgressSummary?) {
         state.withLock { $0.summary = summary }
         endSignal.signal()
     }

@@ -1,3 +1,5 @@
+import SluiceDownloads
+
 enum Format {
     /// "0 B", "999 B", "1.0 kB", "12.3 MB": decimal units (IEC 80000-13).
     static func bytes(_ count: Int64) -> String {
@@ -43,6 +45,15 @@ enum Format {
     /// "1 file", "3 files".
     static func count(_ count: Int, _ singular: String) -> String {
         "\(count) \(singular)\(count == 1 ? "" : "s")"
+    }
+
+    /// "2 running, 250 waiting, 1 failed": the states that aren't empty, but always how many run and wait.
+    static func counts(_ counts: [QueuedDownload.State: Int]) -> String {
+        let states: [QueuedDownload.State] = [.running, .waiting, .paused, .failed, .done, .cancelled]
+        return states.compactMap { state in
+            let count = counts[state] ?? 0
+            return count > 0 || state == .running || state == .waiting ? "\(count) \(state.rawValue)" : nil
+        }.joined(separator: ", ")
     }
 
     private static func oneDecimal(_ value: Double) -> String {

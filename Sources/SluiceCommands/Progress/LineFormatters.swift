@@ -17,7 +17,7 @@ struct ErrorLines: LineFormatter {
         return Console.line("\(error)")
     }
 
-    func lines(for summary: DownloadSummary, after duration: Duration) -> String? { nil }
+    func lines(for summary: ProgressSummary, after duration: Duration) -> String? { nil }
 
     func line(for message: String) -> String? { Console.line(message) }
 
@@ -27,7 +27,7 @@ struct ErrorLines: LineFormatter {
 
 /// The lines of `--progress lines`: one for each finished file and each retry, and a summary.
 struct PlainLines: LineFormatter {
-    let names: [String]
+    let names: ProgressNames
     var stream: Console.Stream { .error }
 
     func lines(for event: DownloadEvent, of index: Int) -> String? {
@@ -42,7 +42,7 @@ struct PlainLines: LineFormatter {
         }
     }
 
-    func lines(for summary: DownloadSummary, after duration: Duration) -> String? {
+    func lines(for summary: ProgressSummary, after duration: Duration) -> String? {
         Self.summary(summary, after: duration) + "\n"
     }
 
@@ -55,19 +55,21 @@ struct PlainLines: LineFormatter {
     private func name(_ index: Int) -> String { TerminalText.sanitized(names[index]) }
 
     /// Returns text such as "Downloaded 12 files, 3.4 MB in 1.2 s (2.8 MB/s), 1 skipped, 2 failed, 3 retries."
-    static func summary(_ summary: DownloadSummary, after duration: Duration) -> String {
+    static func summary(_ summary: ProgressSummary, after duration: Duration) -> String {
         let seconds = max(duration / .seconds(1), 0.001)
-        var text = "Downloaded \(Format.count(summary.doneCount, "file")), \(Format.bytes(summary.bytes))"
+        var text = "Downloaded \(Format.count(summary.done, "file")), \(Format.bytes(summary.bytes))"
         text += " in \(Format.elapsed(duration)) (\(Format.rate(Double(summary.bytes) / seconds)))"
-        if summary.skippedCount > 0 { text += ", \(summary.skippedCount) skipped" }
-        if !summary.failures.isEmpty { text += ", \(summary.failures.count) failed" }
-        if summary.unfinishedCount > 0 { text += ", \(summary.unfinishedCount) not finished" }
-        if summary.retryCount > 0 { text += summary.retryCount == 1 ? ", 1 retry" : ", \(summary.retryCount) retries" }
+        if summary.skipped > 0 { text += ", \(summary.skipped) skipped" }
+        if summary.failed > 0 { text += ", \(summary.failed) failed" }
+        if summary.unfinished > 0 { text += ", \(summary.unfinished) not finished" }
+        if summary.retries > 0 { text += summary.retries == 1 ? ", 1 retry" : ", \(summary.retries) retries" }
         return text + "."
     }
 }
 
 /// The lines of `--progress json`: one JSON object per line (jsonlines.org) on standard output.
+///
+/// Lines about a queue have `id`, the number of the download, instead of `index`.
 ///
 /// | event | fields beside `event`, `index` and `file` |
 /// |---|---|
@@ -84,12 +86,13 @@ struct PlainLines: LineFormatter {
 /// | `dropped` | only `lines`, the number of `started`, `responded` and `retrying` events that were left out for a slow reader |
 /// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds` |
 struct JSONLines: LineFormatter {
-    let names: [String]
+    let names: ProgressNames
     var stream: Console.Stream { .output }
 
     private struct Line: Encodable {
         var event: String
         var index: Int?
+        var id: Int?
         var file: String?
         var attempt: Int?
         var total: Int64?
@@ -130,11 +133,11 @@ struct JSONLines: LineFormatter {
         }
     }
 
-    func lines(for summary: DownloadSummary, after duration: Duration) -> String? {
+    func lines(for summary: ProgressSummary, after duration: Duration) -> String? {
         encoded(
             Line(
-                event: "summary", bytes: summary.bytes, done: summary.doneCount, skipped: summary.skippedCount,
-                failed: summary.failures.count, unfinished: summary.unfinishedCount, retries: summary.retryCount,
+                event: "summary", bytes: summary.bytes, done: summary.done, skipped: summary.skipped,
+                failed: summary.failed, unfinished: summary.unfinished, retries: summary.retries,
                 seconds: duration / .seconds(1)))
     }
 
@@ -147,7 +150,8 @@ struct JSONLines: LineFormatter {
     }
 
     private func line(_ event: String, _ index: Int, _ fill: (inout Line) -> Void) -> String? {
-        var line = Line(event: event, index: index, file: names[index])
+        var line = Line(event: event, file: names[index])
+        if names.areOfQueue { line.id = index } else { line.index = index }
         fill(&line)
         return encoded(line)
     }

@@ -3,7 +3,7 @@ import SluiceDownloads
 protocol LineFormatter: Sendable {
     /// Returns the lines for an event; `nil` if there are none.
     func lines(for event: DownloadEvent, of index: Int) -> String?
-    func lines(for summary: DownloadSummary, after duration: Duration) -> String?
+    func lines(for summary: ProgressSummary, after duration: Duration) -> String?
     func line(for message: String) -> String?
     /// The reader was too slow for `count` lines, which were dropped.
     func line(forDropped count: Int) -> String?
@@ -37,7 +37,7 @@ final class LineReporter<Formatter: LineFormatter>: ProgressReporter {
         await writer.run(dropped: formatter.line(forDropped:)) { await console.write($0, to: formatter.stream) }
     }
 
-    func finish(with summary: DownloadSummary?) {
+    func finish(with summary: ProgressSummary?) {
         if let summary, let lines = formatter.lines(for: summary, after: .now - start) { writer.add(lines, .result) }
         writer.finish()
     }

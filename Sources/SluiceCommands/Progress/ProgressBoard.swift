@@ -16,7 +16,9 @@ struct ProgressBoard: Sendable {
         var bytes: Int64
     }
 
-    let names: [String]
+    let names: ProgressNames
+    /// The number of downloads in each state of a queue.
+    var counts: [QueuedDownload.State: Int] = [:]
     private(set) var rows: [Int: Row] = [:]
     private(set) var done = 0
     private(set) var skipped = 0
@@ -27,7 +29,7 @@ struct ProgressBoard: Sendable {
     /// Of the last few seconds, oldest first.
     private(set) var samples: [Sample] = []
 
-    init(names: [String]) {
+    init(names: ProgressNames) {
         self.names = names
     }
 
@@ -60,7 +62,8 @@ struct ProgressBoard: Sendable {
         case .retrying:
             retries += 1
             forgetBytes(of: index)
-            rows[index]?.isWaiting = true
+            // Another worker of the queue may continue the download.
+            if names.areOfQueue { rows[index] = nil } else { rows[index]?.isWaiting = true }
         case .paused, .released:
             forgetBytes(of: index)
             rows[index] = nil

@@ -5,8 +5,7 @@ import SluiceDownloads
 enum ProgressStyle: String, ExpressibleByArgument, CaseIterable, Sendable {
     case auto, bar, lines, json, none
 
-    /// The names are in the order of the requests.
-    func makeReporter(console: Console, names: [String]) -> any ProgressReporter {
+    func makeReporter(console: Console, names: ProgressNames) -> any ProgressReporter {
         switch self {
         case .auto: (console.isTerminal ? Self.bar : .lines).makeReporter(console: console, names: names)
         case .bar: BarReporter(console: console, names: names)
@@ -26,10 +25,14 @@ protocol ProgressReporter: Sendable {
     func report(_ index: Int, _ event: DownloadEvent)
     /// Shows a message of the program with the progress. Doesn't block.
     func announce(_ message: String)
+    /// Whether ``note(_:)`` has an effect.
+    var showsCounts: Bool { get }
+    /// Shows the number of downloads in each state of a queue. Doesn't block.
+    func note(_ counts: [QueuedDownload.State: Int])
     /// Writes recorded events until ``finish(with:)``, and then the remaining ones.
     func run() async
     /// Ends ``run()`` after all recorded events, and the summary if there is one, are written.
-    func finish(with summary: DownloadSummary?)
+    func finish(with summary: ProgressSummary?)
     /// The reporter's reactions to a request to stop and to signals.
     var responses: Interruption.Responses { get }
 }
@@ -37,16 +40,44 @@ protocol ProgressReporter: Sendable {
 extension ProgressReporter {
     var responses: Interruption.Responses { .init(stopping: announceStop) }
 
+    var showsCounts: Bool { false }
+
+    func note(_ counts: [QueuedDownload.State: Int]) {}
+
     func announceStop() {
         announce("Stopping. Press Ctrl-C again to stop immediately.")
     }
 
     func showing(_ work: @Sendable () async throws -> DownloadSummary) async throws -> DownloadSummary {
+        try await showing(summarizedBy: ProgressSummary.init, work)
+    }
+
+    func showing<Value: Sendable>(
+        summarizedBy summarize: (Value) -> ProgressSummary, _ work: @Sendable () async throws -> Value
+    ) async throws -> Value {
         // Not a child task: the remaining events are written even if the work is cancelled.
         let writing = Task { await run() }
         let result = await Result { try await work() }
-        finish(with: try? result.get())
+        finish(with: (try? result.get()).map(summarize))
         await writing.value
         return try result.get()
+    }
+}
+
+/// The numbers at the end of a progress.
+struct ProgressSummary: Sendable, Equatable {
+    var done = 0
+    var skipped = 0
+    var failed = 0
+    var unfinished = 0
+    var retries = 0
+    var bytes: Int64 = 0
+}
+
+extension ProgressSummary {
+    init(_ summary: DownloadSummary) {
+        self.init(
+            done: summary.doneCount, skipped: summary.skippedCount, failed: summary.failures.count,
+            unfinished: summary.unfinishedCount, retries: summary.retryCount, bytes: summary.bytes)
     }
 }

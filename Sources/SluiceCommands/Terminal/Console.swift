@@ -43,6 +43,9 @@ package struct Console: Sendable {
     package var size: @Sendable () -> Size
     /// The current size of the output's terminal; `nil` if the output isn't a terminal.
     package var outputSize: @Sendable () -> Size? = { nil }
+    /// Whether the output is a terminal that supports cursor movements.
+    package var canShowScreen: Bool { outputSize() != nil && isScreen }
+    package var isScreen = false
     package var outputColor = TerminalRenderer.Color.none
     package var outputImages = TerminalRenderer.ImageProtocol.none
     var imageLimits = ImageLoader.Limits()
@@ -51,6 +54,10 @@ package struct Console: Sendable {
     package var cacheDirectory: URL?
     /// Stops the terminal from showing typed input until the returned closure is called; `nil` if there is no terminal.
     package var silenceInput: @Sendable () -> (@Sendable () -> Void)? = { nil }
+    /// Lets typed keys be read one by one, without showing them, until the returned closure is called; `nil` if there is no terminal.
+    package var takeKeys: @Sendable () -> (@Sendable () -> Void)? = { nil }
+    /// Returns typed bytes, and no bytes at the end of the input.
+    package var readKeys: @Sendable () async throws -> Data = { Data() }
     /// Writes a short text to a terminal immediately, from any thread. Used to restore the terminal when the process ends.
     package var emit: @Sendable (String, Stream) -> Void = { _, _ in }
     package var interruption = Interruption()
@@ -127,7 +134,12 @@ extension Console {
             console.outputSize = { ProcessTerminal.size(of: output) ?? Size(columns: 80, rows: 24) }
             console.outputColor = .detect(environment: environment, isTerminal: true)
             console.outputImages = .detect(environment: environment, isTerminal: true)
+            console.isScreen = environment["TERM"] != "dumb"
             console.silenceInput = { ProcessTerminal.silence(output) }
+            if ProcessTerminal.isTerminal(0), environment["TERM"] != "dumb" {
+                console.takeKeys = { ProcessTerminal.silence(0, byKey: true) }
+                console.readKeys = { try await files.read(upToCount: 64, descriptor: 0, name: "standard input") }
+            }
             console.pager = environment["TERM"] == "dumb" ? nil : Pager(environment: environment)
         }
         return console

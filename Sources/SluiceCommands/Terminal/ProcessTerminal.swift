@@ -27,11 +27,13 @@ package enum ProcessTerminal {
 
     /// Stops a terminal from showing typed input until the returned closure is called (termios(3)). Returns `nil` if there is no terminal,
     /// or if the process is in the background, where changing the terminal would stop it (tcgetpgrp(3)).
-    static func silence(_ descriptor: Int32) -> (@Sendable () -> Void)? {
+    ///
+    /// With `byKey`, input can also be read after each key, instead of after each line. Keys such as Ctrl-C still send signals.
+    static func silence(_ descriptor: Int32, byKey: Bool = false) -> (@Sendable () -> Void)? {
         var before = termios()
         guard tcgetpgrp(descriptor) == getpgrp(), tcgetattr(descriptor, &before) == 0 else { return nil }
         var silent = before
-        silent.c_lflag &= ~tcflag_t(ECHO)
+        silent.c_lflag &= ~tcflag_t(byKey ? ECHO | ICANON : ECHO)
         guard tcsetattr(descriptor, TCSANOW, &silent) == 0 else { return nil }
         let flags = before.c_lflag
         return {
@@ -161,12 +163,16 @@ package enum ProcessTerminal {
     }
 }
 
-/// The control sequences that the progress bars use (ECMA-48, and DECTCEM of the VT220).
+/// The control sequences of progress bars and full screens (ECMA-48, DECTCEM of the VT220, and xterm's alternate screen).
 enum TerminalSequence {
     static let hideCursor = "\u{1B}[?25l"
     static let showCursor = "\u{1B}[?25h"
     static let eraseToEndOfLine = "\u{1B}[K"
     static let eraseBelow = "\u{1B}[J"
+
+    static let enterAlternateScreen = "\u{1B}[?1049h"
+    static let leaveAlternateScreen = "\u{1B}[?1049l"
+    static let home = "\u{1B}[H"
 
     static func up(_ lines: Int) -> String {
         lines > 0 ? "\u{1B}[\(lines)A" : ""

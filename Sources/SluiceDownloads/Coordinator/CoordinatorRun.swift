@@ -145,7 +145,7 @@ final class CoordinatorRun: Sendable {
             let limit = state.withLock { state in
                 state.arm(
                     now: timing.time.now(), renewal: renewalPeriod,
-                    poll: coordinator.store.isShared ? timing.poll.milliseconds : nil)
+                    poll: coordinator.store.isShared ? timing.poll.milliseconds : nil, total: coordinator.limits.total)
             }
             await timing.wait(for: wake, atMost: limit.map { .milliseconds($0) })
             if Task.isCancelled { break }

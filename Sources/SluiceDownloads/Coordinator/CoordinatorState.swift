@@ -116,8 +116,12 @@ struct CoordinatorState {
     }
 
     /// In milliseconds; `nil` to wait until woken.
-    mutating func arm(now: Int64, renewal: Int64, poll: Int64?) -> Int64? {
-        armedUntil = due ?? .max
+    ///
+    /// What is due matters only while jobs can be claimed, and not while an exchange runs that claims them. Otherwise the loop would turn
+    /// without a pause: until a job ends, which starts an exchange, or until the exchange notes what is due next.
+    mutating func arm(now: Int64, renewal: Int64, poll: Int64?, total: Int) -> Int64? {
+        armedUntil = .max
+        if let due, active.count < total, due > now || !isExchanging { armedUntil = due }
         if !active.isEmpty { armedUntil = min(armedUntil, lastRenewed + renewal) }
         if let poll { armedUntil = min(armedUntil, now + poll) }
         return armedUntil == .max ? nil : max(0, armedUntil - now)

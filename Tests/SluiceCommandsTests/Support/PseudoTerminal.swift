@@ -29,10 +29,22 @@ final class PseudoTerminal: Sendable {
         #endif
         guard slave >= 0 else { throw POSIXError(.ENOTTY) }
         for descriptor in [master, slave] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        guard resize(columns: columns, rows: rows, cell: cell) else { throw POSIXError(.ENOTTY) }
+    }
+
+    /// Changes the size, and sends SIGWINCH to the processes in the foreground of a session on this terminal.
+    @discardableResult
+    func resize(columns: Int, rows: Int, cell: (width: Int, height: Int)) -> Bool {
         var size = winsize(
             ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: UInt16(columns * cell.width),
             ws_ypixel: UInt16(rows * cell.height))
-        guard ioctl(slave, UInt(TIOCSWINSZ), &size) == 0 else { throw POSIXError(.ENOTTY) }
+        return ioctl(master, UInt(TIOCSWINSZ), &size) == 0
+    }
+
+    /// Sends input, as if a user typed it.
+    func type(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = write(master, bytes, bytes.count)
     }
 
     /// The output so far.

@@ -29,7 +29,7 @@ extension SQLiteQueueStore {
 }
 
 extension Database {
-    fileprivate func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions, now: Int64) throws -> EnqueuedJob {
+    func enqueue(_ request: DownloadRequest, _ options: EnqueueOptions, now: Int64) throws -> EnqueuedJob {
         let target = Data(request.targetPath.bytes)
         let url = request.url.absoluteString
         let found = try Row.fetchAll(

@@ -1,0 +1,117 @@
+import ArgumentParser
+import SluiceDownloads
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+struct QueueCopyCommand: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy",
+        abstract: "Copies the unfinished downloads of a queue to another queue.",
+        discussion: """
+            Copies the downloads that wait, run or are paused, with their users, batches, priorities, pauses and failed attempts. \
+            They get new numbers. The queue that is copied isn't changed, and the other one is created if it is missing. A \
+            download that is already in the other queue is joined, so the same command can be repeated.
+
+            Stop the workers of the old queue first. Otherwise both queues would download the same files.
+
+            EXAMPLES:
+              Move to another database:
+                sluice queue copy --from songs.db --to /data/songs.db
+                sluice queue work --db /data/songs.db
+            """)
+
+    @Option(help: .init("The database file of the queue to copy.", valueName: "file"))
+    var from: String
+
+    @Option(help: .init("The database file of the queue to copy to, created if missing.", valueName: "file"))
+    var to: String
+
+    @Flag(help: "Print the numbers of the downloads as one JSON document.")
+    var json = false
+
+    func run(_ console: Console) async throws -> ExitStatus {
+        let source = QueueDatabase(name: from, option: "--from", command: "copy")
+        let target = QueueDatabase(name: to, option: "--to", command: "copy")
+        _ = try (source.store(), target.store())
+        try await source.checkExistence()
+        guard await !source.isSame(as: target) else {
+            throw CommandFailure(
+                .usage,
+                "--to \(to): This is the same queue as --from. Name another file. See 'sluice queue copy --help'.")
+        }
+        return try await source.withQueue { _, old in
+            try await target.withQueue(creating: true) { _, new in
+                guard let old = old as? any CopyableQueue, let new = new as? any CopyableQueue else {
+                    throw CommandFailure(.other, "--from \(from): This kind of queue can't be copied.")
+                }
+                return try await QueueCopy(console: console, isJSON: json).run(from: old, to: new)
+            }
+        }
+    }
+}
+
+/// One run of `sluice queue copy`.
+private struct QueueCopy: Sendable {
+    struct Result: Encodable {
+        var copied = 0
+        var joined = 0
+        /// Downloads that are done in the other queue.
+        var kept = 0
+        var conflicts = 0
+    }
+
+    var console: Console
+    var isJSON: Bool
+
+    /// The number of downloads that are stored in one step.
+    private static let chunk = 500
+
+    func run(from old: any CopyableQueue, to new: any CopyableQueue) async throws -> ExitStatus {
+        var result = Result()
+        var latest = QueuedDownload.ID(rawValue: .min)
+        while !Task.isCancelled {
+            let downloads = try await old.unfinished(after: latest, atMost: Self.chunk)
+            guard let last = downloads.last else { break }
+            latest = last.id
+            for (download, job) in zip(downloads, try await new.add(downloads)) {
+                switch job.outcome {
+                case .added: result.copied += 1
+                case .joined: result.joined += 1
+                case .kept: result.kept += 1
+                case .conflict(let other):
+                    result.conflicts += 1
+                    await console.report(
+                        "\(download.request.url.redactedForDisplay): In the other queue, the unfinished download \(job.id) of "
+                            + "\(other.redactedForDisplay) writes the same file, "
+                            + "'\(download.request.target.path(percentEncoded: false))'. Cancel one of them.")
+                }
+            }
+        }
+        let text = isJSON ? try QueueJSON.line(result) : Self.text(result) + "\n"
+        await console.writeWhole(text, to: .output)
+        if Task.isCancelled {
+            await console.report(
+                "Interrupted: not all downloads were copied. Run the same command again to copy the rest.")
+            return .interrupted
+        }
+        return result.conflicts == 0 ? .success : .other
+    }
+
+    private static func text(_ result: Result) -> String {
+        var parts: [String] = []
+        let (joined, kept, conflicts) = (result.joined, result.kept, result.conflicts)
+        if joined > 0 { parts.append("\(joined) \(joined == 1 ? "was" : "were") in the other queue already") }
+        if kept > 0 { parts.append("\(kept) \(kept == 1 ? "is" : "are") done there") }
+        if conflicts > 0 {
+            parts.append(
+                conflicts == 1 ? "1 conflicts with another download" : "\(conflicts) conflict with other downloads")
+        }
+        let rest = parts.isEmpty ? "" : " \(parts.joined(separator: ", "))."
+        return "Copied \(Format.count(result.copied, "download")).\(rest)"
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import SluiceDownloads
+
+struct QueueWorkCommand: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "work",
+        abstract: "Downloads what is in a queue.",
+        discussion: """
+            Runs until a signal, and waits for more downloads meanwhile; with --until-empty, until no download waits or runs. \
+            Several workers can share a queue on one machine, each in its own process. Give them the same -j, --per-host and \
+            --per-user: the limits hold for all of them together. If a worker is killed, its downloads are continued by the next \
+            worker that starts, or by a running one within 15 seconds.
+
+            The first signal stops the worker cleanly: its downloads keep their partial files and wait again, and any worker \
+            continues them. So there is nothing to repeat, unlike with 'sluice get'. The status is 7, also without --until-empty; \
+            a service manager should count it as success (systemd: SuccessExitStatus=7).
+
+            EXAMPLES:
+              Download everything, then exit:
+                sluice queue work --db songs.db --until-empty
+              Run as a service, one song at a time for each user:
+                sluice queue work --db songs.db -j 16 --per-host 4 --per-user 1 --progress lines
+
+            With --until-empty, a missing database is an error. Otherwise it is created, so that a worker can start first.
+
+            \(SignalHelp.text)
+
+            \(ExitStatus.help)
+            """)
+
+    @OptionGroup
+    var queue: QueueOption
+
+    @Flag(help: "Exit when no download waits or runs, also in other workers. Paused downloads stay.")
+    var untilEmpty = false
+
+    @OptionGroup
+    var transfers: TransferOptions
+
+    func run(_ console: Console) async throws -> ExitStatus {
+        let settings = try transfers.checked(for: "queue work")
+        let database = QueueDatabase(name: queue.db, command: "work")
+        _ = try database.store()
+        return try await QueueWork(
+            database: database, end: untilEmpty ? .whenEmpty : .whenCancelled, settings: settings, console: console
+        ).run()
+    }
+}

@@ -1,0 +1,157 @@
+import ArgumentParser
+import SluiceDownloads
+import SluiceFiles
+import SluiceHTTP
+
+/// The options that all commands share that run downloads.
+struct TransferOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .customLong("jobs")],
+        help: .init("Concurrent downloads in total, 1 to 1024.", valueName: "n"))
+    var jobs = 8
+
+    @Option(
+        help: .init("Concurrent downloads per host and port, 1 to 1024. (default: as many as -j)", valueName: "n"))
+    var perHost: Int?
+
+    @Option(
+        help: .init(
+            "Concurrent downloads per user (user= in a list), 1 to 1024. (default: as many as -j)", valueName: "n"))
+    var perUser: Int?
+
+    @Option(help: .init("Retries of each download after temporary failures, 0 to 1000.", valueName: "n"))
+    var retries = 3
+
+    @Flag(help: "Replace existing files, each when its new content is complete.")
+    var overwrite = false
+
+    @Flag(help: "Skip existing files and count them as done. (default: an existing file is an error)")
+    var noClobber = false
+
+    @Option(
+        help: .init(
+            """
+            Bars or lines on standard error, or JSON lines on standard output. With auto, bars on a terminal and lines elsewhere.
+            """, valueName: "style"))
+    var progress = ProgressStyle.auto
+
+    @Flag(name: [.customShort("q"), .customLong("quiet")], help: "Show only errors, as --progress none does.")
+    var isQuiet = false
+
+    @Option(help: .init("Seconds to wait for a connection, at most 86400.", valueName: "s"))
+    var connectTimeout = Seconds(15)
+
+    @Option(
+        help: .init("Seconds without data after which a download fails as stalled, at most 86400.", valueName: "s"))
+    var timeout = Seconds(60)
+
+    @Option(
+        help: .init(
+            """
+            A proxy such as http://proxy.example:8080 or socks5h://127.0.0.1:1080, or none. (default: the variables http_proxy, \
+            https_proxy, all_proxy and no_proxy)
+            """, valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        help: .init("A PEM file of the certificate authorities to trust. (default: the system's)", valueName: "file"))
+    var caFile: String?
+
+    @Option(help: .init("A PEM file with the certificate for servers that require one.", valueName: "file"))
+    var cert: String?
+
+    @Option(help: .init("A PEM file with the key of --cert. (default: the file of --cert)", valueName: "file"))
+    var key: String?
+
+    @Option(
+        help: .init(
+            """
+            What survives a power failure: nothing for certain, the data of complete files, or also their names.
+            """, valueName: "level"))
+    var durability = DurabilityOption.data
+
+    @Option(
+        help: .init(
+            """
+            A file for the heads and times of all requests and responses, without secrets, or - for standard error.
+            """, valueName: "file"))
+    var trace: String?
+
+    /// Throws a message about the first invalid option; `command` names the help to read.
+    func checked(for command: String) throws(CommandFailure) -> TransferSettings {
+        func refuse(_ line: String) -> CommandFailure {
+            CommandFailure(.usage, "\(line) See 'sluice \(command) --help'.")
+        }
+        guard (1...1024).contains(jobs) else {
+            throw refuse("-j \(jobs): The number of concurrent downloads must be from 1 to 1024.")
+        }
+        // A download has a connection and a partial file. The process itself needs some descriptors, too.
+        if let files = ProcessTerminal.allowOpenFiles(), files < jobs * 2 + 64 {
+            throw refuse(
+                "-j \(jobs): This process may open only \(files) files. Pass -j \(max(1, (files - 64) / 2)), "
+                    + "or raise the limit with ulimit -n.")
+        }
+        for (option, limit) in [("--per-host", perHost), ("--per-user", perUser)] {
+            guard limit.map((1...1024).contains) ?? true else {
+                throw refuse("\(option) \(limit!): The number must be from 1 to 1024.")
+            }
+        }
+        guard (0...1000).contains(retries) else {
+            throw refuse("--retries \(retries): The number must be from 0 to 1000.")
+        }
+        guard connectTimeout.isAllowed else {
+            throw refuse("--connect-timeout \(connectTimeout): The seconds must be greater than 0 and at most 86400.")
+        }
+        guard timeout.isAllowed else {
+            throw refuse("--timeout \(timeout): The seconds must be greater than 0 and at most 86400.")
+        }
+        if let proxy, let problem = Self.problem(ofProxy: proxy) { throw refuse("--proxy \(problem)") }
+        guard key == nil || cert != nil else {
+            throw refuse("--key: The key needs a certificate. Pass it with --cert.")
+        }
+        guard trace != "" else {
+            throw refuse("--trace: The file name is empty. Name a file, or - for standard error.")
+        }
+        guard trace != "-" || progress != .bar || isQuiet else {
+            throw refuse("--trace -: The bars would overwrite the trace. Name a file, or pass --progress lines.")
+        }
+        guard !(overwrite && noClobber) else {
+            throw refuse("--overwrite and --no-clobber exclude each other. Pass one of them.")
+        }
+        return TransferSettings(
+            limits: DownloadCoordinator.Limits(total: jobs, perHost: perHost, perUser: perUser), retries: retries,
+            existing: overwrite ? .replace : noClobber ? .skip : .fail,
+            progress: isQuiet ? .none : trace == "-" && progress == .auto ? .lines : progress,
+            connectTimeout: .seconds(connectTimeout.value), timeout: .seconds(timeout.value),
+            durability: durability.level,
+            proxy: proxy.map { $0 == "none" ? .none : ProxySettings($0) } ?? .environment,
+            tls: .init(caFile: caFile, certificate: cert, key: key), trace: trace)
+    }
+
+    /// Returns a message about an invalid proxy, without its password; `nil` if the proxy is valid.
+    private static func problem(ofProxy text: String) -> String? {
+        let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+        let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+        let scheme = parts.count == 2 ? parts[0].lowercased() : "http"
+        guard schemes.contains(scheme) else {
+            return "\(scheme)://…: The scheme must be one of \(schemes.joined(separator: ", "))."
+        }
+        let authority = parts.last?.split(separator: "/", omittingEmptySubsequences: false).first ?? ""
+        guard let host = authority.split(separator: "@", omittingEmptySubsequences: false).last, !host.isEmpty,
+            !host.hasPrefix(":"), !host.contains(" ")
+        else { return "\(scheme)://…: The host isn't valid. Name one, such as \(scheme)://proxy.example:8080." }
+        return nil
+    }
+}
+
+enum DurabilityOption: String, ExpressibleByArgument, CaseIterable {
+    case none, data, full
+
+    var level: Durability {
+        switch self {
+        case .none: .none
+        case .data: .data
+        case .full: .fullAndDirectory
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import LoopbackOrigin
+import SluiceCommands
+import Testing
+
+@Suite struct `sluice queue` {
+    private typealias Member = QueueScene.Listing.Member
+
+    @Test func `adds downloads, works them off, and lists them before and after`() async throws {
+        try await QueueScene.run { request in
+            request.target == "/gone" ? OriginResponse(status: 404) : OriginResponse(body: Scenario.body)
+        } _: { scene in
+            // Given
+            let added = await scene.add(["/a", "/b", "/gone"], "--user", "ann", "--batch", "top 3", "--priority", "7")
+            #expect(added.status == .success && added.output == "Added 3 downloads.\n" && added.error == "")
+            let before = try await scene.listing()
+            #expect(before.counts["waiting"] == 3 && before.counts.count == 6)
+            #expect(before.waiting.map(\.name) == ["a", "b", "gone"])
+            #expect(before.waiting[0].file == scene.files.appending(path: "a").path)
+            #expect(before.waiting[0].members == [Member(user: "ann", batch: "top 3", priority: 7)])
+            // When
+            let worked = await scene.queue("work", "--until-empty", "--progress", "lines")
+            // Then
+            #expect(worked.status == .http, "\(worked)")
+            #expect(worked.error.contains("Downloaded 2 files, 24 B in ") && worked.error.contains("1 failed"))
+            #expect(scene.names == ["a", "b"])
+            let after = try await scene.listing()
+            #expect(after.counts["done"] == 2 && after.counts["failed"] == 1)
+            #expect(Set(after.ended.map(\.name)) == ["a", "b"] && after.ended.allSatisfy { $0.bytes == 12 })
+            #expect(after.failed.map(\.name) == ["gone"] && after.failed[0].error?.contains("404") == true)
+            // A person sees the same.
+            let text = await scene.queue("list").output
+            #expect(text.hasPrefix("0 running, 0 waiting, 1 failed, 2 done\n\nFAILED\n   3  gone  ann (top 3)"))
+            #expect(text.contains("ENDED\n") && text.contains("done  12 B"))
+        }
+    }
+
+    @Test func `joins, keeps and repeats what it knows, and names each conflict`() async throws {
+        try await QueueScene.run { scene in
+            // Given a download that is done, one whose file is gone, and one that waits
+            await scene.add(["/kept", "/gone"])
+            #expect(await scene.queue("work", "--until-empty", "-q").status == .success)
+            try FileManager.default.removeItem(at: scene.files.appending(path: "gone"))
+            await scene.add(["/waiting"])
+            // When
+            let list = scene.directory.appending(path: "list")
+            let lines = ["/kept", "/gone", "/waiting", "/new"].map(scene.origin.url)
+            let conflict = "\(scene.origin.url("/other"))?key=secret\n  out=waiting"
+            try Data((lines + [conflict]).joined(separator: "\n").utf8).write(to: list)
+            let added = await scene.queue("add", "-d", scene.files.path, "-i", list.path)
+            // Then
+            #expect(added.status == .other)
+            #expect(
+                added.output
+                    == "Added 2 downloads. 1 was in the queue already, 1 is done already, 1 conflicts with another download.\n"
+            )
+            #expect(added.error.contains("/other?…: The unfinished download ") && added.error.contains("out="))
+            #expect(!added.error.contains("secret"))
+            let listing = try await scene.listing()
+            #expect(listing.waiting.map(\.name) == ["waiting", "new", "gone"])
+        }
+    }
+
+    @Test func `prints JSON that decodes`() async throws {
+        struct Added: Decodable {
+            struct Conflict: Decodable { var url, file, other: String }
+            var added, joined, kept: Int
+            var ids: [Int64]
+            var conflicts: [Conflict]
+        }
+        struct Changed: Decodable, Equatable { var changed, continuing, running: Int; var unknown: [Int64] }
+        try await QueueScene.run { scene in
+            let list = scene.directory.appending(path: "list")
+            try Data("\(scene.origin.url("/c"))\n  out=a\n  user=bob\n".utf8).write(to: list)
+            let first = await scene.add(["/a", "/b", "/a"], "--json", "-i", list.path)
+            let added = try JSONDecoder().decode(Added.self, from: Data(first.output.utf8))
+            #expect(added.added == 2 && added.joined == 1 && added.kept == 0 && added.ids == [1, 2, 1])
+            #expect(added.conflicts.map(\.url) == [scene.origin.url("/c")])
+            #expect(added.conflicts[0].other == scene.origin.url("/a"))
+            let second = await scene.queue("cancel", "--json", "2", "77")
+            let changed = try JSONDecoder().decode(Changed.self, from: Data(second.output.utf8))
+            #expect(changed == Changed(changed: 1, continuing: 0, running: 0, unknown: [77]))
+        }
+    }
+
+    @Test func `two users share a song, and it is downloaded for the user that stays`() async throws {
+        try await QueueScene.run { scene in
+            await scene.add(["/song"], "--user", "ann")
+            await scene.add(["/song"], "--user", "bob", "--batch", "party")
+            let cancelled = await scene.queue("cancel", "--user", "ann")
+            #expect(cancelled.status == .success)
+            #expect(cancelled.output == "Cancelled 1 download, which goes on for other users or batches.\n")
+            let listing = try await scene.listing()
+            #expect(listing.waiting.map(\.members) == [[Member(user: "bob", batch: "party")]])
+            #expect(await scene.queue("work", "--until-empty", "-q").status == .success)
+            #expect(scene.names == ["song"])
+        }
+    }
+
+    @Test func `pauses, resumes, cancels, retries and removes by each selection`() async throws {
+        try await QueueScene.run { scene in
+            func outputs(_ commands: [(String, [String])]) async -> [String] {
+                var outputs: [String] = []
+                for (command, selection) in commands { outputs.append(await scene.queue(command, selection).output) }
+                return outputs
+            }
+            await scene.add(["/a"], "--user", "ann")
+            await scene.add(["/b"], "--batch", "top 500")
+            await scene.add(["/c"])
+            let host = "127.0.0.1:\(scene.origin.port)"
+            #expect(
+                await outputs([
+                    ("pause", ["--user", "ann"]), ("pause", ["--waiting"]), ("resume", ["--batch", "top 500"]),
+                    ("resume", ["1"]), ("resume", ["--all"]), ("resume", ["--all"]), ("cancel", ["--host", host]),
+                    ("cancel", ["--host", "127.0.0.1"]), ("retry", ["2", "3"]), ("remove", ["--all"]),
+                ]) == [
+                    "Paused 1 download.\n", "Paused 2 downloads.\n", "Resumed 1 download.\n", "Resumed 1 download.\n",
+                    "Resumed 1 download.\n", "Resumed 0 downloads: none of the selected ones is paused.\n",
+                    "Cancelled 3 downloads.\n",
+                    "Cancelled 0 downloads: none of the selected ones is waiting, running or paused.\n",
+                    "Retrying 2 downloads.\n", "Removed 1 download.\n",
+                ])
+            let listing = try await scene.listing()
+            #expect(listing.waiting.map(\.name) == ["b", "c"])
+        }
+    }
+
+    @Test func `a paused download isn't started, and is listed as paused`() async throws {
+        try await QueueScene.run { scene in
+            await scene.add(["/a", "/b"])
+            #expect(await scene.queue("pause", "1").status == .success)
+            #expect(await scene.queue("work", "--until-empty", "-q").status == .success)
+            #expect(scene.names == ["b"])
+            let listing = try await scene.listing()
+            #expect(listing.paused.map(\.name) == ["a"])
+        }
+    }
+
+    @Test func `unknown numbers are reported, and the others are changed`() async throws {
+        try await QueueScene.run { scene in
+            await scene.add(["/a"])
+            let ended = await scene.queue("cancel", "1", "77")
+            #expect(ended.status == .other && ended.output == "Cancelled 1 download.\n")
+            #expect(ended.error.hasPrefix("sluice: 77: The queue has no download with this number."))
+            let removed = await scene.queue("remove", "1", "78")
+            #expect(removed.status == .other && removed.output == "Removed 1 download.\n")
+            #expect(removed.error.contains("78: ") && !removed.error.contains("sluice: 1: "))
+        }
+    }
+
+    @Test func `hostile names and servers can't control the terminal`() async throws {
+        try await QueueScene.run { _ in
+            OriginResponse(status: 404)
+        } _: { scene in
+            let hostile = "ann\u{1B}[2J\u{202E}"
+            await scene.add(["/a%1B%5B2J%0Ab"], "--user", hostile, "--batch", "\u{9B}31m\u{7}")
+            for _ in 0..<2 {
+                let text = await scene.queue("list")
+                #expect(text.status == .success && text.output.contains("ann"))
+                let controls = text.output.unicodeScalars.filter { scalar in
+                    scalar != "\n"
+                        && (scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "\u{202E}")
+                }
+                #expect(controls.isEmpty, "\(text.output.debugDescription)")
+                // Programs get the name as it is.
+                let listing = try await scene.listing()
+                #expect((listing.waiting + listing.failed).first?.members.first?.user == hostile)
+                _ = await scene.queue("work", "--until-empty", "-q")
+            }
+        }
+    }
+
+    @Test func `shows no secrets of URLs`() async throws {
+        try await QueueScene.run { _ in
+            OriginResponse(status: 500)
+        } _: { scene in
+            await scene.add(["/a?token=secret"])
+            _ = await scene.queue("work", "--until-empty", "-q", "--retries", "0")
+            for options in [[], ["--json"]] {
+                let ended = await scene.queue("list", options)
+                #expect(ended.output.contains("/a?…") && !ended.output.contains("secret"))
+            }
+        }
+    }
+
+    @Test func `lists failed downloads that ended before many others`() async throws {
+        try await QueueScene.run { request in
+            request.target == "/bad" ? OriginResponse(status: 404) : OriginResponse(body: [1])
+        } _: { scene in
+            await scene.add(["/bad"])
+            _ = await scene.queue("work", "--until-empty", "-q")
+            await scene.add((0..<8).map { "/\($0)" })
+            _ = await scene.queue("work", "--until-empty", "-q")
+            let text = await scene.queue("list", "--limit", "2").output
+            #expect(text.contains("FAILED\n   1  bad") && text.contains("ENDED (2 of 8)"), "\(text)")
+        }
+    }
+
+    @Test func `stores absolute directories`() async throws {
+        try await QueueScene.run { scene in
+            _ = await scene.queue("add", "-d", "some/./where", scene.origin.url("/a"))
+            let file = try #require(try await scene.listing().waiting.first?.file)
+            #expect(file == FileManager.default.currentDirectoryPath + "/some/where/a")
+        }
+    }
+
+    @Test(arguments: [["list"], ["watch"], ["work"], ["pause", "--all"], ["add", "-d", "x", "http://a.example/x"]])
+    func `a damaged database is an error of the database, and isn't replaced`(command: [String]) async throws {
+        try await QueueScene.run { scene in
+            // Given a database whose first page is overwritten
+            await scene.add(["/a"])
+            var content = try Data(contentsOf: URL(filePath: scene.database))
+            content.replaceSubrange(0..<2000, with: Data(repeating: 0x5A, count: 2000))
+            try content.write(to: URL(filePath: scene.database))
+            // When
+            let ended = await scene.queue(command[0], Array(command.dropFirst()))
+            // Then
+            #expect(ended.status == .store && ended.output.isEmpty)
+            #expect(ended.error.hasPrefix("sluice: --db ") && ended.error.contains("Move the file away"), "\(ended)")
+            #expect(try Data(contentsOf: URL(filePath: scene.database)) == content)
+        }
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `shells complete its commands and options`(shell: String) async {
+        let console = RecordedConsole()
+        let status = await SluiceProgram.run(["--generate-completion-script", shell], console: console.console)
+        #expect(status == .success)
+        for word in ["queue", "resume", "until-empty", "waiting"] { #expect(console.output.contains(word)) }
+    }
+}

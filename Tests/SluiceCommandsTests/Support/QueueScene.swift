@@ -1,0 +1,99 @@
+import Foundation
+import LoopbackOrigin
+import SluiceCommands
+import SluiceFiles
+
+/// A queue in a temporary directory, and a server. Several commands use them, one after another.
+struct QueueScene: Sendable {
+    struct Ended: Sendable {
+        var status: ExitStatus
+        var output: String
+        var error: String
+    }
+
+    /// The JSON of `list`, as a program reads it.
+    struct Listing: Decodable {
+        struct Member: Decodable, Equatable {
+            var user: String?
+            var batch: String?
+            var priority = 0
+            var paused = false
+        }
+
+        struct Download: Decodable {
+            var id: Int64
+            var state: String
+            var url: String
+            var file: String
+            var priority: Int
+            var members: [Member]
+            var failures: Int
+            var received: Int64?
+            var total: Int64?
+            var bytes: Int64?
+            var error: String?
+            var notBefore: Date?
+
+            var name: String { URL(filePath: file).lastPathComponent }
+        }
+
+        var counts: [String: Int]
+        var running: [Download]
+        var waiting: [Download]
+        var paused: [Download]
+        var failed: [Download]
+        var ended: [Download]
+    }
+
+    let directory: URL
+    let origin: LoopbackOrigin
+
+    static func run(
+        _ answer: @escaping @Sendable (OriginRequest) async -> OriginResponse = { _ in
+            OriginResponse(body: Scenario.body)
+        },
+        _ body: @escaping @Sendable (QueueScene) async throws -> Void
+    ) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            try await LoopbackOrigin.serve(answer) { origin in
+                try await body(QueueScene(directory: directory, origin: origin))
+            }
+        }
+    }
+
+    var database: String { directory.appending(path: "queue.db").path }
+    var files: URL { directory.appending(path: "files", directoryHint: .isDirectory) }
+
+    /// Runs `sluice queue COMMAND --db DATABASE …` in this process.
+    func queue(_ command: String, _ arguments: String...) async -> Ended {
+        await queue(command, arguments)
+    }
+
+    func queue(_ command: String, _ arguments: [String]) async -> Ended {
+        await sluice(["queue", command, "--db", database] + arguments)
+    }
+
+    func sluice(_ arguments: [String]) async -> Ended {
+        let console = RecordedConsole()
+        let status = await SluiceProgram.run(arguments, console: console.console)
+        return Ended(status: status, output: console.output, error: console.error)
+    }
+
+    /// Adds the paths of the server.
+    @discardableResult
+    func add(_ paths: [String], _ options: String...) async -> Ended {
+        await queue("add", ["-d", files.path] + options + paths.map(origin.url))
+    }
+
+    func listing(of database: String? = nil) async throws -> Listing {
+        let ended = await sluice(["queue", "list", "--db", database ?? self.database, "--json", "--limit", "1000"])
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        return try decoder.decode(Listing.self, from: Data(ended.output.utf8))
+    }
+
+    /// The names of the downloaded files.
+    var names: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: files.path)) ?? []).sorted()
+    }
+}
