@@ -35,12 +35,15 @@ import Testing
     @Test func `does not turn without a pause while an exchange runs and something is overdue`() {
         var state = CoordinatorState(lastRenewed: 0)
         _ = state.noteDue(50, renewal: 1000, isEmpty: false)
-        #expect(state.beginExchange())
+        let begins = state.beginExchange()
+        #expect(begins)
         #expect(Self.limit(&state, at: 60) == nil)
         // The exchange notes what is due next, and wakes the waiting task for it.
-        #expect(state.noteDue(90, renewal: 1000, isEmpty: false))
+        let wakes = state.noteDue(90, renewal: 1000, isEmpty: false)
+        #expect(wakes)
         #expect(Self.limit(&state, at: 60) == 30)
-        #expect(!state.endExchange())
+        let repeats = state.endExchange()
+        #expect(!repeats)
         #expect(Self.limit(&state, at: 95) == 0)
     }
 }
