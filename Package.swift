@@ -168,6 +168,8 @@ let targets: [Target] = [
         dependencies: [
             "SluiceDownloads", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
             "TestSupport", grdb,
+            // The suites of all stores also test the one on PostgreSQL.
+            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
         ],
         swiftSettings: settings),
     .testTarget(
