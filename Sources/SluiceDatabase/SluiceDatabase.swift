@@ -1,4 +1,3 @@
-import Dispatch
 package import GRDB
 package import SluiceFiles
 
@@ -31,6 +30,7 @@ package struct SluiceDatabase: Sendable {
     private let queue: DatabaseQueue
     /// The file's path, with symbolic links followed.
     package let path: String
+    private let files: FileIO
 
     /// Opens the database at `url`, and creates it if it is missing, readable and writable only by its owner.
     ///
@@ -55,20 +55,21 @@ package struct SluiceDatabase: Sendable {
         } catch let error as FileError {
             throw DatabaseFailure(error, path: path)
         }
-        return try await offPool {
+        return try await files.runBlocking {
             try DatabaseFailure.mapping(path) {
                 let queue = try connect(path, schema, synchronous)
                 // SQLite's name for the file, with links followed, is the same for all processes that open the file.
                 let list = "SELECT file FROM pragma_database_list WHERE name = 'main'"
                 let name = try queue.inDatabase { try String.fetchOne($0, sql: list) }
-                return SluiceDatabase(queue, path: name ?? path)
+                return SluiceDatabase(queue, path: name ?? path, files)
             }
         }
     }
 
-    private init(_ queue: DatabaseQueue, path: String) {
+    private init(_ queue: DatabaseQueue, path: String, _ files: FileIO) {
         self.queue = queue
         self.path = path
+        self.files = files
     }
 
     private static func connect(
@@ -126,13 +127,9 @@ package struct SluiceDatabase: Sendable {
 
     /// Closes the connection after the running transactions. Later transactions fail with ``DatabaseFailure/Code/closed``.
     package func close() async throws {
-        try await Self.offPool { try DatabaseFailure.mapping(path) { try queue.close() } }
-    }
-
-    /// Runs `body` on a Dispatch thread, because opening and closing read and write files.
-    private static func offPool<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+        // Closing writes the file, and must happen in a cancelled task, too.
+        try await FileIO.uninterrupted {
+            try await files.runBlocking { try DatabaseFailure.mapping(path) { try queue.close() } }
         }
     }
 }

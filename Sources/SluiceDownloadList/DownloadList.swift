@@ -31,10 +31,17 @@ public final class DownloadList {
     public private(set) var running: [QueueSnapshot.Running] = []
     /// The first waiting downloads, in the order in which they start.
     public private(set) var waiting: [QueuedDownload] = []
+    /// The first paused downloads, in the same order. They don't start until they are resumed.
+    public private(set) var paused: [QueuedDownload] = []
     /// The last ended downloads, the latest first.
     public private(set) var ended: [QueuedDownload] = []
     /// The downloads in ``ended`` that failed. ``count(_:)`` includes earlier ones.
     public private(set) var failed: [QueuedDownload] = []
+    /// The hosts from which no further downloads start now, sorted by name: the server asked for a delay (`Retry-After`), or it can't be
+    /// connected to.
+    ///
+    /// A host can stay here after its `notBefore` until the queue changes again. So a view that shows the time compares it with the clock.
+    public private(set) var hosts: [QueueSnapshot.Host] = []
     /// The number of downloads in each state, in the whole queue.
     public private(set) var counts: [QueuedDownload.State: Int] = [:]
     /// The bytes, the rate and the time left.
@@ -52,7 +59,8 @@ public final class DownloadList {
     ///
     /// - Parameters:
     ///   - downloads: The coordinator.
-    ///   - count: The maximum number of downloads in ``running``, ``waiting`` and ``ended``. The counts include all downloads.
+    ///   - count: The maximum number of downloads in ``running``, ``waiting``, ``paused`` and ``ended``. The counts include all
+    ///     downloads.
     public convenience init(_ downloads: DownloadCoordinator, listing count: Int = 100) {
         self.init(downloads.snapshots(listing: count), timing: .system)
     }
@@ -72,8 +80,8 @@ public final class DownloadList {
     /// The number of downloads in a state, in the whole queue.
     public func count(_ state: QueuedDownload.State) -> Int { counts[state] ?? 0 }
 
-    /// The number of downloads that haven't ended.
-    public var openCount: Int { counts.reduce(0) { $1.key.isFinal ? $0 : $0 + $1.value } }
+    /// The number of downloads that wait or run. Paused downloads aren't counted.
+    public var openCount: Int { count(.waiting) + count(.running) }
 
     private func take(_ result: Result<QueueSnapshot, QueueStoreError>) {
         switch result {
@@ -89,7 +97,9 @@ public final class DownloadList {
     private func show(_ snapshot: QueueSnapshot) {
         set(\.running, to: snapshot.running)
         set(\.waiting, to: snapshot.waiting)
+        set(\.paused, to: snapshot.paused)
         if set(\.ended, to: snapshot.ended) { set(\.failed, to: snapshot.ended.filter { $0.state == .failed }) }
+        set(\.hosts, to: snapshot.hosts)
         set(\.counts, to: snapshot.counts)
         meter.note(snapshot, at: timing.now())
         set(\.totals, to: meter.totals)

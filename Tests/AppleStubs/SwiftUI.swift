@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// What NativeMark uses of SwiftUI: see README.md.
+// What NativeMark and views of a queue use of SwiftUI: see README.md.
 public import AppleFoundation
 
 // MARK: Views
@@ -94,6 +94,27 @@ extension ForEach: View where Content: View {
     ) {}
 }
 
+extension ForEach where ID == Data.Element.ID, Content: View, Data.Element: Identifiable {
+    nonisolated public init(_ data: Data, @ViewBuilder content: @escaping (Data.Element) -> Content) {}
+}
+
+public struct ProgressView<Label, CurrentValueLabel>: View where Label: View, CurrentValueLabel: View {
+    public var body: Never { fatalError() }
+}
+
+extension ProgressView {
+    nonisolated public init<S, V>(_ title: S, value: V?, total: V = 1.0)
+    where Label == Text, CurrentValueLabel == EmptyView, S: StringProtocol, V: BinaryFloatingPoint {}
+}
+
+public struct Button<Label>: View where Label: View {
+    public var body: Never { fatalError() }
+}
+
+extension Button where Label == Text {
+    nonisolated public init(_ titleKey: LocalizedStringKey, action: @escaping @MainActor () -> Void) {}
+}
+
 public protocol Shape: Sendable, View {}
 
 public protocol ShapeStyle: Sendable {}
@@ -127,6 +148,9 @@ extension View {
     nonisolated public func lineSpacing(_ lineSpacing: CGFloat) -> some View { EmptyView() }
     nonisolated public func environment<V>(
         _ keyPath: WritableKeyPath<EnvironmentValues, V>, _ value: V
+    ) -> some View { EmptyView() }
+    nonisolated public func task(
+        priority: TaskPriority = .userInitiated, @_inheritActorContext _ action: @escaping @Sendable () async -> Void
     ) -> some View { EmptyView() }
     nonisolated public func task<T>(
         id value: T, priority: TaskPriority = .userInitiated,
@@ -218,10 +242,18 @@ public struct Text: Equatable, Sendable {
     }
 
     public init(verbatim content: String) {}
+    public init(
+        _ key: LocalizedStringKey, tableName: String? = nil, bundle: Bundle? = nil, comment: StaticString? = nil
+    ) {}
+    @_disfavoredOverload public init<S>(_ content: S) where S: StringProtocol {}
     public init(_ attributedContent: AttributedString) {}
     public init(_ image: Image) {}
     public static func + (lhs: Text, rhs: Text) -> Text { lhs }
     nonisolated public func accessibilityLabel(_ label: Text) -> Text { self }
+}
+
+public struct LocalizedStringKey: Equatable, ExpressibleByStringInterpolation {
+    public init(stringLiteral value: String) {}
 }
 
 public struct Image: Equatable, Sendable {}

@@ -52,6 +52,26 @@ import Testing
         #expect(list.waiting.isEmpty && list.failed.isEmpty)
     }
 
+    @Test func `shows paused downloads and the hosts that are left alone`() async {
+        let source = SnapshotSource()
+        let list = source.list()
+        let host = QueueSnapshot.Host(
+            name: "songs.example", notBefore: Date(timeIntervalSince1970: 60), isUnreachable: true)
+        source.send(
+            QueueSnapshot(
+                counts: [.waiting: 2, .running: 1, .paused: 4], waiting: [job(2, .waiting)], paused: [job(3, .paused)],
+                hosts: [host]))
+        await change { _ = list.counts }
+
+        #expect(list.paused == [job(3, .paused)] && list.count(.paused) == 4)
+        #expect(list.hosts == [host])
+        #expect(list.openCount == 3)
+
+        source.send(QueueSnapshot(counts: [.waiting: 3], waiting: [job(2, .waiting), job(3, .waiting)]))
+        await change { _ = list.counts }
+        #expect(list.paused.isEmpty && list.hosts.isEmpty && list.openCount == 3)
+    }
+
     @Test func `an observer of one property isn't told of changes of others`() async {
         let source = SnapshotSource()
         let list = source.list()
@@ -60,7 +80,7 @@ import Testing
         await change { _ = list.counts }
         let told = Recorder<String>()
         withObservationTracking {
-            _ = (list.waiting, list.counts, list.ended, list.failed, list.failure)
+            _ = (list.waiting, list.paused, list.hosts, list.counts, list.ended, list.failed, list.failure)
         } onChange: {
             told.note("others")
         }
@@ -78,12 +98,16 @@ import Testing
     @Test func `an equal snapshot changes nothing`() async {
         let source = SnapshotSource()
         let list = source.list()
-        let snapshot = QueueSnapshot(counts: [.waiting: 1], waiting: [job(2, .waiting)])
+        let snapshot = QueueSnapshot(
+            counts: [.waiting: 1, .paused: 1], waiting: [job(2, .waiting)], paused: [job(3, .paused)],
+            hosts: [.init(name: "songs.example", notBefore: .distantFuture)])
         source.send(snapshot)
         await change { _ = list.counts }
         let told = Recorder<String>()
         withObservationTracking {
-            _ = (list.running, list.waiting, list.counts, list.ended, list.failed, list.totals)
+            _ = (
+                list.running, list.waiting, list.paused, list.hosts, list.counts, list.ended, list.failed, list.totals
+            )
         } onChange: {
             told.note("a change")
         }
@@ -181,6 +205,43 @@ import Testing
 
             #expect(list.count(.done) == 2 && list.count(.failed) == 1)
             #expect(list.ended.count == 2 && list.failed.map(\.request.url) == [urls[2]])
+            try await downloads.close()
+        }
+    }
+
+    @Test func `shows the users of a download, and the downloads that a user has paused`() async throws {
+        let url = URL(string: "https://songs.example/1.mp3")!
+        let downloads = DownloadCoordinator(transport: ScriptedTransport([:]))
+        let list = DownloadList(downloads)
+        for user in ["ann", "ben"] { try await downloads.enqueue([DownloadRequest(url, to: directory, user: user)]) }
+
+        try await downloads.pause(.user("ann"))
+        while list.waiting.first?.members.map(\.isPaused) != [true, false] { await change { _ = list.waiting } }
+        #expect(list.waiting.first?.members.map(\.user) == ["ann", "ben"])
+
+        try await downloads.cancel(.user("ben"))
+        while list.paused.isEmpty { await change { _ = list.paused } }
+        #expect(list.paused.first?.members.map(\.user) == ["ann"] && list.openCount == 0)
+
+        try await downloads.resume(.all)
+        while list.waiting.isEmpty { await change { _ = list.waiting } }
+        #expect(list.paused.isEmpty && list.openCount == 1)
+        try await downloads.close()
+    }
+
+    @Test func `shows a host whose server asks for a delay`() async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let url = URL(string: "https://songs.example/1.mp3")!
+            let busy = ScriptedTransport.Answer.response(
+                status: .serviceUnavailable, headerFields: [.retryAfter: "60"])
+            let downloads = DownloadCoordinator(transport: ScriptedTransport([url: [busy]]))
+            let list = DownloadList(downloads)
+            try await downloads.enqueue([DownloadRequest(url, to: directory)])
+
+            try await downloads.withRun { @MainActor _ in
+                while list.hosts.isEmpty { await change { _ = list.hosts } }
+            }
+            #expect(list.hosts.map(\.name) == ["songs.example"] && list.hosts.first?.isUnreachable == false)
             try await downloads.close()
         }
     }

@@ -17,7 +17,7 @@ final class CoordinatorRun: Sendable {
     let onEvent: @Sendable (DownloadEvent) -> Void
     let state: Lock<CoordinatorState>
     private let queue = AsyncQueue<DownloadAttempt>()
-    private let waker = Pulse()
+    private let wakes = Changes()
     private let directories: DirectoryMaker
 
     init(
@@ -45,7 +45,7 @@ final class CoordinatorRun: Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    func wake() { waker.send() }
+    func wake() { wakes.note() }
 
     func stop(_ jobs: [JobID], because reason: CoordinatorState.StopReason) {
         let tasks = state.withLock { state in jobs.compactMap { state.stop($0, because: reason) } }
@@ -99,7 +99,7 @@ final class CoordinatorRun: Sendable {
         if case .whenBatchIsEmpty(let name) = end { batch = name }
         return JobClaim(
             worker: worker, count: room, limits: coordinator.limits, lease: coordinator.configuration.lease,
-            batch: batch)
+            batch: batch, resolves: coordinator.configuration.resolve != nil)
     }
 
     private func take(_ exchange: JobExchange, _ settled: [SettledJob]) async {
@@ -124,7 +124,7 @@ final class CoordinatorRun: Sendable {
         let timing = coordinator.timing
         let due = exchange.nextDue.map { timing.time.now() + $0.milliseconds }
         let isEmpty = exchange.isEmpty && end != .whenCancelled
-        if state.withLock({ $0.noteDue(due, renewal: renewalPeriod, isEmpty: isEmpty) }) { waker.send() }
+        if state.withLock({ $0.noteDue(due, renewal: renewalPeriod, isEmpty: isEmpty) }) { wakes.note() }
         if state.withLock({ $0.isStopping }) { queue.finish() }
     }
 
@@ -132,7 +132,7 @@ final class CoordinatorRun: Sendable {
         let tasks = state.withLock { $0.fail(error, settled) }
         for task in tasks { task.cancel() }
         queue.finish()
-        waker.send()
+        wakes.note()
     }
 
     // MARK: Time
@@ -140,14 +140,16 @@ final class CoordinatorRun: Sendable {
     /// Renews leases, and looks for jobs when a delay is over or another process may have changed the queue.
     private func tick() async {
         let timing = coordinator.timing
+        var wake = wakes.next
         while !Task.isCancelled, !state.withLock({ $0.isStopping }) {
             let limit = state.withLock { state in
                 state.arm(
                     now: timing.time.now(), renewal: renewalPeriod,
                     poll: coordinator.store.isShared ? timing.poll.milliseconds : nil)
             }
-            await waker.wait(atMost: limit.map { .milliseconds($0) }, sleep: timing.sleep)
+            await timing.wait(for: wake, atMost: limit.map { .milliseconds($0) })
             if Task.isCancelled { break }
+            wake = wakes.next
             await renewIfDue()
             await pump()
         }

@@ -22,7 +22,11 @@ struct DownloadAttempt: Sendable {
         guard !Task.isCancelled else { return await stopped() }
         run.report(.started(job: id, attempt: job.failures + 1))
         do {
-            let result = try await makeTransfer().run()
+            let resolution = try await resolution()
+            if let resolution, case let host = DownloadRequest.host(of: resolution.url), host != job.host {
+                return settled(.moved(host: host), .released(job: id))
+            }
+            let result = try await makeTransfer(resolution).run()
             var settled = settled(.done(bytes: result.bytes), .finished(job: id, outcome: .done(bytes: result.bytes)))
             settled.settlement.host = .reached
             if result.isCheckpointed { settled.published = job.request }
@@ -36,8 +40,19 @@ struct DownloadAttempt: Sendable {
         }
     }
 
-    private func makeTransfer() async throws -> Transfer {
+    /// Returns `nil` for a request that has a URL.
+    private func resolution() async throws -> DownloadResolution? {
+        guard job.request.isUnresolved, let resolve = configuration.resolve else { return nil }
+        do {
+            return try await resolve(job.request)
+        } catch let error where !(error is CancellationError || error is TransferError) {
+            throw TransferError.resolutionFailed(error, of: job.request)
+        }
+    }
+
+    private func makeTransfer(_ resolution: DownloadResolution?) async throws -> Transfer {
         var request = job.request
+        if let resolution { request.headerFields.append(contentsOf: resolution.headerFields) }
         if let fields = configuration.headerFields {
             do {
                 request.headerFields.append(contentsOf: try await fields(job.request))
@@ -46,7 +61,8 @@ struct DownloadAttempt: Sendable {
             }
         }
         return Transfer(
-            request: request, transport: run.coordinator.transport, files: run.coordinator.files,
+            request: request, resolvedURL: resolution?.url, transport: run.coordinator.transport,
+            files: run.coordinator.files,
             existing: configuration.existing, durability: configuration.durability, mayResume: mayResume,
             mayBePublished: job.mayBePublished,
             onResponse: { run.report(.responded(job: id, announced: $0, resumed: $1)) },

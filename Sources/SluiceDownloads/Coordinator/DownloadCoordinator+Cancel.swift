@@ -26,7 +26,7 @@ extension DownloadCoordinator {
             try? await Transfer.discardPartial(of: job.request, files: files)
         }
         for job in change.continuing { observers.noteEnd(of: selection, in: job) }
-        observers.noteChange()
+        observers.changes.note()
         try await waitUntilStopped(change.cancelling)
     }
 
@@ -46,17 +46,17 @@ extension DownloadCoordinator {
     @concurrent public func pause(_ selection: QueuedDownload.Selection) async throws {
         let change = try await store.pause(selection)
         current.withLock { $0 }?.stop(change.pausing, because: .paused)
-        observers.noteChange()
+        observers.changes.note()
         try await waitUntilStopped(change.pausing)
     }
 
     private func waitUntilStopped(_ jobs: [JobID]) async throws {
         guard !jobs.isEmpty else { return }
-        let pulse = observers.pulse()
-        defer { observers.remove(pulse) }
+        var change = observers.changes.next
         while try await store.jobs(jobs).contains(where: { $0.state == .running }) {
             try Task.checkCancellation()
-            await pulse.wait(atMost: timing.poll, sleep: timing.sleep)
+            await timing.wait(for: change, atMost: timing.poll)
+            change = observers.changes.next
             // No other process may be running to notice that a lease has expired; claiming no job checks that.
             _ = try await store.exchange([], claiming: .nothing)
         }

@@ -10,7 +10,7 @@ extension DownloadCoordinator {
     @concurrent public func resume(_ selection: QueuedDownload.Selection) async throws -> Int {
         let jobs = try await store.resume(selection)
         current.withLock { $0 }?.wake()
-        observers.noteChange()
+        observers.changes.note()
         return jobs.count
     }
 
@@ -27,7 +27,7 @@ extension DownloadCoordinator {
     @concurrent public func retry(_ selection: QueuedDownload.Selection) async throws -> Int {
         let jobs = try await store.retry(selection)
         current.withLock { $0 }?.wake()
-        observers.noteChange()
+        observers.changes.note()
         return jobs.count
     }
 
@@ -42,7 +42,7 @@ extension DownloadCoordinator {
     @discardableResult
     @concurrent public func prioritize(_ selection: QueuedDownload.Selection, priority: Int) async throws -> Int {
         let count = try await store.prioritize(selection, priority: priority)
-        observers.noteChange()
+        observers.changes.note()
         return count
     }
 
@@ -58,7 +58,7 @@ extension DownloadCoordinator {
     @discardableResult
     @concurrent public func remove(_ selection: QueuedDownload.Selection) async throws -> Int {
         let count = try await store.remove(selection)
-        observers.noteChange()
+        observers.changes.note()
         return count
     }
 }

@@ -27,7 +27,7 @@ extension DownloadCoordinator {
         let jobs = try await store.enqueue(
             requests, options: EnqueueOptions(batch: batch, keepsFinished: keepsFinished))
         current.withLock { $0 }?.wake()
-        observers.noteChange()
+        observers.changes.note()
         return zip(requests, jobs).map {
             DownloadHandle(request: $0, batch: batch, id: $1.id, outcome: $1.outcome, coordinator: self)
         }
@@ -40,6 +40,6 @@ extension DownloadCoordinator {
     /// - Throws: ``QueueStoreError``.
     public func prune(olderThan age: Duration, keeping count: Int = 10_000) async throws {
         try await store.prune(olderThan: age, keeping: count)
-        observers.noteChange()
+        observers.changes.note()
     }
 }

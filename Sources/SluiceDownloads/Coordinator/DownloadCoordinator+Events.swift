@@ -35,7 +35,6 @@ private struct QueueEvents: AsyncSequence, Sendable {
 
     struct Iterator: AsyncIteratorProtocol {
         private let coordinator: DownloadCoordinator
-        private let subscription: QueueObservers.Subscription
         private var last: QueueEvent.Cursor?
         private var page: ArraySlice<QueueEvent> = []
 
@@ -44,7 +43,6 @@ private struct QueueEvents: AsyncSequence, Sendable {
         fileprivate init(coordinator: DownloadCoordinator, last: QueueEvent.Cursor?) {
             self.coordinator = coordinator
             self.last = last
-            subscription = QueueObservers.Subscription(coordinator.observers)
         }
 
         mutating func next() async throws -> QueueEvent? { try await next(isolation: nil) }
@@ -53,10 +51,11 @@ private struct QueueEvents: AsyncSequence, Sendable {
             let store = coordinator.store
             while page.isEmpty {
                 guard !Task.isCancelled else { return nil }
+                let change = coordinator.observers.changes.next
                 page = try await store.events(after: last?.rawValue, atMost: Self.pageSize)[...]
                 if page.isEmpty {
                     let limit = store.isShared ? coordinator.timing.poll : nil
-                    await subscription.pulse.wait(atMost: limit, sleep: coordinator.timing.sleep)
+                    await coordinator.timing.wait(for: change, atMost: limit)
                 }
             }
             last = page.first?.id

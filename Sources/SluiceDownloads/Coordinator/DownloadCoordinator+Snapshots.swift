@@ -1,3 +1,4 @@
+import SluiceConcurrency
 import SluiceLock
 
 extension DownloadCoordinator {
@@ -6,8 +7,8 @@ extension DownloadCoordinator {
     ///     for try await snapshot in downloads.snapshots() { render(snapshot) }
     ///
     /// A snapshot is created when it is requested, so a slow reader skips states and never sees an outdated one. There are at most ten
-    /// snapshots in a second. Changes by other processes appear within a second. To show the queue in a view, use `Latest` of
-    /// SluiceObservation: `await queue.follow(downloads.snapshots())`.
+    /// snapshots in a second. Changes by other processes appear within a second. To show the queue in a view, use `DownloadList`
+    /// of SluiceDownloadList, which follows these snapshots and computes the rate and the time left.
     ///
     /// The sequence ends when the task is cancelled. It throws a ``QueueStoreError`` if the store fails.
     ///
@@ -42,13 +43,12 @@ private struct QueueSnapshots: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         private let coordinator: DownloadCoordinator
         private let listing: Int
-        private let subscription: QueueObservers.Subscription
-        private var isFirst = true
+        /// The change after the last snapshot; `nil` before the first.
+        private var change: Condition?
 
         fileprivate init(coordinator: DownloadCoordinator, listing: Int) {
             self.coordinator = coordinator
             self.listing = listing
-            subscription = QueueObservers.Subscription(coordinator.observers)
         }
 
         mutating func next() async throws -> QueueSnapshot? {
@@ -56,12 +56,12 @@ private struct QueueSnapshots: AsyncSequence, Sendable {
         }
 
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> QueueSnapshot? {
-            if !isFirst {
-                try? await coordinator.timing.sleep(coordinator.timing.frame)
+            if let change {
+                try? await coordinator.timing.clock.sleep(for: coordinator.timing.frame)
                 let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
-                await subscription.pulse.wait(atMost: limit, sleep: coordinator.timing.sleep)
+                await coordinator.timing.wait(for: change, atMost: limit)
             }
-            isFirst = false
+            change = coordinator.observers.changes.next
             guard !Task.isCancelled else { return nil }
             return try await coordinator.snapshot(listing: listing)
         }

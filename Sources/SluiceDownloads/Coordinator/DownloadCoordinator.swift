@@ -49,6 +49,13 @@ public final class DownloadCoordinator: Sendable {
         /// call the function concurrently, and each counts toward the limits meanwhile. An error of the function fails the job without a
         /// retry; the stored message contains only the error's type.
         public var headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)?
+        /// A function that returns the URL of a request with an identifier (``DownloadRequest/init(resolving:host:to:name:user:priority:)``),
+        /// and header fields for it. It is called before each attempt, with the user that the download is charged to.
+        ///
+        /// If the URL is on another host than the queue assumes, the download waits again until the limit of that host leaves room. The
+        /// function is then called again. A `TransferError` that it throws fails the attempt as an error of the transport would; another
+        /// error fails the download without a retry. Without this function, the coordinator never starts such downloads.
+        public var resolve: (@Sendable (DownloadRequest) async throws -> DownloadResolution)?
         /// The maximum age of ended downloads in the queue. Older ones are removed when a run begins.
         public var maximumHistoryAge: Duration
         /// The maximum number of ended downloads in the queue. The oldest ones are removed when a run begins.
@@ -61,7 +68,8 @@ public final class DownloadCoordinator: Sendable {
             existing: ExistingFile = .fail, durability: Durability = .data,
             lease: Duration = .seconds(15), maximumHistoryAge: Duration = .seconds(30 * 86_400),
             maximumHistoryCount: Int = 10_000,
-            headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)? = nil
+            headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)? = nil,
+            resolve: (@Sendable (DownloadRequest) async throws -> DownloadResolution)? = nil
         ) {
             self.retries = retries
             self.circuitBreaker = circuitBreaker
@@ -71,6 +79,7 @@ public final class DownloadCoordinator: Sendable {
             self.maximumHistoryAge = maximumHistoryAge
             self.maximumHistoryCount = maximumHistoryCount
             self.headerFields = headerFields
+            self.resolve = resolve
         }
     }
 
@@ -175,7 +184,7 @@ public final class DownloadCoordinator: Sendable {
         }
         let result = await Result { try await work(run) }
         current.withLock { $0 = nil }
-        observers.noteChange()
+        observers.changes.note()
         do {
             try result.get()
         } catch is CancellationError where Task.isCancelled {

@@ -42,20 +42,25 @@ public struct DownloadHandle: Sendable {
             if case .conflict(let other) = outcome {
                 throw TransferError.alreadyQueued(from: other, request)
             }
-            return try await coordinator.observers.withPulse(of: id) { pulse in
-                while true {
-                    try Task.checkCancellation()
-                    guard var job = try await coordinator.store.jobs([id]).first else {
-                        throw QueueStoreError(
-                            .removed, subject: request.url.redactedForDisplay,
-                            message: "The download was removed from the queue.",
-                            remedy: "Wait for the results of downloads before you prune the queue.")
-                    }
-                    if hasLeft(job) { job.state = .cancelled }
-                    if job.state.isFinal { return job }
-                    let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
-                    await pulse.wait(atMost: limit, sleep: coordinator.timing.sleep)
+            var end: Condition?
+            // What is registered for the end is removed by whichever task sees the end first.
+            defer { if end != nil { coordinator.observers.noteEnd(of: id) } }
+            while true {
+                try Task.checkCancellation()
+                guard var job = try await coordinator.store.jobs([id]).first else {
+                    throw QueueStoreError(
+                        .removed, subject: request.url.redactedForDisplay,
+                        message: "The download was removed from the queue.",
+                        remedy: "Wait for the results of downloads before you prune the queue.")
                 }
+                if hasLeft(job) { job.state = .cancelled }
+                if job.state.isFinal { return job }
+                if let end {
+                    let limit = coordinator.store.isShared ? coordinator.timing.poll : nil
+                    await coordinator.timing.wait(for: end, atMost: limit)
+                }
+                // The job may have ended before this, so the next look comes before the wait.
+                end = coordinator.observers.nextEnd(of: id)
             }
         }
     }
@@ -119,6 +124,7 @@ private struct JobEvents: AsyncSequence, Sendable {
             let queue = subscription.queue
             let coordinator = handle.coordinator
             while !Task.isCancelled {
+                let change = coordinator.observers.changes.next
                 if let event = queue.tryDequeue() { return event }
                 if !isSure {
                     // Events that arrived before the answer come first.
@@ -127,8 +133,7 @@ private struct JobEvents: AsyncSequence, Sendable {
                 }
                 if isSure { return try? await queue.dequeue() }
                 // Another process may end the job, and its events don't arrive here.
-                await coordinator.observers.waitForChange(
-                    atMost: coordinator.timing.poll, sleep: coordinator.timing.sleep)
+                await coordinator.timing.wait(for: change, atMost: coordinator.timing.poll)
             }
             return nil
         }

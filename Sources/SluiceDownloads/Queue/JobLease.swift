@@ -27,19 +27,23 @@ package struct JobClaim: Sendable, Hashable {
     package var lease: Duration
     /// The batch to claim jobs from, or `nil` for all jobs.
     package var batch: String?
+    /// Whether the worker can resolve requests that have an identifier instead of a URL. If not, they aren't claimed.
+    package var resolves: Bool
 
     /// A request for no jobs, which still takes back expired leases.
     static let nothing = JobClaim(
         worker: QueueWorker(name: ""), count: 0, limits: DownloadCoordinator.Limits(), lease: .zero)
 
     package init(
-        worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil
+        worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil,
+        resolves: Bool = false
     ) {
         self.worker = worker
         self.count = count
         self.limits = limits
         self.lease = lease
         self.batch = batch
+        self.resolves = resolves
     }
 }
 
@@ -47,13 +51,18 @@ package struct ClaimedJob: Sendable, Hashable {
     package var lease: JobLease
     /// The request of the charged member.
     package var request: DownloadRequest
+    /// The host that the limits count the job for. It isn't that of the request if the job has moved.
+    package var host: String
     package var failures: Int
     /// Whether an earlier worker lost the job, and may have published the file without recording that.
     package var mayBePublished: Bool
 
-    package init(lease: JobLease, request: DownloadRequest, failures: Int, mayBePublished: Bool) {
+    package init(
+        lease: JobLease, request: DownloadRequest, host: String? = nil, failures: Int, mayBePublished: Bool
+    ) {
         self.lease = lease
         self.request = request
+        self.host = host ?? request.host
         self.failures = failures
         self.mayBePublished = mayBePublished
     }
@@ -67,6 +76,8 @@ package struct JobSettlement: Sendable, Hashable {
         case retry(after: Duration, message: String)
         /// The job wasn't completed and waits again.
         case released
+        /// The job waits again, for a host that its resolution has named.
+        case moved(host: String)
         /// The job was stopped because it was cancelled. If it was enqueued again meanwhile, it waits again.
         case cancelled
     }

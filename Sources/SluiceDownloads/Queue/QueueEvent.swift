@@ -129,7 +129,7 @@ struct EventContent {
         case .retry(_, let message):
             self.message = message
             if state == .waiting { kind = .retrying }
-        case .released, .cancelled, nil: break
+        case .moved, .released, .cancelled, nil: break
         }
     }
 

@@ -52,7 +52,9 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     /// The value that ``DownloadCoordinator/Limits/perHost`` counts by: the URL's host, with its port unless it is the scheme's default.
-    public var host: String {
+    public var host: String { Self.host(of: url) }
+
+    static func host(of url: URL) -> String {
         if let plain = PlainURL(url) {
             guard let port = plain.port, port != (plain.isSecure ? 443 : 80) else { return plain.host }
             return "\(plain.host):\(port)"
@@ -61,6 +63,55 @@ public struct DownloadRequest: Sendable, Hashable {
         let usual = url.scheme?.lowercased() == "https" ? 443 : 80
         guard let port = url.port, port != usual else { return host }
         return "\(host):\(port)"
+    }
+
+    /// Creates a request for a resource whose URL isn't known yet, because it expires or depends on the user.
+    ///
+    ///     DownloadRequest(resolving: "song 7", host: "cdn.example.com", to: music, name: "Song.mp3", user: me)
+    ///
+    /// ``DownloadCoordinator/Configuration/resolve`` returns the URL when the download starts, before each attempt. Only the identifier is
+    /// stored. ``url`` contains the identifier and the host, with the scheme `sluice-id`.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier, which must not be empty.
+    ///   - host: The host that the limits count until the URL is known, as ``host`` names it. It must be valid in a URL.
+    ///   - directory: A file URL.
+    ///   - name: The file's name: one safe path component (`SafeFileName.isSafe(_:)`), otherwise it traps.
+    ///   - user: The user that the file is downloaded for.
+    ///   - priority: The priority.
+    public init(
+        resolving id: String, host: String, to directory: URL, name: String, user: String? = nil, priority: Int = 0
+    ) {
+        precondition(!id.isEmpty, "The identifier of a download request must not be empty.")
+        let path = Self.percentEncoded(id)
+        guard let url = URL(string: "\(Self.unresolvedScheme)://\(host)/\(path)"), url.host()?.isEmpty == false else {
+            preconditionFailure("The host of a download request must be valid in a URL; it is '\(host)'.")
+        }
+        self.init(url, to: directory, name: name, user: user, priority: priority)
+    }
+
+    /// The identifier of a request whose URL isn't known yet, and `nil` for other requests.
+    public var unresolvedID: String? {
+        isUnresolved ? String(url.path(percentEncoded: false).dropFirst()) : nil
+    }
+
+    package var isUnresolved: Bool { url.scheme == Self.unresolvedScheme }
+
+    private static let unresolvedScheme = "sluice-id"
+
+    /// All but the unreserved characters are encoded (RFC 3986, section 2.3), and dots, so that the identifier is one component of the path
+    /// and none that means a parent directory.
+    private static func percentEncoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        return text.utf8.reduce(into: "") { encoded, byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                encoded.append(Character(Unicode.Scalar(byte)))
+            default:
+                encoded += ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
     }
 
     /// Creates a request from the parts that a queue has stored. Returns `nil` if another program has damaged them.

@@ -28,6 +28,11 @@ extension TransferError {
         TransferError(.headerFieldsFailed, url: request.url, detail: "\(type(of: error))", cause: error)
     }
 
+    /// - Parameter error: Only its type is named, as above.
+    static func resolutionFailed(_ error: any Error, of request: DownloadRequest) -> TransferError {
+        TransferError(.resolutionFailed, url: request.url, detail: "\(type(of: error))", cause: error)
+    }
+
     /// - Parameter line: The description of the error in the other process.
     static func failedElsewhere(_ line: String, of request: DownloadRequest) -> TransferError {
         var error = TransferError(.failedElsewhere, url: request.url, message: line)

@@ -24,6 +24,8 @@ import SluiceHTTP
 /// - For a process that is killed between publishing the file and recording that, see ``mayBePublished``.
 struct Transfer {
     let request: DownloadRequest
+    /// The URL to download, if it isn't that of the request. The checkpoint belongs to the request's, because this one changes.
+    var resolvedURL: URL?
     let transport: any Transport
     let files: FileIO
     let existing: ExistingFile

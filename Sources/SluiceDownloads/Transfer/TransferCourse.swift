@@ -59,7 +59,7 @@ struct TransferCourse {
         }
         transfer.onPhase(.requested)
         let response = try await transfer.transport.open(
-            TransportRequest(transfer.request.url, headerFields: fields))
+            TransportRequest(transfer.resolvedURL ?? transfer.request.url, headerFields: fields))
         transfer.onPhase(.responded)
         return response
     }

@@ -120,6 +120,9 @@ extension TransferError.Code {
     public static let headerFieldsFailed = Self(
         "headerFieldsFailed", "The header fields for the request could not be obtained",
         "Check the source of the request's credentials.")
+    /// The closure that resolves an identifier to a URL threw an error.
+    public static let resolutionFailed = Self(
+        "resolutionFailed", "The URL of the download could not be obtained", "Check the source of the URLs.")
     /// The download failed in another process that shares the queue; the message is that process's report.
     public static let failedElsewhere = Self("failedElsewhere", "The download failed in another process", nil)
     /// An earlier request in the list writes the same file.

@@ -18,7 +18,7 @@ extension PostgresQueueStore {
                 .texts(requests.map(\.directory.absoluteString)),
                 .texts(requests.map(\.name)),
                 .byteArrays(requests.map(\.targetPath.bytes)),
-                .texts(requests.map(\.host)),
+                .texts(requests.map(\.host)), .bools(requests.map(\.isUnresolved)),
                 .texts(requests.map { $0.user ?? "" }),
                 .integers(requests.map { Int64($0.priority) }),
             ])

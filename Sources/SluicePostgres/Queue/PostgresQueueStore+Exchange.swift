@@ -14,7 +14,8 @@ extension PostgresQueueStore {
         }
     }
 
-    private func exchange(
+    /// - Parameter isAgain: Whether the same exchange, with the same token, may have been committed.
+    package func exchange(
         _ settlements: [JobSettlement], _ claim: JobClaim?, token: Int64, isAgain: Bool
     ) async throws -> JobExchange {
         var operations: [Operation] = []
@@ -52,7 +53,8 @@ extension PostgresQueueStore {
             [
                 .bool(isAgain), .integers(settlements.map(\.lease.job.rawValue)),
                 .integers(settlements.map(\.lease.token)), .integers(outcomes.map(\.outcome)),
-                .integers(outcomes.map(\.amount)), .texts(outcomes.map(\.message)), .integers(reports.map(\.report)),
+                .integers(outcomes.map(\.amount)), .texts(outcomes.map(\.message)), .texts(outcomes.map(\.host)),
+                .integers(reports.map(\.report)),
                 .integers(reports.map(\.limit)), .integers(reports.map(\.time)),
             ])
     }
@@ -64,7 +66,7 @@ extension PostgresQueueStore {
                 .bool(isAgain), .text(claim.worker.name), .integer(Int64(claim.count)),
                 .integer(Int64(claim.limits.total)), PostgresValue(claim.limits.perHost.map(Int64.init)),
                 PostgresValue(claim.limits.perUser.map(Int64.init)), .integer(claim.lease.milliseconds),
-                PostgresValue(claim.batch), .integer(token),
+                PostgresValue(claim.batch), .bool(claim.resolves), .integer(token),
             ])
     }
 
@@ -87,20 +89,22 @@ extension ClaimedJob {
         let user: String = try row.value("charged")
         self.init(
             lease: JobLease(job: JobID(rawValue: try row.value("id")), token: try row.value("token")),
-            request: try DownloadRequest(row, user: user), failures: try row.value("failures"),
+            request: try DownloadRequest(row, user: user), host: try row.value("host"),
+            failures: try row.value("failures"),
             mayBePublished: try row.value("may_be_published"))
     }
 }
 
 extension JobSettlement.Outcome {
     /// The parameters of the function `settle`.
-    fileprivate var columns: (outcome: Int64?, amount: Int64?, message: String?) {
+    fileprivate var columns: (outcome: Int64?, amount: Int64?, message: String?, host: String?) {
         switch self {
-        case .done(let bytes): (2, bytes, nil)
+        case .done(let bytes): (2, bytes, nil, nil)
         // The server doesn't store NUL characters in a text.
-        case .failed(let message): (3, nil, message.replacing("\0", with: ""))
-        case .retry(let delay, let message): (5, delay.milliseconds, message.replacing("\0", with: ""))
-        case .released, .cancelled: (0, nil, nil)
+        case .failed(let message): (3, nil, message.replacing("\0", with: ""), nil)
+        case .retry(let delay, let message): (5, delay.milliseconds, message.replacing("\0", with: ""), nil)
+        case .moved(let host): (0, nil, nil, host)
+        case .released, .cancelled: (0, nil, nil, nil)
         }
     }
 }

@@ -47,7 +47,7 @@ import Testing
             let limits = DownloadCoordinator.Limits(total: 12, perHost: 2, perUser: 2)
             for count in [1, 1, 1, 3, 8] {
                 let expected = model.claim(
-                    count, worker: 0, limits: limits, lease: 60_000, batch: nil, now: fixture.time.now)
+                    count, worker: 0, limits: limits, lease: 60_000, batch: nil, now: fixture.time.milliseconds)
                 #expect(try await fixture.claimNames(count, limits: limits) == expected.map(\.request.name))
             }
         }
@@ -83,7 +83,7 @@ import Testing
                 try await fixture.claim()[0], .retry(after: .milliseconds(1500), message: "slow"))
             let waiting = try #require(try await fixture.job(id))
             #expect((waiting.state, waiting.failureCount, waiting.message) == (.waiting, 1, "slow"))
-            #expect(waiting.notBefore?.timeIntervalSince1970 == Double(fixture.time.now + 1500) / 1000)
+            #expect(waiting.notBefore?.timeIntervalSince1970 == Double(fixture.time.milliseconds + 1500) / 1000)
             fixture.time.advance(by: .milliseconds(1499))
             let early = try await fixture.exchange(claiming: 1)
             #expect((early.claimed.isEmpty, early.isEmpty, early.nextDue) == (true, false, .milliseconds(1)))

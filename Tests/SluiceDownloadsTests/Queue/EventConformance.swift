@@ -37,7 +37,9 @@ import Testing
                     "13 started ben", "14 done 7", "15 removed",
                 ])
             #expect(
-                events.allSatisfy { $0.job == id && $0.time.timeIntervalSince1970 == Double(fixture.time.now) / 1000 })
+                events.allSatisfy {
+                    $0.job == id && $0.time.timeIntervalSince1970 == Double(fixture.time.milliseconds) / 1000
+                })
             #expect(try await store.snapshot(listing: 0).cursor.rawValue == 15)
             #expect(try await store.events(after: 3, atMost: 2) == Array(events[3..<5]))
             #expect(try await store.events(after: 15, atMost: 2) == [])

@@ -22,7 +22,7 @@ import Testing
             #expect(exchange.claimed.map(\.request.name) == ["b"])
             let host = try await fixture.store.snapshot(listing: 0).hosts
             #expect(host.map(\.name) == ["a.example"] && host[0].isUnreachable == false)
-            #expect(host[0].notBefore.timeIntervalSince1970 == Double(fixture.time.now + 5000) / 1000)
+            #expect(host[0].notBefore.timeIntervalSince1970 == Double(fixture.time.milliseconds + 5000) / 1000)
             try await fixture.settle(exchange.claimed[0], .done(bytes: 1))
             // The job's own delay ends first, and then that of its host.
             #expect(try await fixture.exchange(claiming: 9).nextDue == .seconds(1))

@@ -61,7 +61,7 @@ private struct Comparison {
     }
 
     private var store: any QueueStore { fixture.store }
-    private var now: Int64 { fixture.time.now }
+    private var now: Int64 { fixture.time.milliseconds }
 
     private mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
 
@@ -121,6 +121,12 @@ private struct Comparison {
                 pick(of: ["a", "b", "c", "d", "e", "f", "g", "h", "caf\u{e9}", "cafe\u{301}"]),
                 host: pick(of: ["x.example", "X.example:443", "y.example", "y.example:81"]),
                 user: pick(of: [nil, "ann", "bob"]), priority: pick(4) - 1)
+            if pick(8) == 0 {
+                request = DownloadRequest(
+                    resolving: pick(of: ["song 1", "a/b?c#d%", "\u{1F3B5}"]),
+                    host: pick(of: ["x.example", "y.example:81"]),
+                    to: URL(string: "file:///music/")!, name: "a", user: request.user, priority: request.priority)
+            }
             if pick(3) > 0 { request.name = "one-\(pick(20))" }
             requests.append(request)
         }
@@ -173,16 +179,20 @@ private struct Comparison {
             total: 1 + pick(6), perHost: pick(of: [nil, 1, 2]), perUser: pick(of: [nil, 1, 2]))
         let (worker, count, lease) = (pick(2), pick(5), 1 + pick(30))
         let batch = pick(4) == 0 ? pick(of: ["one", "two", ""]) : nil
+        let resolves = pick(2) == 0
         let exchange = try await store.exchange(
             settlements,
             claiming: JobClaim(
-                worker: workers[worker], count: count, limits: limits, lease: .seconds(lease), batch: batch))
+                worker: workers[worker], count: count, limits: limits, lease: .seconds(lease), batch: batch,
+                resolves: resolves))
         let claimed = model.claim(
-            count, worker: worker, limits: limits, lease: Int64(lease) * 1000, batch: batch, now: now)
+            count, worker: worker, limits: limits, lease: Int64(lease) * 1000, batch: batch, resolves: resolves,
+            now: now)
         try expect(exchange.refused, refused, "refused")
         try expect(exchange.claimed.map { numbers[$0.lease.job] }, claimed.map(\.number), "claimed under \(limits)")
         for (found, expected) in zip(exchange.claimed, claimed) {
             try expect(found.failures, expected.failures, "failures of a claim")
+            try expect(found.host, expected.host, "host of a claim")
             try expect(found.mayBePublished, expected.mayBePublished, "mayBePublished of a claim")
             var request = expected.request
             (request.user, request.priority) = (expected.charged.isEmpty ? nil : expected.charged, expected.priority)

@@ -3,7 +3,16 @@ import SluiceConcurrency
 @testable import SluiceDownloads
 
 /// A clock that stands still until the test moves it.
-final class VirtualTime: Sendable {
+final class VirtualTime: Clock {
+    /// A moment, in milliseconds since 1970.
+    struct Instant: InstantProtocol {
+        var milliseconds: Int64
+
+        func advanced(by duration: Duration) -> Instant { Instant(milliseconds: milliseconds + duration.milliseconds) }
+        func duration(to other: Instant) -> Duration { .milliseconds(other.milliseconds - milliseconds) }
+        static func < (one: Instant, other: Instant) -> Bool { one.milliseconds < other.milliseconds }
+    }
+
     private struct State {
         var now: Int64 = 1_000_000
         /// The deadlines of the sleeping tasks.
@@ -12,20 +21,23 @@ final class VirtualTime: Sendable {
 
     private let state = Monitor(State())
 
-    var now: Int64 { state.state.now }
+    var now: Instant { Instant(milliseconds: milliseconds) }
+    var milliseconds: Int64 { state.state.now }
+    var minimumResolution: Duration { .milliseconds(1) }
 
-    var queueTime: QueueTime { QueueTime { self.now } }
+    var queueTime: QueueTime { QueueTime { self.milliseconds } }
 
     var timing: CoordinatorTiming {
-        CoordinatorTiming(time: queueTime, sleep: { try await self.sleep($0) }, poll: .seconds(1), frame: .zero)
+        CoordinatorTiming(time: queueTime, clock: self, poll: .seconds(1), frame: .zero)
     }
 
-    func sleep(_ duration: Duration) async throws {
-        guard duration > .zero else { return }
-        let deadline = state.withState { state in
-            state.deadlines.append(state.now + duration.milliseconds)
-            return state.now + duration.milliseconds
+    func sleep(until instant: Instant, tolerance: Duration?) async throws {
+        let deadline = instant.milliseconds
+        let isOver = state.withState { state in
+            if deadline > state.now { state.deadlines.append(deadline) }
+            return deadline <= state.now
         }
+        guard !isOver else { return }
         defer { state.withState { _ = $0.deadlines.remove(at: $0.deadlines.firstIndex(of: deadline)!) } }
         try await state.waitUnlessCancelled(where: { $0.now >= deadline })
     }

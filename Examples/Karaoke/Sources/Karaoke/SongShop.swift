@@ -4,73 +4,79 @@ import SluiceHTTP
 import Synchronization
 
 extension HTTPField.Name {
-    /// The guest of a song. The shop counts the songs of each guest.
+    /// The guest that a song is downloaded for. The shop counts the songs of each guest.
     static let guest = Self("X-Guest")!
 }
 
-/// A shop that needs no network: it generates its songs, slowly.
+/// A shop that needs no network and sends its songs slowly: a custom `Transport`.
 ///
-/// A custom `Transport` downloads from any source, not only from HTTP servers.
+/// It also counts, so that the program can check the limits where they matter: at the server.
 final class SongShop: Transport {
-    static let top12 = (1...12).map { "Hit \($0)" }
-    static let playlist = (1...20).map { "Ballad \($0)" }
-
-    private struct Counts {
-        var now: [String: Int] = [:]
-        var most = 0
-        var mostForOne = 0
+    struct Counts: Sendable {
+        var running: [String: Int] = [:]
+        var maximumPerGuest = 0
+        var requests: [String: Int] = [:]
+        /// The songs of which the rest was requested.
+        var resumed: Set<String> = []
     }
 
-    private let counts = Mutex(Counts())
+    static let playlist = [
+        "Take On Me", "Africa", "Billie Jean", "Like a Prayer", "Purple Rain", "Dancing Queen", "Jump", "Maniac",
+    ]
 
-    /// The largest number of songs that were served concurrently, to one guest and in all.
-    var maximumPerGuest: Int { counts.withLock { $0.mostForOne } }
-    var maximumInAll: Int { counts.withLock { $0.most } }
+    private let state = Mutex(Counts())
+
+    var counts: Counts { state.withLock { $0 } }
 
     static func url(of song: String) -> URL {
-        var components = URLComponents()
-        (components.scheme, components.host, components.path) = ("https", "songs.example", "/\(song).mp3")
-        return components.url!
+        URL(string: "https://songs.example")!.appending(path: "\(song).mp3")
+    }
+
+    static func contents(of song: String) -> Data {
+        Data(String(repeating: "\(song) ", count: 80_000).utf8)
     }
 
     func open(_ request: TransportRequest) async throws -> TransportResponse {
+        let song = request.url.deletingPathExtension().lastPathComponent
         let guest = request.headerFields[.guest] ?? ""
-        let size = 400_000 + request.url.path().utf8.reduce(0) { ($0 &* 31 &+ Int($1)) % 200_000 }
-        let song = Song(size: size) { [self] change in count(change, for: guest) }
+        let contents = Self.contents(of: song)
+        // A download that continues asks for the rest of its file: `Range: bytes=262144-`.
+        let first = request.headerFields[.range].flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0
+
+        var fields: HTTPFields = [.eTag: "\"\(song)\"", .contentLength: "\(contents.count - first)"]
+        if first > 0 { fields[.contentRange] = "bytes \(first)-\(contents.count - 1)/\(contents.count)" }
+        state.withLock { counts in
+            counts.requests[song, default: 0] += 1
+            if first > 0 { counts.resumed.insert(song) }
+            counts.running[guest, default: 0] += 1
+            counts.maximumPerGuest = max(counts.maximumPerGuest, counts.running[guest, default: 0])
+        }
+        let body = Song(contents.dropFirst(first)) { [self] in state.withLock { $0.running[guest, default: 0] -= 1 } }
         return TransportResponse(
-            status: .ok, headerFields: [.contentLength: "\(size)"], url: request.url, body: ResponseBody(song))
+            status: first > 0 ? .partialContent : .ok, headerFields: fields, url: request.url, body: ResponseBody(body))
     }
 
-    private func count(_ change: Int, for guest: String) {
-        counts.withLock { counts in
-            counts.now[guest, default: 0] += change
-            counts.mostForOne = max(counts.mostForOne, counts.now[guest, default: 0])
-            counts.most = max(counts.most, counts.now.values.reduce(0, +))
-        }
-    }
-
-    /// A song that arrives with 50 kB every 20 ms.
+    /// A song that arrives with 40 kB every 40 ms.
     private final class Song: ResponseBodySource {
-        private let left: Mutex<Int>
-        private let count: @Sendable (Int) -> Void
+        private let rest: Mutex<Data>
+        private let onEnd: @Sendable () -> Void
 
-        init(size: Int, count: @escaping @Sendable (Int) -> Void) {
-            left = Mutex(size)
-            self.count = count
-            count(+1)
+        init(_ contents: Data, onEnd: @escaping @Sendable () -> Void) {
+            rest = Mutex(contents)
+            self.onEnd = onEnd
         }
 
-        /// A reader that ends early drops the body.
-        deinit { count(-1) }
+        /// A download that stops early drops the body.
+        deinit { onEnd() }
 
         func nextBatch() async throws -> [Data]? {
-            try await Task.sleep(for: .milliseconds(20))
-            let piece = left.withLock { left in
-                let piece = min(left, 50_000)
-                left -= piece
-                return piece
+            try await Task.sleep(for: .milliseconds(40))
+            let piece = rest.withLock { rest in
+                let piece = rest.prefix(40_000)
+                rest = rest.dropFirst(40_000)
+                return Data(piece)
             }
-            return piece > 0 ? [Data(repeating: 0x5A, count: piece)] : nil
+            return piece.isEmpty ? nil : [piece]
         }
     }
 }

@@ -18,8 +18,11 @@ struct MemoryQueueState {
         var mayBePublished = false
         var ended: Int64?
 
-        let host: String
+        var host: String
         let target: TargetPath
+        let isUnresolved: Bool
+
+        func lane(of user: String) -> Lane { Lane(host: host, user: user, isUnresolved: isUnresolved) }
 
         var isCancelled: Bool { lease?.isCancelled == true }
 
@@ -45,6 +48,7 @@ struct MemoryQueueState {
     struct Lane: Hashable {
         var host: String
         var user: String
+        var isUnresolved: Bool
     }
 
     private(set) var jobs: [JobID: Job] = [:]
@@ -97,7 +101,8 @@ struct MemoryQueueState {
         plain.headerFields = [:]
         jobs[id] = Job(
             download: QueuedDownload(id: id, request: plain, state: .waiting), members: JobMembers([element]),
-            host: request.host, target: target)
+            host: request.host, target: target,
+            isUnresolved: request.isUnresolved)
         byTarget[target, default: []].append(id)
         joinLines(id)
         record(EventContent(.added, of: element), id)
@@ -147,18 +152,18 @@ struct MemoryQueueState {
     private mutating func joinLines(_ id: JobID) {
         guard delayed[id] == nil, let place = jobs.index(forKey: id), jobs.values[place].download.state == .waiting
         else { return }
-        let (host, priority) = (jobs.values[place].host, jobs.values[place].download.request.priority)
+        let priority = jobs.values[place].download.request.priority
         for user in jobs.values[place].members.activeUsers {
-            lines[Lane(host: host, user: user), default: MemoryQueueLine()].insert(id, priority: priority)
+            lines[jobs.values[place].lane(of: user), default: MemoryQueueLine()].insert(id, priority: priority)
         }
     }
 
     private mutating func leaveLines(_ id: JobID) {
         guard delayed[id] == nil, let place = jobs.index(forKey: id), jobs.values[place].download.state == .waiting
         else { return }
-        let (host, priority) = (jobs.values[place].host, jobs.values[place].download.request.priority)
+        let priority = jobs.values[place].download.request.priority
         for user in jobs.values[place].members.activeUsers {
-            let lane = Lane(host: host, user: user)
+            let lane = jobs.values[place].lane(of: user)
             lines[lane]?.remove(id, priority: priority)
             if lines[lane]?.isEmpty == true { lines[lane] = nil }
         }
@@ -206,13 +211,15 @@ struct MemoryQueueState {
         request.user = charged.member.user
         request.headerFields = charged.headerFields ?? [:]
         return ClaimedJob(
-            lease: JobLease(job: id, token: lastToken), request: request,
+            lease: JobLease(job: id, token: lastToken), request: request, host: jobs.values[place].host,
             failures: jobs.values[place].download.failureCount, mayBePublished: jobs.values[place].mayBePublished)
     }
 
     /// The first job of a lane that the claim wants, if the limits leave room.
     private func head(of lane: Lane, _ claim: JobClaim) -> LaneHead<Lane>? {
-        guard running.room(host: lane.host, user: lane.user, under: claim.limits) > 0 else { return nil }
+        guard !lane.isUnresolved || claim.resolves,
+            running.room(host: lane.host, user: lane.user, under: claim.limits) > 0
+        else { return nil }
         let head = lines[lane]?.first { id in
             claim.batch.map { jobs[id]?.members.hasActive(in: $0) == true } ?? true
         }
@@ -247,6 +254,9 @@ struct MemoryQueueState {
             } else {
                 wait(id, until: now + delay.milliseconds)
             }
+        case .moved(let host):
+            jobs.values[place].host = host
+            if lease.isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
         case .released, .cancelled:
             if lease.isCancelled { end(at: place, .cancelled, now: now) } else { wait(id) }
         }

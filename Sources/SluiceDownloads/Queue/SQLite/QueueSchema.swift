@@ -81,6 +81,8 @@ enum QueueSchema {
                     name TEXT NOT NULL,
                     target BLOB NOT NULL,
                     host TEXT NOT NULL,
+                    -- Whether the URL has to be resolved.
+                    is_unresolved INTEGER NOT NULL DEFAULT 0,
                     -- The highest of the members.
                     priority INTEGER NOT NULL,
                     state INTEGER NOT NULL,
@@ -103,7 +105,7 @@ enum QueueSchema {
                     ended INTEGER
                 );
                 INSERT INTO job_2
-                    SELECT job.id, url, folder, name, target, host, priority, state, failures, not_before, worker, token,
+                    SELECT job.id, url, folder, name, target, host, 0, priority, state, failures, not_before, worker, token,
                         lease_until, iif(state = 1, user, NULL), is_cancelled, may_be_published, bytes, message, created, ended
                     FROM job JOIN lane ON lane.id = job.lane;
 
@@ -144,9 +146,10 @@ enum QueueSchema {
                     id INTEGER PRIMARY KEY,
                     host TEXT NOT NULL,
                     user TEXT NOT NULL,
+                    is_unresolved INTEGER NOT NULL DEFAULT 0,
                     head_rank INTEGER NOT NULL,
                     head_job INTEGER NOT NULL,
-                    UNIQUE (host, user)
+                    UNIQUE (host, user, is_unresolved)
                 );
                 CREATE TABLE line (
                     lane INTEGER NOT NULL,

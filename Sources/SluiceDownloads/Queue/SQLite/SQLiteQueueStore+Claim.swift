@@ -9,7 +9,7 @@ extension Database {
         var running = try runningCounts()
         guard running.total < claim.limits.total else { return [] }
         running.hostLimits = try hosts().compactMapValues { $0.limit(now: now) }
-        var heads = try Heads(self)
+        var heads = try Heads(self, resolves: claim.resolves)
         var claimed: [ClaimedJob] = []
         while claimed.count < claim.count, running.total < claim.limits.total,
             let head = try heads.next(running, claim.limits)
@@ -34,7 +34,7 @@ extension Database {
         _ job: JobRow, to claim: JobClaim, charging charged: JobMembers.Element, now: Int64
     ) throws -> ClaimedJob {
         let token = Int64.random(in: 1 ... .max)
-        try leaveLines(job.id, host: job.host, priority: job.priority, job.members.activeUsers)
+        try leaveLines(job)
         try run(
             "UPDATE job SET state = 1, worker = ?, token = ?, lease_until = ?, charged = ? WHERE id = ?",
             [claim.worker.name, token, now + claim.lease.milliseconds, charged.user, job.id])
@@ -43,7 +43,7 @@ extension Database {
         let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [job.id])!
         return ClaimedJob(
             lease: JobLease(job: JobID(rawValue: job.id), token: token),
-            request: try DownloadRequest(row: row, user: charged.user), failures: row["failures"],
+            request: try DownloadRequest(row: row, user: charged.user), host: job.host, failures: row["failures"],
             mayBePublished: row["may_be_published"])
     }
 }
@@ -52,6 +52,7 @@ private struct Lane {
     var id: Int64
     var host: String
     var user: String
+    var isUnresolved: Bool
 }
 
 /// The heads of the lanes with room, in the order in which their jobs are claimed.
@@ -70,6 +71,8 @@ private struct Heads {
     }
 
     private let database: Database
+    /// Whether the claim wants jobs whose URLs have to be resolved.
+    private let resolves: Bool
     private var streams: [HeadStream] = []
     private var entries = Heap<Entry>()
     private var passed = 0
@@ -77,8 +80,9 @@ private struct Heads {
     /// The number of lanes to pass before the stream is divided.
     private static let patience = 64
 
-    init(_ database: Database) throws {
+    init(_ database: Database, resolves: Bool) throws {
         self.database = database
+        self.resolves = resolves
         streams = [HeadStream(.all, after: nil)]
         try advance(0)
     }
@@ -90,7 +94,9 @@ private struct Heads {
     ) throws -> LaneHead<Lane>? {
         while let entry = entries.popMin() {
             if let stream = entry.stream { try advance(stream) }
-            if running.room(host: entry.head.lane.host, user: entry.head.lane.user, under: limits) > 0 {
+            if resolves || !entry.head.lane.isUnresolved,
+                running.room(host: entry.head.lane.host, user: entry.head.lane.user, under: limits) > 0
+            {
                 return entry.head
             }
             passed += 1
@@ -160,7 +166,7 @@ private struct HeadStream {
         case .ofUser(let user): (condition, arguments, size) = ("user = ? AND", [user], 4)
         }
         let query = """
-            SELECT id, host, user, head_rank, head_job FROM lane
+            SELECT id, host, user, is_unresolved, head_rank, head_job FROM lane
             WHERE \(condition) (head_rank, head_job) > (?, ?) ORDER BY head_rank, head_job LIMIT \(size)
             """
         arguments += [last.rank, last.job]
@@ -169,7 +175,8 @@ private struct HeadStream {
             rows.map { row in
                 LaneHead(
                     priority: ~(row["head_rank"] as Int), job: row["head_job"],
-                    lane: Lane(id: row["id"], host: row["host"], user: row["user"]))
+                    lane: Lane(
+                        id: row["id"], host: row["host"], user: row["user"], isUnresolved: row["is_unresolved"]))
             })
         isAtEnd = page.count < size
         if let head = page.last { last = (~head.priority, head.job) }

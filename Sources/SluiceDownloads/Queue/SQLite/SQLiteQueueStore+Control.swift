@@ -17,8 +17,7 @@ extension SQLiteQueueStore {
                 change.cancelling.append(JobID(rawValue: job.id))
             } else {
                 if job.state == 0 {
-                    try database.leaveLines(
-                        job.id, host: job.host, priority: job.priority, job.members.activeUsers)
+                    try database.leaveLines(job)
                 }
                 try database.run(
                     "UPDATE job SET state = 4, ended = ?, not_before = NULL WHERE id = ?", [now, job.id])
@@ -75,8 +74,7 @@ extension SQLiteQueueStore {
                     """, [id])
                 guard database.changesCount == 1 else { return false }
                 try database.run("UPDATE member SET is_paused = 0 WHERE job = ?", [id])
-                let job = try database.jobRow(id)!
-                try database.joinLines(id, host: job.host, priority: job.priority, job.members.activeUsers)
+                try database.joinLines(database.jobRow(id)!)
                 try database.record(EventContent(.retried), id, now: now)
                 return true
             }.map { JobID(rawValue: $0) }

@@ -42,15 +42,20 @@ extension Database {
             }
             try delete(id, now: now)
         }
-        let host = request.host
+        let (host, isUnresolved) = (request.host, request.isUnresolved)
         try run(
             """
-            INSERT INTO job (url, folder, name, target, host, priority, state, created)
-            VALUES (?, ?, ?, ?, ?, ?, 0, ?)
-            """, [url, request.directory.absoluteString, request.name, target, host, request.priority, now])
+            INSERT INTO job (url, folder, name, target, host, is_unresolved, priority, state, created)
+            VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)
+            """,
+            [url, request.directory.absoluteString, request.name, target, host, isUnresolved, request.priority, now])
         let id = lastInsertedRowID
-        try insertMembers(JobMembers([element]), of: id)
-        try joinLines(id, host: host, priority: request.priority, [element.user])
+        let members = JobMembers([element])
+        try insertMembers(members, of: id)
+        try joinLines(
+            JobRow(
+                id: id, host: host, isUnresolved: isUnresolved, priority: request.priority, state: 0, charged: "",
+                isCancelled: false, members: members))
         try record(EventContent(.added, of: element), id, now: now)
         return EnqueuedJob(id: JobID(rawValue: id), outcome: .added)
     }

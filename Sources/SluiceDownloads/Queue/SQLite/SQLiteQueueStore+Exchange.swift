@@ -61,6 +61,9 @@ extension Database {
                 not_before = iif(is_cancelled, NULL, ?), failures = failures + 1, message = ?
                 """
             arguments = [now, now + delay.milliseconds, message]
+        case .moved(let host):
+            change = "host = ?, state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL)"
+            arguments = [host, now]
         case .released, .cancelled:
             change = "state = iif(is_cancelled, 4, 0), ended = iif(is_cancelled, ?, NULL)"
             arguments = [now]
@@ -85,7 +88,7 @@ extension Database {
             try run("UPDATE job SET state = 6 WHERE id = ?", [id])
             return .paused
         }
-        if job.state == 0 { try joinLines(id, host: job.host, priority: job.priority, job.members.activeUsers) }
+        if job.state == 0 { try joinLines(job) }
         return .waiting
     }
 

@@ -4,6 +4,7 @@ import GRDB
 struct JobRow {
     var id: Int64
     var host: String
+    var isUnresolved: Bool
     var priority: Int
     /// The number in the column `state`.
     var state: Int
@@ -17,10 +18,11 @@ struct JobRow {
 
 extension Database {
     func jobRow(_ id: Int64) throws -> JobRow? {
-        let query = "SELECT host, priority, state, charged, is_cancelled FROM job WHERE id = ?"
+        let query = "SELECT host, is_unresolved, priority, state, charged, is_cancelled FROM job WHERE id = ?"
         guard let row = try Row.fetchOne(cachedStatement(sql: query), arguments: [id]) else { return nil }
         return JobRow(
-            id: id, host: row["host"], priority: row["priority"], state: row["state"], charged: row["charged"] ?? "",
+            id: id, host: row["host"], isUnresolved: row["is_unresolved"], priority: row["priority"],
+            state: row["state"], charged: row["charged"] ?? "",
             isCancelled: row["is_cancelled"], members: try members(of: id))
     }
 
@@ -66,7 +68,7 @@ extension Database {
             try run("UPDATE job SET priority = ?, charged = ? WHERE id = ?", [priority, user, row.id])
             return
         }
-        if row.state == 0 { try leaveLines(row.id, host: row.host, priority: row.priority, row.members.activeUsers) }
+        if row.state == 0 { try leaveLines(row) }
         // A paused job with a delay waits for the rest of it.
         try run(
             "UPDATE job SET priority = ?, state = iif(?, 6, iif(not_before IS NULL, 0, 5)) WHERE id = ?",
@@ -76,35 +78,40 @@ extension Database {
         }
         let isReady = try Bool.fetchOne(
             cachedStatement(sql: "SELECT state = 0 FROM job WHERE id = ?"), arguments: [row.id])!
-        if isReady { try joinLines(row.id, host: row.host, priority: priority, members.activeUsers) }
+        if isReady {
+            var changed = row
+            (changed.members, changed.priority) = (members, priority)
+            try joinLines(changed)
+        }
     }
 
     // MARK: Lines
 
-    func joinLines(_ id: Int64, host: String, priority: Int, _ users: [String]) throws {
-        let rank = ~priority
-        for user in users {
+    func joinLines(_ job: JobRow) throws {
+        let (id, rank) = (job.id, ~job.priority)
+        for user in job.members.activeUsers {
             var lane: Int64
-            if let row = try laneRow(host, user) {
+            if let row = try laneRow(job, user) {
                 lane = row["id"]
                 if (rank, id) < (row["head_rank"], row["head_job"]) {
                     try run("UPDATE lane SET head_rank = ?, head_job = ? WHERE id = ?", [rank, id, lane])
                 }
             } else {
                 try run(
-                    "INSERT INTO lane (host, user, head_rank, head_job) VALUES (?, ?, ?, ?)", [host, user, rank, id])
+                    "INSERT INTO lane (host, user, is_unresolved, head_rank, head_job) VALUES (?, ?, ?, ?, ?)",
+                    [job.host, user, job.isUnresolved, rank, id])
                 lane = lastInsertedRowID
             }
             try run("INSERT INTO line (lane, rank, job) VALUES (?, ?, ?)", [lane, rank, id])
         }
     }
 
-    func leaveLines(_ id: Int64, host: String, priority: Int, _ users: [String]) throws {
-        for user in users {
-            guard let row = try laneRow(host, user) else { continue }
+    func leaveLines(_ job: JobRow) throws {
+        for user in job.members.activeUsers {
+            guard let row = try laneRow(job, user) else { continue }
             let lane: Int64 = row["id"]
-            try run("DELETE FROM line WHERE lane = ? AND rank = ? AND job = ?", [lane, ~priority, id])
-            guard row["head_job"] == id else { continue }
+            try run("DELETE FROM line WHERE lane = ? AND rank = ? AND job = ?", [lane, ~job.priority, job.id])
+            guard row["head_job"] == job.id else { continue }
             if let head = try head(of: lane) {
                 try run("UPDATE lane SET head_rank = ?, head_job = ? WHERE id = ?", [head.rank, head.job, lane])
             } else {
@@ -113,9 +120,9 @@ extension Database {
         }
     }
 
-    private func laneRow(_ host: String, _ user: String) throws -> Row? {
-        let query = "SELECT id, head_rank, head_job FROM lane WHERE host = ? AND user = ?"
-        return try Row.fetchOne(cachedStatement(sql: query), arguments: [host, user])
+    private func laneRow(_ job: JobRow, _ user: String) throws -> Row? {
+        let query = "SELECT id, head_rank, head_job FROM lane WHERE host = ? AND user = ? AND is_unresolved = ?"
+        return try Row.fetchOne(cachedStatement(sql: query), arguments: [job.host, user, job.isUnresolved])
     }
 
     /// The first job in the line of a lane, or the first one with an active member of a batch.

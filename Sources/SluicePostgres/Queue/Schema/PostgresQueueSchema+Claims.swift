@@ -42,11 +42,11 @@ extension PostgresQueueSchema {
         END $$
         """,
         // Records outcomes: 2 done, 3 failed, 5 tried again after a delay, 0 released or cancelled. Returns the places of those whose
-        // leases are no longer valid. p_again says that the same settlements may have been committed before.
+        // leases are no longer valid. A released job may get another host. p_again says that the same settlements may have been committed before.
         """
         CREATE FUNCTION settle(
             p_queue int8, p_now int8, p_again bool, p_jobs int8[], p_tokens int8[], p_outcomes int8[], p_amounts int8[],
-            p_messages text[], p_reports int8[], p_limits int8[], p_times int8[]
+            p_messages text[], p_hosts text[], p_reports int8[], p_limits int8[], p_times int8[]
         ) RETURNS SETOF int8 LANGUAGE plpgsql \(planning) AS $$
         DECLARE
             v_now int8 := moment(p_now);
@@ -63,6 +63,7 @@ extension PostgresQueueSchema {
                             WHEN p_outcomes[i] IN (2, 3) THEN p_outcomes[i]
                             -- A job that was cancelled while it failed isn't tried again.
                             WHEN is_cancelled THEN 4 ELSE p_outcomes[i] END,
+                        host = coalesce(p_hosts[i], host),
                         ended = CASE WHEN p_outcomes[i] IN (2, 3) OR is_cancelled THEN v_now END,
                         not_before = CASE WHEN p_outcomes[i] = 5 AND NOT is_cancelled THEN v_now + p_amounts[i] END,
                         failures = failures + CASE WHEN p_outcomes[i] IN (3, 5) THEN 1 ELSE 0 END,
@@ -100,7 +101,7 @@ extension PostgresQueueSchema {
         // room, but no more users are full than jobs run.
         """
         CREATE FUNCTION next_lane(
-            p_queue int8, p_hosts text[], p_users text[], INOUT p_rank int8, INOUT p_job int8
+            p_queue int8, p_hosts text[], p_users text[], p_resolves bool, INOUT p_rank int8, INOUT p_job int8
         ) LANGUAGE plpgsql AS $$
         DECLARE
             v_rank int8 := p_rank;
@@ -111,7 +112,8 @@ extension PostgresQueueSchema {
             SELECT head_rank, head_job INTO p_rank, p_job
                 FROM (SELECT * FROM lane WHERE queue = p_queue AND (head_rank, head_job) > (v_rank, v_job)
                     ORDER BY head_rank, head_job LIMIT 64) AS page
-                WHERE host <> ALL (p_hosts) AND user_name <> ALL (p_users) ORDER BY head_rank, head_job LIMIT 1;
+                WHERE host <> ALL (p_hosts) AND user_name <> ALL (p_users) AND (p_resolves OR NOT is_unresolved)
+                ORDER BY head_rank, head_job LIMIT 1;
             IF FOUND THEN RETURN; END IF;
             SELECT count(*) INTO v_passed FROM (SELECT FROM lane
                 WHERE queue = p_queue AND (head_rank, head_job) > (v_rank, v_job) LIMIT 64) AS page;
@@ -128,7 +130,7 @@ extension PostgresQueueSchema {
                     FROM unnest(v_names) AS open (name) CROSS JOIN LATERAL (
                         SELECT head_rank, head_job FROM lane
                         WHERE queue = p_queue AND host = open.name AND (head_rank, head_job) > (v_rank, v_job)
-                            AND user_name <> ALL (p_users)
+                            AND user_name <> ALL (p_users) AND (p_resolves OR NOT is_unresolved)
                         ORDER BY head_rank, head_job LIMIT 1) AS first
                     WHERE open.name <> ALL (p_hosts) ORDER BY head_rank, head_job LIMIT 1;
                 RETURN;
@@ -144,14 +146,14 @@ extension PostgresQueueSchema {
                     FROM unnest(v_names) AS open (name) CROSS JOIN LATERAL (
                         SELECT head_rank, head_job FROM lane
                         WHERE queue = p_queue AND user_name = open.name AND (head_rank, head_job) > (v_rank, v_job)
-                            AND host <> ALL (p_hosts)
+                            AND host <> ALL (p_hosts) AND (p_resolves OR NOT is_unresolved)
                         ORDER BY head_rank, head_job LIMIT 1) AS first
                     WHERE open.name <> ALL (p_users) ORDER BY head_rank, head_job LIMIT 1;
                 RETURN;
             END IF;
             SELECT head_rank, head_job INTO p_rank, p_job FROM lane
                 WHERE queue = p_queue AND (head_rank, head_job) > (v_rank, v_job)
-                    AND host <> ALL (p_hosts) AND user_name <> ALL (p_users)
+                    AND host <> ALL (p_hosts) AND user_name <> ALL (p_users) AND (p_resolves OR NOT is_unresolved)
                 ORDER BY head_rank, head_job LIMIT 1;
         END $$
         """,
@@ -159,9 +161,9 @@ extension PostgresQueueSchema {
         """
         CREATE FUNCTION claim(
             p_queue int8, p_now int8, p_again bool, p_worker text, p_count int8, p_total int8, p_per_host int8,
-            p_per_user int8, p_lease int8, p_batch text, p_token int8
+            p_per_user int8, p_lease int8, p_batch text, p_resolves bool, p_token int8
         ) RETURNS TABLE (
-            id int8, token int8, url text, directory text, name text, rank int8, failures int8, may_be_published bool,
+            id int8, token int8, url text, directory text, name text, host text, rank int8, failures int8, may_be_published bool,
             charged text
         ) LANGUAGE plpgsql \(planning) AS $$
         #variable_conflict use_column
@@ -195,11 +197,11 @@ extension PostgresQueueSchema {
             WHILE cardinality(v_claimed) < p_count AND v_running < p_total LOOP
                 IF p_batch IS NULL THEN
                     SELECT lane.p_rank, lane.p_job INTO v_rank, v_job
-                        FROM next_lane(p_queue, v_full_hosts, v_full_users, v_rank, v_job) AS lane;
+                        FROM next_lane(p_queue, v_full_hosts, v_full_users, p_resolves, v_rank, v_job) AS lane;
                 ELSE
                     SELECT rank, id INTO v_rank, v_job FROM job
                         WHERE queue = p_queue AND state IN (0, 5) AND state = 0 AND (rank, id) > (v_rank, v_job)
-                            AND host <> ALL (v_full_hosts)
+                            AND host <> ALL (v_full_hosts) AND (p_resolves OR NOT is_unresolved)
                             AND EXISTS (SELECT FROM member WHERE member.queue = p_queue AND member.job = job.id
                                 AND batch = p_batch AND NOT is_paused)
                             AND EXISTS (SELECT FROM member WHERE member.queue = p_queue AND member.job = job.id
@@ -224,7 +226,7 @@ extension PostgresQueueSchema {
                 THEN v_full_users := v_full_users || v_user; END IF;
             END LOOP;
             RETURN QUERY
-                SELECT job.id, job.token, job.url, job.directory, job.name, job.rank, job.failures,
+                SELECT job.id, job.token, job.url, job.directory, job.name, job.host, job.rank, job.failures,
                     job.may_be_published, job.charged
                 FROM unnest(v_claimed) WITH ORDINALITY AS claimed (id, place)
                 JOIN job ON job.queue = p_queue AND job.id = claimed.id ORDER BY claimed.place;

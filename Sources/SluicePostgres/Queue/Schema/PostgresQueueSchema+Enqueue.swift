@@ -65,7 +65,7 @@ extension PostgresQueueSchema {
         """
         CREATE FUNCTION enqueue_one(
             p_queue int8, p_now int8, p_batch text, p_keeps_finished bool, p_new int8, p_url text, p_directory text,
-            p_name text, p_target bytea, p_host text, p_user text, p_priority int8,
+            p_name text, p_target bytea, p_host text, p_is_unresolved bool, p_user text, p_priority int8,
             OUT id int8, OUT outcome int8, OUT other text
         ) LANGUAGE plpgsql AS $$
         #variable_conflict use_column
@@ -106,8 +106,8 @@ extension PostgresQueueSchema {
             END IF;
             outcome := 0;
             id := p_new;
-            INSERT INTO job (queue, id, url, directory, name, target, host, rank, created)
-                VALUES (p_queue, p_new, p_url, p_directory, p_name, p_target, p_host, ~p_priority, p_now);
+            INSERT INTO job (queue, id, url, directory, name, target, host, is_unresolved, rank, created)
+                VALUES (p_queue, p_new, p_url, p_directory, p_name, p_target, p_host, p_is_unresolved, ~p_priority, p_now);
             PERFORM join_members(p_queue, p_new, p_user, p_batch, p_priority);
             PERFORM join_lines(p_queue, ARRAY[p_new]);
             PERFORM record(p_queue, p_now, p_new, 'added', p_user, p_batch);
@@ -117,7 +117,7 @@ extension PostgresQueueSchema {
         """
         CREATE FUNCTION enqueue(
             p_queue int8, p_now int8, p_batch text, p_keeps_finished bool, p_urls text[], p_directories text[],
-            p_names text[], p_targets bytea[], p_hosts text[], p_users text[], p_priorities int8[]
+            p_names text[], p_targets bytea[], p_hosts text[], p_unresolved bool[], p_users text[], p_priorities int8[]
         ) RETURNS TABLE (id int8, outcome int8, other text) LANGUAGE plpgsql \(planning) AS $$
         #variable_conflict use_column
         DECLARE
@@ -142,7 +142,7 @@ extension PostgresQueueSchema {
                 IF v_to - v_from < 16 THEN
                     FOR i IN v_from .. v_to LOOP
                         v_one := enqueue_one(p_queue, v_now, p_batch, p_keeps_finished, v_last + 1, p_urls[i],
-                            p_directories[i], p_names[i], p_targets[i], p_hosts[i], p_users[i], p_priorities[i]);
+                            p_directories[i], p_names[i], p_targets[i], p_hosts[i], p_unresolved[i], p_users[i], p_priorities[i]);
                         IF v_one.outcome = 0 THEN v_last := v_last + 1; END IF;
                         v_gains := v_gains OR v_one.outcome < 2;
                         id := v_one.id; outcome := v_one.outcome; other := v_one.other;
@@ -150,10 +150,10 @@ extension PostgresQueueSchema {
                     END LOOP;
                 ELSE
                     v_gains := true;
-                    INSERT INTO job (queue, id, url, directory, name, target, host, rank, created)
-                        SELECT p_queue, v_last + 1 + place - v_from, url, directory, name, target, host, ~priority, v_now
-                        FROM unnest(p_urls, p_directories, p_names, p_targets, p_hosts, p_priorities)
-                            WITH ORDINALITY AS request (url, directory, name, target, host, priority, place)
+                    INSERT INTO job (queue, id, url, directory, name, target, host, is_unresolved, rank, created)
+                        SELECT p_queue, v_last + 1 + place - v_from, url, directory, name, target, host, is_unresolved, ~priority, v_now
+                        FROM unnest(p_urls, p_directories, p_names, p_targets, p_hosts, p_unresolved, p_priorities)
+                            WITH ORDINALITY AS request (url, directory, name, target, host, is_unresolved, priority, place)
                         WHERE place BETWEEN v_from AND v_to;
                     INSERT INTO member (queue, job, place, user_name, batch, priority)
                         SELECT p_queue, v_last + 1 + request.place - v_from, 0, user_name, p_batch, request.priority

@@ -39,15 +39,15 @@ extension PostgresQueueSchema {
         CREATE FUNCTION join_lines(p_queue int8, p_jobs int8[]) RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
             WITH come AS (
-                INSERT INTO line (queue, host, user_name, rank, job)
-                    SELECT DISTINCT p_queue, job.host, member.user_name, job.rank, job.id
+                INSERT INTO line (queue, host, user_name, is_unresolved, rank, job)
+                    SELECT DISTINCT p_queue, job.host, member.user_name, job.is_unresolved, job.rank, job.id
                     FROM job JOIN member ON member.queue = job.queue AND member.job = job.id
                     WHERE job.queue = p_queue AND job.id = ANY (p_jobs) AND job.state = 0 AND NOT member.is_paused
-                    RETURNING host, user_name, rank, job)
-            INSERT INTO lane (queue, host, user_name, head_rank, head_job)
-                SELECT DISTINCT ON (host, user_name) p_queue, host, user_name, rank, job
-                FROM come ORDER BY host, user_name, rank, job
-                ON CONFLICT (queue, host, user_name) DO UPDATE
+                    RETURNING host, user_name, is_unresolved, rank, job)
+            INSERT INTO lane (queue, host, user_name, is_unresolved, head_rank, head_job)
+                SELECT DISTINCT ON (host, user_name, is_unresolved) p_queue, host, user_name, is_unresolved, rank, job
+                FROM come ORDER BY host, user_name, is_unresolved, rank, job
+                ON CONFLICT (queue, host, user_name, is_unresolved) DO UPDATE
                     SET head_rank = excluded.head_rank, head_job = excluded.head_job
                     WHERE (excluded.head_rank, excluded.head_job) < (lane.head_rank, lane.head_job);
         END $$
@@ -58,31 +58,35 @@ extension PostgresQueueSchema {
         DECLARE
             v_hosts text[];
             v_users text[];
+            v_unresolved bool[];
         BEGIN
             WITH gone AS (
                 DELETE FROM line
                     USING job JOIN member ON member.queue = job.queue AND member.job = job.id
                     WHERE job.queue = p_queue AND job.id = ANY (p_jobs)
                         AND line.queue = p_queue AND line.host = job.host AND line.user_name = member.user_name
-                        AND line.rank = job.rank AND line.job = job.id
-                    RETURNING line.host, line.user_name)
-            SELECT array_agg(host), array_agg(user_name) INTO v_hosts, v_users
-                FROM (SELECT DISTINCT host, user_name FROM gone) AS touched;
+                        AND line.is_unresolved = job.is_unresolved AND line.rank = job.rank AND line.job = job.id
+                    RETURNING line.host, line.user_name, line.is_unresolved)
+            SELECT array_agg(host), array_agg(user_name), array_agg(is_unresolved)
+                INTO v_hosts, v_users, v_unresolved
+                FROM (SELECT DISTINCT host, user_name, is_unresolved FROM gone) AS touched;
             IF v_hosts IS NULL THEN RETURN; END IF;
             WITH head AS (
-                SELECT touched.host, touched.user_name, first.rank, first.job
-                FROM unnest(v_hosts, v_users) AS touched (host, user_name)
+                SELECT touched.host, touched.user_name, touched.is_unresolved, first.rank, first.job
+                FROM unnest(v_hosts, v_users, v_unresolved) AS touched (host, user_name, is_unresolved)
                 LEFT JOIN LATERAL (
                     SELECT rank, job FROM line
                     WHERE queue = p_queue AND line.host = touched.host AND line.user_name = touched.user_name
+                        AND line.is_unresolved = touched.is_unresolved
                     ORDER BY rank, job LIMIT 1) AS first ON true),
             ended AS (
                 DELETE FROM lane USING head
                     WHERE lane.queue = p_queue AND lane.host = head.host AND lane.user_name = head.user_name
-                        AND head.job IS NULL)
+                        AND lane.is_unresolved = head.is_unresolved AND head.job IS NULL)
             UPDATE lane SET head_rank = head.rank, head_job = head.job FROM head
                 WHERE lane.queue = p_queue AND lane.host = head.host AND lane.user_name = head.user_name
-                    AND head.job IS NOT NULL AND (lane.head_rank, lane.head_job) IS DISTINCT FROM (head.rank, head.job);
+                    AND lane.is_unresolved = head.is_unresolved AND head.job IS NOT NULL
+                    AND (lane.head_rank, lane.head_job) IS DISTINCT FROM (head.rank, head.job);
         END $$
         """,
         // Makes a job without a lease and in the state 0 or 5 wait, or pauses it if all its members are paused. Returns its state.

@@ -1,9 +1,10 @@
 #if PostgreSQL
 /// The tables of ``PostgresQueueStore``, and the functions that change them.
 ///
-/// The tables are those of the store on SQLite. A **lane** is a pair of host and user, by which the limits count. The jobs of a lane that
-/// can be claimed stand in its **line**, in the order in which they are claimed, and the lane stores the first of them, its head. A claim
-/// reads the heads in order, regardless of the number of waiting jobs. A lane exists as long as its line isn't empty.
+/// The tables are those of the store on SQLite. A **lane** is a pair of host and user, by which the limits count; jobs whose URLs have to be
+/// resolved have lanes of their own. The jobs of a lane that can be claimed stand in its **line**, in the order in which they are claimed,
+/// and the lane stores the first of them, its head. A claim reads the heads in order, regardless of the number of waiting jobs. A lane
+/// exists as long as its line isn't empty.
 ///
 /// The functions run on the server, so that an operation is one round trip and the queue's lock is held no longer than the work takes.
 /// Each relies on the lock that the caller's transaction has taken in an earlier statement.
@@ -43,6 +44,8 @@ enum PostgresQueueSchema {
             name text COLLATE "C" NOT NULL,
             target bytea NOT NULL,
             host text COLLATE "C" NOT NULL,
+            -- Whether the URL has to be resolved.
+            is_unresolved bool NOT NULL,
             -- The lowest of the members.
             rank int8 NOT NULL,
             -- 0 can be claimed, 1 running, 2 done, 3 failed, 4 cancelled, 5 waits for a delay, 6 paused.
@@ -93,9 +96,10 @@ enum PostgresQueueSchema {
             queue int8 NOT NULL,
             host text COLLATE "C" NOT NULL,
             user_name text COLLATE "C" NOT NULL,
+            is_unresolved bool NOT NULL,
             rank int8 NOT NULL,
             job int8 NOT NULL,
-            PRIMARY KEY (queue, host, user_name, rank, job)
+            PRIMARY KEY (queue, host, user_name, is_unresolved, rank, job)
         )
         """,
         """
@@ -103,9 +107,10 @@ enum PostgresQueueSchema {
             queue int8 NOT NULL,
             host text COLLATE "C" NOT NULL,
             user_name text COLLATE "C" NOT NULL,
+            is_unresolved bool NOT NULL,
             head_rank int8 NOT NULL,
             head_job int8 NOT NULL,
-            PRIMARY KEY (queue, host, user_name)
+            PRIMARY KEY (queue, host, user_name, is_unresolved)
         )
         """,
         "CREATE INDEX lane_head ON lane (queue, head_rank, head_job)",

@@ -165,6 +165,7 @@ struct QueueModel {
             case .retry(let delay, let message):
                 (job.state, job.failures, job.message) = (.waiting, job.failures + 1, message)
                 job.notBefore = now + delay.components.seconds * 1000
+            case .moved(let host): (job.state, job.host) = (.waiting, host)
             case .released, .cancelled: job.state = .waiting
             }
             if isCancelled, job.state == .waiting { (job.state, job.notBefore) = (.cancelled, nil) }
@@ -177,7 +178,7 @@ struct QueueModel {
         case .done(let bytes): record(lease.job, kind, bytes: bytes)
         case .failed(let message): record(lease.job, kind, message: message)
         case .retry(_, let message): record(lease.job, kind == "released" ? "retrying" : kind, message: message)
-        case .released, .cancelled: record(lease.job, kind)
+        case .moved, .released, .cancelled: record(lease.job, kind)
         }
         return true
     }
@@ -195,13 +196,17 @@ struct QueueModel {
     }
 
     mutating func claim(
-        _ count: Int, worker: Int, limits: DownloadCoordinator.Limits, lease: Int64, batch: String?, now: Int64
+        _ count: Int, worker: Int, limits: DownloadCoordinator.Limits, lease: Int64, batch: String?,
+        resolves: Bool = false,
+        now: Int64
     ) -> [Job] {
         takeBack(now: now) { $0.until <= now }
         for index in jobs.indices where jobs[index].notBefore ?? .max <= now { jobs[index].notBefore = nil }
         var claimed: [Job] = []
         for job in inOrder where claimed.count < count {
-            guard job.notBefore == nil, job.isOpen(in: batch) else { continue }
+            guard job.notBefore == nil, job.isOpen(in: batch), resolves || job.request.url.scheme != "sluice-id" else {
+                continue
+            }
             let running = jobs.filter { $0.state == .running }
             let ofHost = running.count { $0.host == job.host }
             let host = hosts[job.host] ?? Host()
