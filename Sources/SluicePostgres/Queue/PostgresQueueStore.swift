@@ -4,7 +4,7 @@ package import SluiceDownloads
 package import SluiceFiles
 internal import Synchronization
 
-/// A queue in a PostgreSQL database. See ``SluiceDownloads/DownloadStore/postgres(_:queue:namespace:using:)``.
+/// A queue in a PostgreSQL database. See `DownloadStore.postgres(_:queue:namespace:using:)`.
 ///
 /// **Locking.** Each operation that writes is one transaction under READ COMMITTED. Its first statement takes the queue's lock, and the next
 /// one calls a function (``PostgresQueueSchema``), which therefore sees everything that earlier holders of the lock have committed. All of

@@ -8,6 +8,10 @@ extension PostgresQueueSchema {
     private static let selection = "p_states int8[], p_kind text, p_name text, p_ids int8[]"
     private static let selected = "selected(p_queue, p_states, p_kind, p_name, p_ids)"
 
+    /// Settings of functions that work on sets. Each call is planned for its arrays: a plan for arrays of any size compares a hundred
+    /// thousand jobs with a hundred thousand numbers, which takes a minute instead of seconds.
+    private static let planningOfSets = "SET jit = off SET plan_cache_mode = force_custom_plan"
+
     /// The operations on selected jobs. All of them work on sets, because a selection can have a hundred thousand jobs.
     static let controlFunctions = [
         // The selected jobs in some states, in the order of their numbers.
@@ -30,7 +34,7 @@ extension PostgresQueueSchema {
         // Ends members. Returns the jobs with effects: 0 stopped, 1 its worker cancels it, 2 its worker pauses it, 3 it continues.
         """
         CREATE FUNCTION cancel(p_queue int8, p_now int8, \(selection))
-        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planning) AS $$
+        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planningOfSets) AS $$
         #variable_conflict use_column
         DECLARE
             v_now int8 := moment(p_now);
@@ -68,7 +72,7 @@ extension PostgresQueueSchema {
         // Pauses members. Returns the jobs with effects, as cancel does.
         """
         CREATE FUNCTION pause(p_queue int8, p_now int8, \(selection))
-        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planning) AS $$
+        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planningOfSets) AS $$
         #variable_conflict use_column
         DECLARE
             v_jobs int8[] := \(selected);
@@ -92,7 +96,7 @@ extension PostgresQueueSchema {
         // Resumes members, and returns the jobs that are no longer paused.
         """
         CREATE FUNCTION resume(p_queue int8, p_now int8, \(selection))
-        RETURNS SETOF int8 LANGUAGE plpgsql \(planning) AS $$
+        RETURNS SETOF int8 LANGUAGE plpgsql \(planningOfSets) AS $$
         DECLARE
             v_jobs int8[] := \(selected);
             v_resumed int8[];
@@ -113,7 +117,7 @@ extension PostgresQueueSchema {
         // Changes the priority of members, and returns the number of jobs.
         """
         CREATE FUNCTION prioritize(p_queue int8, p_now int8, p_priority int8, \(selection))
-        RETURNS int8 LANGUAGE plpgsql \(planning) AS $$
+        RETURNS int8 LANGUAGE plpgsql \(planningOfSets) AS $$
         DECLARE
             v_jobs int8[] := \(selected);
         BEGIN
@@ -127,7 +131,7 @@ extension PostgresQueueSchema {
         // Makes ended jobs wait again, and returns them. Of those that write the same file, only the first.
         """
         CREATE FUNCTION retry(p_queue int8, p_now int8, \(selection))
-        RETURNS SETOF int8 LANGUAGE plpgsql \(planning) AS $$
+        RETURNS SETOF int8 LANGUAGE plpgsql \(planningOfSets) AS $$
         DECLARE
             v_jobs int8[] := \(selected);
         BEGIN
@@ -149,7 +153,7 @@ extension PostgresQueueSchema {
         // Removes members of ended jobs, and the jobs that have no others. Returns the number of jobs with removed members.
         """
         CREATE FUNCTION remove(p_queue int8, p_now int8, \(selection))
-        RETURNS int8 LANGUAGE plpgsql \(planning) AS $$
+        RETURNS int8 LANGUAGE plpgsql \(planningOfSets) AS $$
         DECLARE
             v_jobs int8[] := \(selected);
             v_gone int8[];
@@ -171,7 +175,7 @@ extension PostgresQueueSchema {
         // Removes ended jobs that are old or many, all events but the last p_events, and what is known about hosts for p_memory.
         """
         CREATE FUNCTION prune(p_queue int8, p_now int8, p_age int8, p_count int8, p_events int8, p_memory int8)
-        RETURNS void LANGUAGE plpgsql \(planning) AS $$
+        RETURNS void LANGUAGE plpgsql \(planningOfSets) AS $$
         DECLARE
             v_now int8 := moment(p_now);
             v_gone int8[];
