@@ -10,27 +10,29 @@ import Testing
     private static let limits = DownloadCoordinator.Limits(total: 4, perHost: nil)
 
     @Test func `a server that is killed while workers work loses no job, and no job is settled twice`() async throws {
-        try await QueueFixture.with(try Servers.mortal, workers: 4) { fixture async throws in
-            let added = try await fixture.store.enqueue((0..<600).map { .numbered($0) }, options: .init())
-            let settled = Monitor<[JobID]>([])
-            try await withThrowingTaskGroup { group in
-                for store in fixture.stores {
-                    group.addTask { try await Self.workOff(store, settled) }
-                }
-                group.addTask {
-                    for round in 1...3 {
-                        try await settled.waitUnlessCancelled(where: { $0.count >= round * 100 })
-                        try await Servers.control("kill")
-                        try await Servers.control("start")
+        try await Servers.withMortal { url in
+            try await QueueFixture.with(url, workers: 4) { fixture async throws in
+                let added = try await fixture.store.enqueue((0..<600).map { .numbered($0) }, options: .init())
+                let settled = Monitor<[JobID]>([])
+                try await withThrowingTaskGroup { group in
+                    for store in fixture.stores {
+                        group.addTask { try await Self.workOff(store, settled) }
                     }
+                    group.addTask {
+                        for round in 1...3 {
+                            try await settled.waitUnlessCancelled(where: { $0.count >= round * 100 })
+                            try await Servers.control("kill")
+                            try await Servers.control("start")
+                        }
+                    }
+                    try await group.waitForAll()
                 }
-                try await group.waitForAll()
+                #expect(settled.state.sorted() == added.map(\.id))
+                #expect(try await fixture.store.snapshot(listing: 0).counts == [.done: 600])
+                let events = try await fixture.store.events(after: nil, atMost: 100_000)
+                #expect(events.map(\.id.rawValue) == Array(1...Int64(events.count)))
+                #expect(events.filter { $0.kind == .done }.map(\.job).sorted() == added.map(\.id))
             }
-            #expect(settled.state.sorted() == added.map(\.id))
-            #expect(try await fixture.store.snapshot(listing: 0).counts == [.done: 600])
-            let events = try await fixture.store.events(after: nil, atMost: 100_000)
-            #expect(events.map(\.id.rawValue) == Array(1...Int64(events.count)))
-            #expect(events.filter { $0.kind == .done }.map(\.job).sorted() == added.map(\.id))
         }
     }
 
