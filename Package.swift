@@ -168,6 +168,8 @@ let targets: [Target] = [
         dependencies: [
             "SluiceDownloads", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
             "TestSupport", grdb,
+            // The suites of all stores also test the one on PostgreSQL.
+            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
         ],
         swiftSettings: settings),
     .testTarget(
@@ -191,7 +193,8 @@ let targets: [Target] = [
     // Empty without the trait. Scripts/checks/postgres.sh starts the servers that they need.
     .testTarget(
         name: "SluicePostgresTests",
-        dependencies: ["SluicePostgres", "SluiceConcurrency", "SluiceFiles", "TestSupport"], swiftSettings: settings),
+        dependencies: ["SluicePostgres", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "TestSupport"],
+        swiftSettings: settings),
     // A process that dies at a chosen step, and its tests.
     .executableTarget(
         name: "CrashWorker", dependencies: ["SluiceDownloads", "SluiceFiles", "SluiceHTTP"], path: "Tests/CrashWorker",

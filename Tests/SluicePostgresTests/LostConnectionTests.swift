@@ -114,35 +114,37 @@ import Testing
     }
 
     @Test func `a killed server that starts again is found again, and nothing is lost`() async throws {
-        try await withTable(try Servers.mortal, configuration: .init(concurrency: 2)) {
-            (database, settings) async throws in
-            let listener = PostgresListener(database, channel: "mortal")
-            #expect(try await listener.next(timeout: .seconds(10)).isNewConnection)
-            _ = try await database.run([Self.insert], in: settings)
-            let connection = try await PostgresConnection.open(database.address)
-            let statement = Task { try await connection.run([PostgresStatement("SELECT pg_sleep(60)")]) }
-            try await Servers.control("kill")
-            await expectPostgresError(.connectionLost) { _ = try await statement.value }
-            connection.close()
-            // It can't be reached now, and the transaction is tried again until it can. It isn't one round trip, because a connection that
-            // is lost during that may be lost during the commit.
-            let insert = Task {
-                try await database.transaction(settings) { _ = try await $0.run([Self.insert]) }
+        try await Servers.withMortal { url in
+            try await withTable(url, configuration: .init(concurrency: 2)) {
+                (database, settings) async throws in
+                let listener = PostgresListener(database, channel: "mortal")
+                #expect(try await listener.next(timeout: .seconds(10)).isNewConnection)
+                _ = try await database.run([Self.insert], in: settings)
+                let connection = try await PostgresConnection.open(database.address)
+                let statement = Task { try await connection.run([PostgresStatement("SELECT pg_sleep(60)")]) }
+                try await Servers.control("kill")
+                await expectPostgresError(.connectionLost) { _ = try await statement.value }
+                connection.close()
+                // It can't be reached now, and the transaction is tried again until it can. It isn't one round trip, because a connection that
+                // is lost during that may be lost during the commit.
+                let insert = Task {
+                    try await database.transaction(settings) { _ = try await $0.run([Self.insert]) }
+                }
+                let cancelled = Task {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    return try await database.run([Self.insert], in: settings)
+                }
+                let error = await expectPostgresError(.cannotConnect) { _ = try await cancelled.value }
+                #expect(error?.isTransient == true)
+                #expect(try await listener.next(timeout: .milliseconds(200)) == PostgresListener.Wake())
+                try await Servers.control("start")
+                try await insert.value
+                #expect(try await database.count(settings) == 2)
+                #expect(try await listener.next(timeout: .seconds(60)).isNewConnection)
+                _ = try await database.run([.notify("mortal", "again")])
+                #expect(try await listener.next(timeout: .seconds(60)).notifications.map(\.payload) == ["again"])
+                listener.close()
             }
-            let cancelled = Task {
-                withUnsafeCurrentTask { $0?.cancel() }
-                return try await database.run([Self.insert], in: settings)
-            }
-            let error = await expectPostgresError(.cannotConnect) { _ = try await cancelled.value }
-            #expect(error?.isTransient == true)
-            #expect(try await listener.next(timeout: .milliseconds(200)) == PostgresListener.Wake())
-            try await Servers.control("start")
-            try await insert.value
-            #expect(try await database.count(settings) == 2)
-            #expect(try await listener.next(timeout: .seconds(60)).isNewConnection)
-            _ = try await database.run([.notify("mortal", "again")])
-            #expect(try await listener.next(timeout: .seconds(60)).notifications.map(\.payload) == ["again"])
-            listener.close()
         }
     }
 }

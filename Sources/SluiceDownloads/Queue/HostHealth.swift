@@ -9,7 +9,7 @@ package enum HostReport: Sendable, Hashable {
 }
 
 /// What is known about a host that isn't known to be well: a pure value. Times are in milliseconds.
-struct HostHealth: Sendable, Hashable {
+package struct HostHealth: Sendable, Hashable {
     /// No job of the host is claimed until then.
     var until: Int64
     /// The number of connections that failed in succession.
@@ -41,5 +41,5 @@ struct HostHealth: Sendable, Hashable {
     func limit(now: Int64) -> Int? { until > now ? 0 : isOpen ? 1 : nil }
 
     /// The time from which the entry of a host without reports is removed.
-    static let memory: Int64 = 86_400_000
+    package static let memory: Int64 = 86_400_000
 }

@@ -141,4 +141,4 @@ struct EventContent {
 }
 
 /// The number of events that a queue keeps at least.
-let keptEvents = 10_000
+package let keptEvents = 10_000

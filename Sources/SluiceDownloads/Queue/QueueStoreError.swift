@@ -4,8 +4,9 @@ public import FoundationEssentials
 public import Foundation
 #endif
 import SluiceDatabase
+import SluiceHTTP
 
-/// An error of reading or writing a queue. No part of the failed operation was carried out.
+/// An error of reading or writing a queue. No part of the failed operation was carried out, unless the code is ``Code/unavailable``.
 ///
 ///     do {
 ///         try await downloads.enqueue(songs)
@@ -26,12 +27,14 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         public static let busy = Self("busy")
         /// The disk is full.
         public static let full = Self("full")
-        /// The file is damaged, isn't a database, or is a database of another kind.
+        /// The file is damaged, isn't a database, or is a database of another kind; or the URL names no database.
         public static let unusable = Self("unusable")
         /// A newer version of the program has changed the tables.
         public static let newerVersion = Self("newerVersion")
-        /// The file can't be opened or written.
+        /// The file can't be opened or written, or the server doesn't allow this user to change the queue.
         public static let notWritable = Self("notWritable")
+        /// The server can't be reached. If the connection was lost during a commit, the operation may have been carried out.
+        public static let unavailable = Self("unavailable")
         /// The queue has been closed.
         public static let closed = Self("closed")
         /// A request has header fields, which a queue that outlives the process doesn't store.
@@ -48,7 +51,7 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of the error, for programs.
     public var code: Code
-    /// The path of the database, or the URL of a request without its secrets.
+    /// The path or the URL of the database, or the URL of a request, without secrets.
     public var subject: String
     /// What happened, in one sentence.
     public var message: String
@@ -67,15 +70,33 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
-    static func closed(_ subject: String) -> QueueStoreError {
+    package static func closed(_ subject: String) -> QueueStoreError {
         QueueStoreError(
             .closed, subject: subject, message: "The queue has been closed.", remedy: "Create a new coordinator.")
     }
 
-    static func eventsRemoved(after number: Int64, _ subject: String) -> QueueStoreError {
+    package static func eventsRemoved(after number: Int64, _ subject: String) -> QueueStoreError {
         QueueStoreError(
             .eventsRemoved, subject: subject, message: "The queue no longer has all events after \(number).",
             remedy: "Take a snapshot, and continue after its cursor.")
+    }
+
+    /// Throws if a request has a secret, for queues that outlive the process.
+    package static func refuseSecrets(in requests: [DownloadRequest]) throws(QueueStoreError) {
+        for request in requests where !request.headerFields.isEmpty {
+            throw QueueStoreError(
+                .headerFieldsNotStored, subject: request.url.redactedForDisplay,
+                message:
+                    "A queue that outlives the process doesn't store header fields, because they can contain secrets.",
+                remedy: "Return them from the coordinator's headerFields, which is called before each attempt.")
+        }
+        for request in requests where request.url.password(percentEncoded: false) != nil {
+            throw QueueStoreError(
+                .passwordNotStored, subject: request.url.redactedForDisplay,
+                message: "The URL has a password, and a queue that outlives the process doesn't store passwords.",
+                remedy: "Remove the password and return an Authorization field from the coordinator's headerFields, "
+                    + "or keep the queue in memory.")
+        }
     }
 
     init(_ failure: DatabaseFailure) {

@@ -5,15 +5,17 @@ import Foundation
 #endif
 
 /// The clock of a queue, in milliseconds since 1970, so that other processes can use stored times.
-struct QueueTime: Sendable {
-    let now: @Sendable () -> Int64
+package struct QueueTime: Sendable {
+    package let now: @Sendable () -> Int64
+
+    package init(_ now: @escaping @Sendable () -> Int64) { self.now = now }
 
     static let system = QueueTime { Int64(Date().timeIntervalSince1970 * 1000) }
 }
 
 extension Duration {
     /// Rounded up, so that a delay is never shortened.
-    var milliseconds: Int64 {
+    package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let most = Int64.max / 4000
         return min(max(seconds, -most), most) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
@@ -21,7 +23,7 @@ extension Duration {
 }
 
 extension Date {
-    init(queueTime milliseconds: Int64) {
+    package init(queueTime milliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 }

@@ -114,6 +114,14 @@ public struct DownloadRequest: Sendable, Hashable {
         }
     }
 
+    /// Creates a request from the parts that a queue has stored. Returns `nil` if another program has damaged them.
+    package init?(storedURL: String, directory: String, name: String, user: String, priority: Int) {
+        guard let url = URL(string: storedURL), let directory = URL(string: directory), directory.isFileURL,
+            SafeFileName.isSafe(name)
+        else { return nil }
+        self.init(url, to: directory, name: name, user: user.isEmpty ? nil : user, priority: priority)
+    }
+
     private static func check(_ name: String) {
         precondition(SafeFileName.isSafe(name), "A download request's name must be a safe file name; it is '\(name)'.")
     }
@@ -123,7 +131,7 @@ public struct DownloadRequest: Sendable, Hashable {
         directory.appending(path: name, directoryHint: .notDirectory)
     }
 
-    var targetPath: TargetPath { targetDirectory.path(of: name) }
+    package var targetPath: TargetPath { targetDirectory.path(of: name) }
 
     var targetPlace: (directory: URL, name: String) { (directory, name) }
 

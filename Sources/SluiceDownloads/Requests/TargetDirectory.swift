@@ -54,9 +54,9 @@ extension TargetDirectory: Hashable {
 
 /// A path as bytes. `String` treats both encodings of é as equal, and Linux doesn't. `String` can't hold names that aren't valid UTF-8
 /// either, and URLs can.
-struct TargetPath: Hashable {
-    let bytes: [UInt8]
+package struct TargetPath: Hashable {
+    package let bytes: [UInt8]
 
     // Hashes all bytes: `Data` hashes only its first 80, and the paths of a list have the same beginning.
-    func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+    package func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 }

@@ -1,5 +1,6 @@
 #if PostgreSQL
-/// The settings of a transaction. Its isolation is READ COMMITTED: each statement sees what was committed before the statement began.
+/// The settings of a transaction. Its isolation is READ COMMITTED: each statement sees what was committed before the statement began. The
+/// statements of one that only reads see the same state (REPEATABLE READ).
 package struct PostgresTransaction: Sendable {
     /// A lock that the transaction takes first, in a statement of its own, and holds to its end.
     package var lock: Int64?
@@ -12,16 +13,20 @@ package struct PostgresTransaction: Sendable {
     package var statementTimeout: Duration
     /// Whether it has the same effect if it runs twice, so that it may run again after a commit with unknown outcome.
     package var isIdempotent: Bool
+    /// Whether it changes nothing, and its statements see the same state.
+    package var isReadOnly: Bool
 
     package init(
         lock: Int64? = nil, waitsForDisk: Bool = true, namespace: String? = nil,
-        statementTimeout: Duration = .seconds(30), isIdempotent: Bool = false
+        statementTimeout: Duration = .seconds(30), isIdempotent: Bool = false,
+        isReadOnly: Bool = false
     ) {
         self.lock = lock
         self.waitsForDisk = waitsForDisk
         self.namespace = namespace
         self.statementTimeout = statementTimeout
         self.isIdempotent = isIdempotent
+        self.isReadOnly = isReadOnly
     }
 
     /// The statements before the first one of the caller. The settings end with the transaction.
@@ -37,7 +42,8 @@ package struct PostgresTransaction: Sendable {
         if !waitsForDisk { set("synchronous_commit", "off") }
         if let namespace { set("search_path", PostgresStatement.quoted(namespace)) }
         return [
-            PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED"),
+            PostgresStatement(
+                isReadOnly ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN ISOLATION LEVEL READ COMMITTED"),
             PostgresStatement("SELECT \(settings.joined(separator: ", "))", values),
         ] + (lock.map { [.lock($0)] } ?? [])
     }

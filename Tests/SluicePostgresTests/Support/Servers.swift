@@ -1,5 +1,6 @@
 #if PostgreSQL
 import Foundation
+import SluiceConcurrency
 import SluicePostgres
 import TestSupport
 import Testing
@@ -25,8 +26,13 @@ enum Servers {
 
     static var url: String { get throws { try variable("SLUICE_POSTGRES") } }
     static var pooler: String { get throws { try variable("SLUICE_PGBOUNCER") } }
-    /// The server that a test kills.
-    static var mortal: String { get throws { try variable("SLUICE_POSTGRES_MORTAL") } }
+    private static let mortals = ConcurrencyLimiter(concurrency: 1)
+
+    /// Runs a test with the URL of the server that it kills. Other tests that do this wait.
+    static func withMortal(_ test: (_ url: String) async throws -> Void) async throws {
+        let url = try variable("SLUICE_POSTGRES_MORTAL")
+        try await mortals.run { try await test(url) }
+    }
 
     /// Kills the mortal server as a crash does, or starts it again.
     static func control(_ verb: String) async throws {

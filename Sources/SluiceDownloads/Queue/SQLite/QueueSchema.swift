@@ -192,7 +192,7 @@ enum QueueSchema {
 
 extension QueuedDownload.State {
     /// The state of a job with this number in the column `state`.
-    init(column: Int) {
+    package init(column: Int) {
         self =
             switch column {
             case 0, QueueSchema.delayed: .waiting
@@ -204,15 +204,18 @@ extension QueuedDownload.State {
             }
     }
 
-    /// The numbers of the state in the column `state`, as an SQL list.
-    var columns: String {
+    /// The numbers of the state in the column `state`.
+    package var numbers: [Int64] {
         switch self {
-        case .waiting: "0, 5"
-        case .running: "1"
-        case .done: "2"
-        case .failed: "3"
-        case .cancelled: "4"
-        case .paused: "6"
+        case .waiting: [0, 5]
+        case .running: [1]
+        case .done: [2]
+        case .failed: [3]
+        case .cancelled: [4]
+        case .paused: [6]
         }
     }
+
+    /// The numbers as an SQL list.
+    var columns: String { numbers.map { "\($0)" }.joined(separator: ", ") }
 }

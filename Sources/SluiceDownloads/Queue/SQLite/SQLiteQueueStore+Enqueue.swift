@@ -1,5 +1,4 @@
 import GRDB
-import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -9,19 +8,7 @@ import Foundation
 
 extension SQLiteQueueStore {
     package func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
-        for request in requests where !request.headerFields.isEmpty {
-            throw QueueStoreError(
-                .headerFieldsNotStored, subject: request.url.redactedForDisplay,
-                message: "A queue in a file doesn't store header fields, because they can contain secrets.",
-                remedy: "Return them from the coordinator's headerFields, which is called before each attempt.")
-        }
-        for request in requests where request.url.password(percentEncoded: false) != nil {
-            throw QueueStoreError(
-                .passwordNotStored, subject: request.url.redactedForDisplay,
-                message: "The URL has a password, and a queue in a file doesn't store passwords.",
-                remedy: "Remove the password and return an Authorization field from the coordinator's headerFields, "
-                    + "or keep the queue in memory.")
-        }
+        try QueueStoreError.refuseSecrets(in: requests)
         return try await write { database, now in
             try requests.map { try database.enqueue($0, options, now: now) }
         }

@@ -1,5 +1,4 @@
 import GRDB
-import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -77,11 +76,12 @@ extension QueuedDownload {
 extension DownloadRequest {
     init(row: Row, user: String) throws {
         let name: String = row["name"]
-        guard let url = URL(string: row["url"]), let folder = URL(string: row["folder"]), SafeFileName.isSafe(name)
-        else {
+        let stored = DownloadRequest(
+            storedURL: row["url"], directory: row["folder"], name: name, user: user, priority: row["priority"])
+        guard let stored else {
             // Another program has written to the table.
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "The job named '\(name)' can't be read.")
         }
-        self.init(url, to: folder, name: name, user: user.isEmpty ? nil : user, priority: row["priority"])
+        self = stored
     }
 }

@@ -7,10 +7,43 @@ import Testing
 
 @testable import SluiceDownloads
 
+#if PostgreSQL
+import SluicePostgres
+#endif
+
 /// The stores that the conformance suite tests.
 enum StoreKind: CaseIterable, Sendable {
     case memory
     case sqlite
+    case postgres
+
+    /// Without the package trait or without a server, the store on PostgreSQL is left out. In CI it isn't, and fails without a server.
+    static let allCases: [StoreKind] = PostgresServer.isThere ? [.memory, .sqlite, .postgres] : [.memory, .sqlite]
+}
+
+/// The server that Scripts/checks/postgres.sh starts.
+enum PostgresServer {
+    private static let environment = ProcessInfo.processInfo.environment
+
+    static var url: String? { environment["SLUICE_POSTGRES"] }
+
+    #if PostgreSQL
+    static let isThere =
+        url != nil || environment["CI"] != nil || environment["SLUICE_REQUIRE_SERVERS"] != nil
+    #else
+    static let isThere = false
+    #endif
+}
+
+@Suite struct `The store on PostgreSQL` {
+    #if PostgreSQL
+    @Test(
+        .enabled(
+            if: PostgresServer.isThere, "skipped: there is no server; run the tests with Scripts/checks/postgres.sh"))
+    func `is tested by the suites of all stores`() {
+        #expect(PostgresServer.url != nil, "SLUICE_POSTGRES isn't set. Run the tests with Scripts/checks/postgres.sh.")
+    }
+    #endif
 }
 
 /// A store with a manual clock, and one worker.
@@ -33,6 +66,15 @@ struct StoreFixture: Sendable {
                 try await test(StoreFixture(store: store, time: time, worker: store.attach()))
                 try await store.close()
             }
+        case .postgres:
+            #if PostgreSQL
+            let url = try #require(PostgresServer.url, "SLUICE_POSTGRES isn't set. Use Scripts/checks/postgres.sh.")
+            // A queue of its own in the tables of all tests.
+            let store = PostgresQueueStore(
+                url, queue: "test \(UInt64.random(in: 0 ... .max))", namespace: "conformance", time: time.queueTime)
+            try await test(StoreFixture(store: store, time: time, worker: store.attach()))
+            try await store.close()
+            #endif
         }
     }
 

@@ -1,0 +1,42 @@
+#if PostgreSQL
+package import SluiceDownloads
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension PostgresQueueStore {
+    package func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
+        try QueueStoreError.refuseSecrets(in: requests)
+        let operation = call(
+            "enqueue",
+            [
+                .text(options.batch ?? ""), .bool(options.keepsFinished),
+                .texts(requests.map(\.url.absoluteString)),
+                .texts(requests.map(\.directory.absoluteString)),
+                .texts(requests.map(\.name)),
+                .byteArrays(requests.map(\.targetPath.bytes)),
+                .texts(requests.map(\.host)), .bools(requests.map(\.isUnresolved)),
+                .texts(requests.map { $0.user ?? "" }),
+                .integers(requests.map { Int64($0.priority) }),
+            ])
+        let rows = try await write([operation])[0]
+        return try decoding { try zip(requests, rows).map { try EnqueuedJob($1, for: $0) } }
+    }
+}
+
+extension EnqueuedJob {
+    fileprivate init(_ row: PostgresRow, for request: DownloadRequest) throws {
+        let outcome: DownloadHandle.Outcome =
+            switch try row.value("outcome", as: Int.self) {
+            case 0: .added
+            case 1: .joined
+            case 2: .kept
+            default: .conflict(with: URL(string: try row.value("other")) ?? request.url)
+            }
+        self.init(id: JobID(rawValue: try row.value("id")), outcome: outcome)
+    }
+}
+#endif

@@ -1,0 +1,117 @@
+#if PostgreSQL
+package import SluiceDownloads
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension PostgresQueueStore {
+    package func jobs(_ ids: [JobID]) async throws -> [QueuedDownload] {
+        let rows = try await read([Self.find(ids)])[0]
+        return try decoding {
+            let found = try Dictionary(
+                rows.map(QueuedDownload.init).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+            return ids.compactMap { found[$0] }
+        }
+    }
+
+    static func find(_ ids: [JobID]) -> Operation {
+        Operation(
+            sql: "SELECT * FROM download WHERE queue = $1 AND id = ANY ($2) ORDER BY id",
+            parameters: [.integers(ids.map(\.rawValue))])
+    }
+
+    package func snapshot(listing count: Int) async throws -> QueueSnapshot {
+        let count = PostgresValue.integer(Int64(max(0, count)))
+        func list(_ rest: String) -> Operation {
+            Operation(sql: "SELECT * FROM download WHERE queue = $1 AND \(rest) LIMIT $2", parameters: [count])
+        }
+        let results = try await read([
+            Operation(sql: "SELECT state, count(*) AS number FROM job WHERE queue = $1 GROUP BY state", parameters: []),
+            list("state = 1 ORDER BY id"), list("state IN (0, 5) ORDER BY rank, id"),
+            list("state = 6 ORDER BY rank, id"), list("state IN (2, 3, 4) ORDER BY ended DESC, id DESC"),
+            Operation(sql: "SELECT max(number) FROM event WHERE queue = $1", parameters: []),
+            call("held_back_hosts"),
+        ])
+        return try decoding {
+            var snapshot = QueueSnapshot()
+            for row in results[0] {
+                let state = QueuedDownload.State(column: try row.value("state"))
+                snapshot.counts[state, default: 0] += try row.value("number", as: Int.self)
+            }
+            snapshot.running = try results[1].map { .init(download: try QueuedDownload($0)) }
+            snapshot.waiting = try results[2].map(QueuedDownload.init)
+            snapshot.paused = try results[3].map(QueuedDownload.init)
+            snapshot.ended = try results[4].map(QueuedDownload.init)
+            snapshot.cursor = QueueEvent.Cursor(rawValue: try results[5].scalar(as: Int64?.self).flatMap(\.self) ?? 0)
+            snapshot.hosts = try results[6].map { row in
+                QueueSnapshot.Host(
+                    name: try row.value("name"), notBefore: Date(queueTime: try row.value("until")),
+                    isUnreachable: try row.value("is_open"))
+            }.sorted { $0.name < $1.name }
+            return snapshot
+        }
+    }
+
+    package func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent] {
+        let results = try await read([
+            Operation(sql: "SELECT min(number) FROM event WHERE queue = $1", parameters: []),
+            Operation(
+                sql: "SELECT * FROM event WHERE queue = $1 AND number > $2 ORDER BY number LIMIT $3",
+                parameters: [.integer(number ?? 0), .integer(Int64(max(0, count)))]),
+        ])
+        return try decoding {
+            let first = try results[0].scalar(as: Int64?.self).flatMap(\.self) ?? 1
+            if let number, number < first - 1 { throw eventsRemoved(after: number) }
+            return try results[1].map { row in
+                let (user, batch): (String, String) = (try row.value("user_name"), try row.value("batch"))
+                return QueueEvent(
+                    id: QueueEvent.Cursor(rawValue: try row.value("number")),
+                    time: Date(queueTime: try row.value("time")), job: JobID(rawValue: try row.value("job")),
+                    kind: QueueEvent.Kind(rawValue: try row.value("kind")), user: user.isEmpty ? nil : user,
+                    batch: batch.isEmpty ? nil : batch, bytes: try row.value("bytes"),
+                    message: try row.value("message"))
+            }
+        }
+    }
+}
+
+extension QueuedDownload {
+    /// The members as the view `download` has them.
+    private struct StoredMember: Decodable {
+        var user: String
+        var batch: String
+        var priority: Int
+        var isPaused: Bool
+    }
+
+    init(_ row: PostgresRow) throws {
+        let json: String = try row.value("members")
+        guard let stored = try? JSONDecoder().decode([StoredMember].self, from: Data(json.utf8)) else {
+            throw PostgresError.unreadable("the members of a job")
+        }
+        let members = stored.map {
+            Member(user: $0.user, batch: $0.batch, priority: $0.priority, isPaused: $0.isPaused)
+        }
+        let user: String = try row.value("charged", as: String?.self) ?? members.first?.user ?? ""
+        self.init(
+            id: JobID(rawValue: try row.value("id")), request: try DownloadRequest(row, user: user), members: members,
+            state: State(column: try row.value("state")), failureCount: try row.value("failures"),
+            bytes: try row.value("bytes"), message: try row.value("message"),
+            notBefore: try row.value("not_before", as: Int64?.self).map { Date(queueTime: $0) })
+    }
+}
+
+extension DownloadRequest {
+    init(_ row: PostgresRow, user: String) throws {
+        let name: String = try row.value("name")
+        let stored = DownloadRequest(
+            storedURL: try row.value("url"), directory: try row.value("directory"), name: name, user: user,
+            priority: ~(try row.value("rank", as: Int.self)))
+        guard let stored else { throw PostgresError.unreadable("the job named '\(name)'") }
+        self = stored
+    }
+}
+#endif

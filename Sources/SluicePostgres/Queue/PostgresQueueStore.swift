@@ -1,0 +1,192 @@
+#if PostgreSQL
+internal import SluiceConcurrency
+package import SluiceDownloads
+package import SluiceFiles
+internal import Synchronization
+
+/// A queue in a PostgreSQL database. See `DownloadStore.postgres(_:queue:namespace:using:)`.
+///
+/// **Locking.** Each operation that writes is one transaction under READ COMMITTED. Its first statement takes the queue's lock, and the next
+/// one calls a function (``PostgresQueueSchema``), which therefore sees everything that earlier holders of the lock have committed. All of
+/// it is sent in one round trip.
+///
+/// **Leases.** A worker is known by the leases that it renews. The jobs of a worker that has died wait again when its leases have expired,
+/// by the server's clock.
+///
+/// **Unknown outcomes.** If the connection is lost during a commit, the operation runs again. An exchange recognizes by the tokens what it
+/// has already done. Other operations have the same effect twice, but may then report that there was nothing left to change.
+package final class PostgresQueueStore: QueueStore {
+    private let subject: String
+    private let database: Result<PostgresDatabase, PostgresError>
+    private let namespace: String
+    private let queue: String
+    private let number: AsyncLazy<Int64>
+    private let isClosed = Atomic(false)
+    /// A test's clock, or `nil` for the server's.
+    private let time: QueueTime?
+
+    package init(
+        _ url: String, queue: String = "default", namespace: String = "sluice", time: QueueTime? = nil,
+        configuration: PostgresDatabase.Configuration = .init(concurrency: 4), using files: FileIO = .shared
+    ) {
+        let database = Result { () throws(PostgresError) in
+            do {
+                return try PostgresDatabase(url, configuration: configuration, using: files)
+            } catch let error as PostgresError {
+                throw error
+            } catch {
+                throw PostgresError(.other, subject: "PostgreSQL", message: "\(error)")
+            }
+        }
+        self.database = database
+        self.queue = queue
+        self.namespace = namespace
+        self.time = time
+        subject = (try? database.get().address.subject) ?? "PostgreSQL"
+        let (lock, channel) = (Self.lock(namespace, queue), Self.channel(namespace, queue))
+        number = AsyncLazy {
+            let database = try database.get()
+            try await PostgresQueueSchema.schema(namespace: namespace).apply(to: database)
+            return try await database.findQueue(queue, namespace: namespace, channel: channel, lock: lock)
+        }
+    }
+
+    package var isShared: Bool { true }
+
+    /// The key of the lock: FNV-1a of the names.
+    static func lock(_ namespace: String, _ queue: String) -> Int64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in "sluice_queue/\(namespace)/\(queue)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return Int64(bitPattern: hash)
+    }
+
+    /// The channel on which the queue's changes are announced.
+    package static func channel(_ namespace: String, _ queue: String) -> String {
+        "sluice_" + String(UInt64(bitPattern: lock(namespace, queue)), radix: 16)
+    }
+
+    /// Connects, and creates what is missing.
+    package func prepare() async throws { _ = try await opened }
+
+    package func attach() async throws -> QueueWorker {
+        try await prepare()
+        return QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
+    }
+
+    package func detach(_ worker: QueueWorker) async throws {
+        try await write([call("detach", [.text(worker.name)])])
+    }
+
+    package func close() async throws {
+        isClosed.store(true, ordering: .releasing)
+        if case .success(let database) = database { await database.close() }
+    }
+
+    // MARK: Transactions
+
+    fileprivate struct Opened {
+        var database: PostgresDatabase
+        var number: Int64
+    }
+
+    private var opened: Opened {
+        get async throws {
+            if isClosed.load(ordering: .acquiring) { throw QueueStoreError.closed(subject) }
+            return try await mapping { Opened(database: try database.get(), number: try await number.value) }
+        }
+    }
+
+    /// A statement whose first parameter, `$1`, is the queue's number. It isn't among `parameters`.
+    struct Operation: Sendable {
+        var sql: String
+        var parameters: [PostgresValue]
+    }
+
+    /// Calls a function of the queue, with the queue's number, the time, and other parameters.
+    func call(_ function: String, _ parameters: [PostgresValue] = []) -> Operation {
+        let places = (0..<parameters.count).map { ", $\($0 + 3)" }.joined()
+        return Operation(
+            sql: "SELECT * FROM \(function)($1, $2::int8\(places))",
+            parameters: [time.map { .integer($0.now()) } ?? .null] + parameters)
+    }
+
+    /// Runs operations as one transaction that holds the queue's lock.
+    @discardableResult
+    func write(
+        _ operations: [Operation], waitsForDisk: Bool = true, isIdempotent: Bool = true
+    ) async throws -> [PostgresResult] {
+        let opened = try await opened
+        let settings = writing(waitsForDisk: waitsForDisk, isIdempotent: isIdempotent)
+        return try await mapping { try await opened.database.run(opened.statements(operations), in: settings) }
+    }
+
+    /// Runs an operation under the queue's lock, and then others that depend on its result.
+    func write(
+        _ operation: Operation, then next: ([PostgresRow]) throws -> Operation?
+    ) async throws -> (PostgresResult, PostgresResult?) {
+        let opened = try await opened
+        return try await mapping {
+            try await opened.database.transaction(writing(waitsForDisk: true, isIdempotent: true)) { connection in
+                let first = try await connection.run(opened.statements([operation]))[0]
+                guard let next = try next(Array(first)) else { return (first, nil) }
+                return (first, try await connection.run(opened.statements([next]))[0])
+            }
+        }
+    }
+
+    /// Runs queries that see the same state.
+    func read(_ queries: [Operation]) async throws -> [PostgresResult] {
+        let opened = try await opened
+        let settings = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
+        return try await mapping { try await opened.database.run(opened.statements(queries), in: settings) }
+    }
+
+    private func writing(waitsForDisk: Bool, isIdempotent: Bool) -> PostgresTransaction {
+        PostgresTransaction(
+            lock: Self.lock(namespace, queue), waitsForDisk: waitsForDisk, namespace: namespace,
+            isIdempotent: isIdempotent)
+    }
+
+    private func mapping<R>(_ body: () async throws -> R) async throws -> R {
+        do {
+            return try await body()
+        } catch let error as PostgresError {
+            throw QueueStoreError(error)
+        }
+    }
+
+    /// Decodes results.
+    func decoding<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as PostgresError {
+            throw QueueStoreError(error)
+        }
+    }
+
+    func eventsRemoved(after number: Int64) -> QueueStoreError { .eventsRemoved(after: number, subject) }
+}
+
+extension PostgresQueueStore.Opened {
+    fileprivate func statements(_ operations: [PostgresQueueStore.Operation]) -> [PostgresStatement] {
+        operations.map { PostgresStatement($0.sql, [.integer(number)] + $0.parameters) }
+    }
+}
+
+extension PostgresDatabase {
+    /// Returns the number of a queue, which is created if it is missing.
+    fileprivate func findQueue(
+        _ name: String, namespace: String, channel: String, lock: Int64
+    ) async throws -> Int64 {
+        let find = PostgresStatement("SELECT number FROM queue WHERE name = $1", [.text(name)])
+        let reading = PostgresTransaction(namespace: namespace, isIdempotent: true, isReadOnly: true)
+        if let number: Int64 = try await run([find], in: reading)[0].scalar() { return number }
+        // Two processes may create it.
+        let create = PostgresStatement(
+            "INSERT INTO queue (name, channel) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+            [.text(name), .text(channel)])
+        let writing = PostgresTransaction(lock: lock, namespace: namespace, isIdempotent: true)
+        return try await run([create, find], in: writing)[1].scalar()!
+    }
+}
+#endif

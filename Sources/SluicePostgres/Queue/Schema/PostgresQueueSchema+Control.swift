@@ -1,0 +1,199 @@
+#if PostgreSQL
+extension PostgresQueueSchema {
+    /// Whether a member of a selected job is meant by the selection.
+    private static let isMeant = """
+        CASE p_kind WHEN 'user' THEN member.user_name = p_name WHEN 'batch' THEN member.batch = p_name ELSE true END
+        """
+
+    private static let selection = "p_states int8[], p_kind text, p_name text, p_ids int8[]"
+    private static let selected = "selected(p_queue, p_states, p_kind, p_name, p_ids)"
+
+    /// Settings of functions that work on sets. Each call is planned for its arrays: a plan for arrays of any size compares a hundred
+    /// thousand jobs with a hundred thousand numbers, which takes a minute instead of seconds.
+    private static let planningOfSets = "SET jit = off SET plan_cache_mode = force_custom_plan"
+
+    /// The operations on selected jobs. All of them work on sets, because a selection can have a hundred thousand jobs.
+    static let controlFunctions = [
+        // The selected jobs in some states, in the order of their numbers.
+        """
+        CREATE FUNCTION selected(p_queue int8, \(selection)) RETURNS int8[] LANGUAGE plpgsql AS $$
+        BEGIN
+            RETURN CASE p_kind
+                WHEN 'ids' THEN ARRAY(SELECT id FROM job
+                    WHERE queue = p_queue AND id = ANY (p_ids) AND state = ANY (p_states) ORDER BY id)
+                WHEN 'host' THEN ARRAY(SELECT id FROM job
+                    WHERE queue = p_queue AND host = p_name AND state = ANY (p_states) ORDER BY id)
+                WHEN 'user' THEN ARRAY(SELECT id FROM job WHERE queue = p_queue AND state = ANY (p_states)
+                    AND id IN (SELECT job FROM member WHERE queue = p_queue AND user_name = p_name) ORDER BY id)
+                WHEN 'batch' THEN ARRAY(SELECT id FROM job WHERE queue = p_queue AND state = ANY (p_states)
+                    AND id IN (SELECT job FROM member WHERE queue = p_queue AND batch = p_name) ORDER BY id)
+                ELSE ARRAY(SELECT id FROM job WHERE queue = p_queue AND state = ANY (p_states) ORDER BY id)
+            END;
+        END $$
+        """,
+        // Ends members. Returns the jobs with effects: 0 stopped, 1 its worker cancels it, 2 its worker pauses it, 3 it continues.
+        """
+        CREATE FUNCTION cancel(p_queue int8, p_now int8, \(selection))
+        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planningOfSets) AS $$
+        #variable_conflict use_column
+        DECLARE
+            v_now int8 := moment(p_now);
+            v_jobs int8[] := \(selected);
+            v_kept int8[];
+            v_running int8[];
+            v_pausing int8[];
+            v_drafts draft[];
+        BEGIN
+            v_kept := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_jobs) AND NOT is_cancelled
+                AND EXISTS (SELECT FROM member
+                    WHERE member.queue = p_queue AND member.job = job.id AND NOT \(isMeant)) ORDER BY id);
+            PERFORM leave_lines(p_queue, v_jobs);
+            WITH gone AS (
+                DELETE FROM member WHERE queue = p_queue AND job = ANY (v_kept) AND \(isMeant)
+                RETURNING job, place, user_name, batch)
+            SELECT array_agg(ROW(job, place, 'left', user_name, batch)::draft) INTO v_drafts FROM gone;
+            v_drafts := v_drafts || members_changed(p_queue, v_kept);
+            v_jobs := ARRAY(SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_kept));
+            v_running := ARRAY(SELECT id FROM job
+                WHERE queue = p_queue AND id = ANY (v_jobs) AND state = 1 ORDER BY id);
+            UPDATE job SET is_cancelled = true WHERE queue = p_queue AND id = ANY (v_running);
+            v_jobs := ARRAY(SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_running) ORDER BY 1);
+            UPDATE job SET state = 4, ended = v_now, not_before = NULL WHERE queue = p_queue AND id = ANY (v_jobs);
+            PERFORM record_all(p_queue, v_now, v_drafts || ARRAY(
+                SELECT ROW(id, 0, 'cancelled', '', '')::draft FROM unnest(v_jobs) AS stopped (id)));
+            v_pausing := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_kept) AND state = 1
+                AND NOT EXISTS (SELECT FROM member
+                    WHERE member.queue = p_queue AND member.job = job.id AND NOT is_paused) ORDER BY id);
+            IF cardinality(v_running) + cardinality(v_pausing) > 0 THEN PERFORM wake(p_queue); END IF;
+            RETURN QUERY SELECT unnest(v_jobs), 0::int8 UNION ALL SELECT unnest(v_running), 1::int8
+                UNION ALL SELECT unnest(v_pausing), 2::int8 UNION ALL SELECT unnest(v_kept), 3::int8;
+        END $$
+        """,
+        // Pauses members. Returns the jobs with effects, as cancel does.
+        """
+        CREATE FUNCTION pause(p_queue int8, p_now int8, \(selection))
+        RETURNS TABLE (job int8, effect int8) LANGUAGE plpgsql \(planningOfSets) AS $$
+        #variable_conflict use_column
+        DECLARE
+            v_jobs int8[] := \(selected);
+        BEGIN
+            v_jobs := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_jobs) AND NOT is_cancelled
+                AND EXISTS (SELECT FROM member
+                    WHERE member.queue = p_queue AND member.job = job.id AND NOT is_paused) ORDER BY id);
+            PERFORM leave_lines(p_queue, v_jobs);
+            UPDATE member SET is_paused = true
+                WHERE queue = p_queue AND job = ANY (v_jobs) AND NOT is_paused AND \(isMeant);
+            PERFORM record_all(p_queue, moment(p_now), members_changed(p_queue, v_jobs));
+            RETURN QUERY SELECT id, CASE WHEN state = 6 THEN 0::int8
+                    WHEN EXISTS (SELECT FROM member WHERE member.queue = p_queue AND member.job = job.id
+                        AND NOT is_paused) THEN 3::int8 ELSE 2::int8 END
+                FROM job WHERE queue = p_queue AND id = ANY (v_jobs) ORDER BY id;
+            IF EXISTS (SELECT FROM job WHERE queue = p_queue AND id = ANY (v_jobs) AND state = 1) THEN
+                PERFORM wake(p_queue);
+            END IF;
+        END $$
+        """,
+        // Resumes members, and returns the jobs that are no longer paused.
+        """
+        CREATE FUNCTION resume(p_queue int8, p_now int8, \(selection))
+        RETURNS SETOF int8 LANGUAGE plpgsql \(planningOfSets) AS $$
+        DECLARE
+            v_jobs int8[] := \(selected);
+            v_resumed int8[];
+        BEGIN
+            v_jobs := ARRAY(SELECT id FROM job
+                WHERE queue = p_queue AND id = ANY (v_jobs) AND NOT is_cancelled ORDER BY id);
+            v_resumed := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_jobs)
+                AND NOT EXISTS (SELECT FROM member
+                    WHERE member.queue = p_queue AND member.job = job.id AND NOT is_paused) ORDER BY id);
+            PERFORM leave_lines(p_queue, v_jobs);
+            UPDATE member SET is_paused = false
+                WHERE queue = p_queue AND job = ANY (v_jobs) AND is_paused AND \(isMeant);
+            PERFORM record_all(p_queue, moment(p_now), members_changed(p_queue, v_jobs));
+            IF cardinality(v_jobs) > 0 THEN PERFORM wake(p_queue); END IF;
+            RETURN QUERY SELECT unnest(v_resumed);
+        END $$
+        """,
+        // Changes the priority of members, and returns the number of jobs.
+        """
+        CREATE FUNCTION prioritize(p_queue int8, p_now int8, p_priority int8, \(selection))
+        RETURNS int8 LANGUAGE plpgsql \(planningOfSets) AS $$
+        DECLARE
+            v_jobs int8[] := \(selected);
+        BEGIN
+            PERFORM leave_lines(p_queue, v_jobs);
+            UPDATE member SET priority = p_priority
+                WHERE queue = p_queue AND job = ANY (v_jobs) AND priority <> p_priority AND \(isMeant);
+            PERFORM record_all(p_queue, moment(p_now), members_changed(p_queue, v_jobs));
+            RETURN cardinality(v_jobs);
+        END $$
+        """,
+        // Makes ended jobs wait again, and returns them. Of those that write the same file, only the first.
+        """
+        CREATE FUNCTION retry(p_queue int8, p_now int8, \(selection))
+        RETURNS SETOF int8 LANGUAGE plpgsql \(planningOfSets) AS $$
+        DECLARE
+            v_jobs int8[] := \(selected);
+        BEGIN
+            v_jobs := ARRAY(SELECT min(id) FROM job WHERE queue = p_queue AND id = ANY (v_jobs)
+                AND NOT EXISTS (SELECT FROM job AS other
+                    WHERE other.queue = p_queue AND sha256(other.target) = sha256(job.target)
+                        AND other.target = job.target AND other.state IN (0, 1, 5, 6))
+                GROUP BY target ORDER BY 1);
+            UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL
+                WHERE queue = p_queue AND id = ANY (v_jobs);
+            UPDATE member SET is_paused = false WHERE queue = p_queue AND job = ANY (v_jobs) AND is_paused;
+            PERFORM join_lines(p_queue, v_jobs);
+            PERFORM record_all(p_queue, moment(p_now), ARRAY(
+                SELECT ROW(id, 0, 'retried', '', '')::draft FROM unnest(v_jobs) AS retried (id)));
+            IF cardinality(v_jobs) > 0 THEN PERFORM wake(p_queue); END IF;
+            RETURN QUERY SELECT unnest(v_jobs);
+        END $$
+        """,
+        // Removes members of ended jobs, and the jobs that have no others. Returns the number of jobs with removed members.
+        """
+        CREATE FUNCTION remove(p_queue int8, p_now int8, \(selection))
+        RETURNS int8 LANGUAGE plpgsql \(planningOfSets) AS $$
+        DECLARE
+            v_jobs int8[] := \(selected);
+            v_gone int8[];
+        BEGIN
+            v_gone := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_jobs)
+                AND NOT EXISTS (SELECT FROM member
+                    WHERE member.queue = p_queue AND member.job = job.id AND NOT \(isMeant)) ORDER BY id);
+            PERFORM delete_jobs(p_queue, v_gone);
+            DELETE FROM member WHERE queue = p_queue AND job = ANY (v_jobs) AND \(isMeant);
+            UPDATE job SET rank = now.rank
+                FROM (SELECT job, min(~priority) AS rank FROM member
+                    WHERE queue = p_queue AND job = ANY (v_jobs) GROUP BY job) AS now
+                WHERE job.queue = p_queue AND job.id = now.job AND job.rank <> now.rank;
+            PERFORM record_all(p_queue, moment(p_now), ARRAY(
+                SELECT ROW(id, 0, 'removed', '', '')::draft FROM unnest(v_gone) AS gone (id)));
+            RETURN cardinality(v_jobs);
+        END $$
+        """,
+        // Removes ended jobs that are old or many, all events but the last p_events, and what is known about hosts for p_memory.
+        """
+        CREATE FUNCTION prune(p_queue int8, p_now int8, p_age int8, p_count int8, p_events int8, p_memory int8)
+        RETURNS void LANGUAGE plpgsql \(planningOfSets) AS $$
+        DECLARE
+            v_now int8 := moment(p_now);
+            v_gone int8[];
+        BEGIN
+            v_gone := ARRAY(
+                SELECT id FROM (
+                    SELECT id, ended, row_number() OVER (ORDER BY ended DESC, id DESC) AS place
+                    FROM job WHERE queue = p_queue AND state IN (2, 3, 4)) AS listed
+                WHERE place > p_count OR ended < v_now - p_age ORDER BY place);
+            PERFORM delete_jobs(p_queue, v_gone);
+            INSERT INTO event (queue, number, time, job, kind, user_name, batch)
+                SELECT p_queue, (SELECT max(number) FROM event WHERE queue = p_queue) + place, v_now, id, 'removed', '', ''
+                FROM unnest(v_gone) WITH ORDINALITY AS gone (id, place);
+            DELETE FROM event WHERE queue = p_queue
+                AND number <= (SELECT max(number) FROM event WHERE queue = p_queue) - p_events;
+            DELETE FROM host WHERE queue = p_queue AND until < v_now - p_memory;
+        END $$
+        """,
+    ]
+}
+#endif

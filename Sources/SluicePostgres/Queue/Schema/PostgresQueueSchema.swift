@@ -1,0 +1,154 @@
+#if PostgreSQL
+/// The tables of ``PostgresQueueStore``, and the functions that change them.
+///
+/// The tables are those of the store on SQLite. A **lane** is a pair of host and user, by which the limits count; jobs whose URLs have to be
+/// resolved have lanes of their own. The jobs of a lane that can be claimed stand in its **line**, in the order in which they are claimed,
+/// and the lane stores the first of them, its head. A claim reads the heads in order, regardless of the number of waiting jobs. A lane
+/// exists as long as its line isn't empty.
+///
+/// The functions run on the server, so that an operation is one round trip and the queue's lock is held no longer than the work takes.
+/// Each relies on the lock that the caller's transaction has taken in an earlier statement.
+///
+/// Lines are ordered by `rank`, the bitwise complement of the priority, because a scan of an index can start behind a pair of values only
+/// if both ascend.
+enum PostgresQueueSchema {
+    static func schema(namespace: String) -> PostgresSchema {
+        PostgresSchema(application: "queue", namespace: namespace, migrations: [version1])
+    }
+
+    private static let version1 = tables + jobFunctions + claimFunctions + enqueueFunctions + controlFunctions
+
+    /// Settings of the functions that operations call. A new or quickly growing table has no statistics, and without them the planner
+    /// would read and sort whole tables. The plans are made once for each session.
+    static let planning = """
+        SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off
+        SET plan_cache_mode = force_generic_plan
+        """
+
+    private static let tables = [
+        """
+        CREATE TABLE queue (
+            number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            name text NOT NULL UNIQUE,
+            -- The channel of NOTIFY.
+            channel text NOT NULL,
+            last_job int8 NOT NULL DEFAULT 0
+        )
+        """,
+        """
+        CREATE TABLE job (
+            queue int8 NOT NULL,
+            id int8 NOT NULL,
+            url text COLLATE "C" NOT NULL,
+            directory text COLLATE "C" NOT NULL,
+            name text COLLATE "C" NOT NULL,
+            target bytea NOT NULL,
+            host text COLLATE "C" NOT NULL,
+            -- Whether the URL has to be resolved.
+            is_unresolved bool NOT NULL,
+            -- The lowest of the members.
+            rank int8 NOT NULL,
+            -- 0 can be claimed, 1 running, 2 done, 3 failed, 4 cancelled, 5 waits for a delay, 6 paused.
+            state int8 NOT NULL DEFAULT 0,
+            failures int8 NOT NULL DEFAULT 0,
+            -- The end of a delay, also of a paused job.
+            not_before int8,
+            -- The lease of a running job. The token stays when a worker settles the job.
+            worker text COLLATE "C",
+            token int8,
+            lease_until int8,
+            -- The user that a running job is charged to.
+            charged text COLLATE "C",
+            -- Whether its worker must cancel it.
+            is_cancelled bool NOT NULL DEFAULT false,
+            -- Whether a lost worker may have published the file.
+            may_be_published bool NOT NULL DEFAULT false,
+            bytes int8,
+            message text,
+            created int8 NOT NULL,
+            ended int8,
+            PRIMARY KEY (queue, id)
+        )
+        """,
+        // A path and a URL may be longer than an entry of an index.
+        "CREATE INDEX job_target ON job (queue, sha256(target))",
+        "CREATE INDEX job_in_line ON job (queue, rank, id) WHERE state IN (0, 5)",
+        "CREATE INDEX job_paused ON job (queue, rank, id) WHERE state = 6",
+        "CREATE INDEX job_delayed ON job (queue, not_before) WHERE not_before IS NOT NULL",
+        "CREATE INDEX job_running ON job (queue, id) WHERE state = 1",
+        "CREATE INDEX job_ended ON job (queue, ended, id, state) WHERE state IN (2, 3, 4)",
+        // The empty name stands for a request without a user or batch.
+        """
+        CREATE TABLE member (
+            queue int8 NOT NULL,
+            job int8 NOT NULL,
+            place int8 NOT NULL,
+            user_name text COLLATE "C" NOT NULL,
+            batch text COLLATE "C" NOT NULL,
+            priority int8 NOT NULL,
+            is_paused bool NOT NULL DEFAULT false,
+            PRIMARY KEY (queue, job, place)
+        )
+        """,
+        "CREATE INDEX member_of_batch ON member (queue, batch, job)",
+        """
+        CREATE TABLE line (
+            queue int8 NOT NULL,
+            host text COLLATE "C" NOT NULL,
+            user_name text COLLATE "C" NOT NULL,
+            is_unresolved bool NOT NULL,
+            rank int8 NOT NULL,
+            job int8 NOT NULL,
+            PRIMARY KEY (queue, host, user_name, is_unresolved, rank, job)
+        )
+        """,
+        """
+        CREATE TABLE lane (
+            queue int8 NOT NULL,
+            host text COLLATE "C" NOT NULL,
+            user_name text COLLATE "C" NOT NULL,
+            is_unresolved bool NOT NULL,
+            head_rank int8 NOT NULL,
+            head_job int8 NOT NULL,
+            PRIMARY KEY (queue, host, user_name, is_unresolved)
+        )
+        """,
+        "CREATE INDEX lane_head ON lane (queue, head_rank, head_job)",
+        "CREATE INDEX lane_of_host ON lane (queue, host, head_rank, head_job)",
+        "CREATE INDEX lane_of_user ON lane (queue, user_name, head_rank, head_job)",
+        """
+        CREATE TABLE event (
+            queue int8 NOT NULL,
+            number int8 NOT NULL,
+            time int8 NOT NULL,
+            job int8 NOT NULL,
+            kind text NOT NULL,
+            user_name text NOT NULL,
+            batch text NOT NULL,
+            bytes int8,
+            message text,
+            PRIMARY KEY (queue, number)
+        )
+        """,
+        // The hosts that aren't known to be well.
+        """
+        CREATE TABLE host (
+            queue int8 NOT NULL,
+            name text COLLATE "C" NOT NULL,
+            until int8 NOT NULL,
+            failures int8 NOT NULL,
+            is_open bool NOT NULL,
+            PRIMARY KEY (queue, name)
+        )
+        """,
+        """
+        CREATE VIEW download AS
+            SELECT queue, id, url, directory, name, rank, state, failures, not_before, bytes, message, charged, ended,
+                (SELECT json_agg(json_build_object('user', user_name, 'batch', batch, 'priority', priority,
+                        'isPaused', is_paused) ORDER BY place)
+                    FROM member WHERE member.queue = job.queue AND member.job = job.id) AS members
+            FROM job
+        """,
+    ]
+}
+#endif

@@ -1,0 +1,162 @@
+#if PostgreSQL
+import Foundation
+import SluiceConcurrency
+import SluiceDownloads
+import SluicePostgres
+import TestSupport
+import Testing
+
+@Suite(.needsPostgres, .timeLimit(.minutes(10))) struct `A queue that many workers share` {
+    private static let limits = DownloadCoordinator.Limits(total: 5, perHost: 2, perUser: 2)
+
+    /// Claims and settles until the queue is empty.
+    private static func workOff(_ store: PostgresQueueStore, _ tally: Tally) async throws {
+        let worker = try await store.attach()
+        var finished: [ClaimedJob] = []
+        while true {
+            tally.end(finished)
+            let exchange = try await store.exchange(
+                finished.map { JobSettlement(lease: $0.lease, outcome: .done(bytes: 1), host: .reached) },
+                claiming: JobClaim(worker: worker, count: 2, limits: limits, lease: .seconds(3600)))
+            if !exchange.refused.isEmpty { tally.note("refused \(exchange.refused)") }
+            tally.begin(exchange.claimed)
+            finished = exchange.claimed
+            if exchange.isEmpty { break }
+        }
+        try await store.detach(worker)
+    }
+
+    private static func workOff(_ fixture: QueueFixture, jobs: Int) async throws {
+        let requests = (0..<jobs).map { DownloadRequest.numbered($0, hosts: 4, users: 5) }
+        let added = try await fixture.store.enqueue(requests, options: .init())
+        #expect(added.allSatisfy { $0.outcome == .added })
+        let tally = Tally(limits: limits)
+        try await withThrowingTaskGroup { group in
+            for store in fixture.stores { group.addTask { try await Self.workOff(store, tally) } }
+            try await group.waitForAll()
+        }
+        let state = tally.state
+        #expect(state.violations == [])
+        #expect(state.done.sorted() == added.map(\.id))
+        #expect(try await fixture.store.snapshot(listing: 0).counts == [.done: jobs])
+        // Each job was added, started and done, and no number is missing.
+        let events = try await fixture.store.events(after: nil, atMost: 10_000)
+        #expect(events.map(\.id.rawValue) == Array(1...Int64(3 * jobs)))
+    }
+
+    @Test func `eight workers with connections of their own never exceed the limits`() async throws {
+        try await QueueFixture.with(workers: 8) { try await Self.workOff($0, jobs: 400) }
+    }
+
+    @Test func `it works through a pooler in transaction mode`() async throws {
+        try await QueueFixture.with(try Servers.pooler, workers: 8) { try await Self.workOff($0, jobs: 200) }
+    }
+
+    /// Two transactions, of which the second one waits for the first one's lock in its own statement: it then sees the queue from before
+    /// the first one's claim. The store's claim takes the lock in an earlier statement.
+    @Test(arguments: [true, false])
+    func `a claim that locks in its own statement would exceed the limit`(_ isWrong: Bool) async throws {
+        try await QueueFixture.with { fixture async throws in
+            _ = try await fixture.store.enqueue((0..<4).map { .numbered($0) }, options: .init())
+            let lock = Int64.random(in: 0 ... .max)
+            // The limit is one running job.
+            let claim = """
+                UPDATE job SET state = 1, charged = '' WHERE queue = (SELECT number FROM queue WHERE name = $1)
+                AND id = (SELECT min(id) FROM job AS first WHERE first.queue = job.queue AND state = 0)
+                AND NOT EXISTS (SELECT FROM job AS other WHERE other.queue = job.queue AND other.state = 1)
+                """
+            let locked = PostgresStatement(
+                "WITH lock AS MATERIALIZED (SELECT pg_advisory_xact_lock($2)) \(claim) AND EXISTS (SELECT FROM lock)",
+                [.text(fixture.queue), .integer(lock)])
+            let settings = PostgresTransaction(namespace: QueueFixture.namespace)
+            var locking = settings
+            locking.lock = lock
+            let (plain, withLock) = (settings, locking)
+            let running = try await withDatabase(configuration: .init(concurrency: 3)) { database in
+                // The first claim holds the lock until the second one waits for it.
+                async let second = database.transaction(withLock) { connection in
+                    try await database.waitForWaiters(1, lock: lock)
+                    return try await connection.run([PostgresStatement(claim, [.text(fixture.queue)])])[0].changedRows
+                }
+                // It may come before the other one. Then it claims the first job, and the other one must find that.
+                try await database.waitForHolder(of: lock)
+                let first =
+                    isWrong
+                    ? try await database.run([locked], in: plain)[0].changedRows
+                    : try await database.run([PostgresStatement(claim, [.text(fixture.queue)])], in: withLock)[0]
+                        .changedRows
+                return try await first + second
+            }
+            #expect(running == (isWrong ? 2 : 1))
+        }
+    }
+
+    @Test func `two queues of one database have limits and jobs of their own`() async throws {
+        try await QueueFixture.with { one in
+            try await QueueFixture.with { other in
+                let id = try await one.store.enqueue([.numbered(1)], options: .init())[0].id
+                let limits = DownloadCoordinator.Limits(total: 1, perHost: 1)
+                let worker = try await one.store.attach()
+                let claim = JobClaim(worker: worker, count: 1, limits: limits, lease: .seconds(60))
+                #expect(try await one.store.exchange([], claiming: claim).claimed.count == 1)
+                #expect(try await other.store.jobs([id]) == [])
+                #expect(try await other.store.exchange([], claiming: claim).isEmpty)
+                #expect(try await other.store.cancel(.all) == JobChange())
+                _ = try await other.store.enqueue([.numbered(1)], options: .init())
+                #expect(try await other.store.exchange([], claiming: claim).claimed.count == 1)
+            }
+        }
+    }
+
+    @Test func `only new work and stops of running jobs are announced`() async throws {
+        try await QueueFixture.with { fixture async throws in
+            let (store, worker) = (fixture.store, try await fixture.store.attach())
+            try await withDatabase { (database) async throws in
+                let channel = PostgresQueueStore.channel(QueueFixture.namespace, fixture.queue)
+                let connection = try await PostgresConnection.open(database.address)
+                _ = try await connection.run([.listen(to: channel)])
+                /// The number of notifications before one that is sent now.
+                func announced() async throws -> Int {
+                    _ = try await database.run([.notify(channel, "end")])
+                    var count = 0
+                    while true {
+                        for one in try await connection.notifications(timeout: .seconds(10)) {
+                            if one.payload == "end" { return count }
+                            count += 1
+                        }
+                    }
+                }
+                _ = try await store.enqueue((0..<3).map { .numbered($0) }, options: .init())
+                #expect(try await announced() == 1)
+                let claim = JobClaim(
+                    worker: worker, count: 2, limits: .init(total: 9, perHost: nil), lease: .seconds(60))
+                let claimed = try await store.exchange([], claiming: claim).claimed
+                _ = try await store.exchange(
+                    [JobSettlement(lease: claimed[0].lease, outcome: .released)], claiming: nil)
+                _ = try await store.renew(worker, lease: .seconds(60))
+                #expect(try await announced() == 0)
+                #expect(try await store.cancel(.ids([claimed[1].lease.job])).cancelling.count == 1)
+                #expect(try await announced() == 1)
+                #expect(try await store.cancel(.waiting).stopped.count == 2)
+                #expect(try await announced() == 0)
+                #expect(try await store.retry(.all).count == 2)
+                #expect(try await announced() == 1)
+                connection.close()
+            }
+        }
+    }
+}
+
+extension PostgresDatabase {
+    /// Waits until a session holds the advisory lock.
+    func waitForHolder(of lock: Int64) async throws {
+        let query = """
+            SELECT count(*) FROM pg_locks
+            WHERE locktype = 'advisory' AND granted AND (classid::int8 << 32 | objid::int8) = $1
+            """
+        while try await run([PostgresStatement(query, [.integer(lock)])])[0].scalar(as: Int.self) ?? 0 == 0 {
+            _ = try await run([PostgresStatement("SELECT pg_sleep(0.01)")])
+        }
+    }
+}
+#endif
