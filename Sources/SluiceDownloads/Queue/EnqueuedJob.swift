@@ -1,10 +1,13 @@
 package struct EnqueueOptions: Sendable, Hashable {
     package var batch: String?
     package var keepsFinished: Bool
+    /// The machine that absolute targets belong to, if the store spans machines. See ``JobClaim/place``.
+    package var place: String?
 
-    package init(batch: String? = nil, keepsFinished: Bool = false) {
+    package init(batch: String? = nil, keepsFinished: Bool = false, place: String? = nil) {
         self.batch = batch
         self.keepsFinished = keepsFinished
+        self.place = place
     }
 }
 

@@ -29,6 +29,8 @@ package struct JobClaim: Sendable, Hashable {
     package var batch: String?
     /// Whether the worker can resolve requests that have an identifier instead of a URL. If not, they aren't claimed.
     package var resolves: Bool
+    /// The machine of the worker, if the store spans machines. Jobs of other places aren't claimed, and jobs without a place always are.
+    package var place: String?
 
     /// A request for no jobs, which still takes back expired leases.
     static let nothing = JobClaim(
@@ -36,7 +38,7 @@ package struct JobClaim: Sendable, Hashable {
 
     package init(
         worker: QueueWorker, count: Int, limits: DownloadCoordinator.Limits, lease: Duration, batch: String? = nil,
-        resolves: Bool = false
+        resolves: Bool = false, place: String? = nil
     ) {
         self.worker = worker
         self.count = count
@@ -44,6 +46,7 @@ package struct JobClaim: Sendable, Hashable {
         self.lease = lease
         self.batch = batch
         self.resolves = resolves
+        self.place = place
     }
 }
 

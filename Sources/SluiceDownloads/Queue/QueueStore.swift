@@ -26,6 +26,9 @@ package protocol QueueStore: Sendable {
     /// Whether other processes can change the same jobs.
     var isShared: Bool { get }
 
+    /// Whether workers on several machines can use the store. Only such a store heeds the places of jobs and claims.
+    var spansMachines: Bool { get }
+
     /// The jobs of workers that are known to be dead, for example after a kill, wait again immediately.
     func attach() async throws -> QueueWorker
 
@@ -88,6 +91,10 @@ package protocol QueueStore: Sendable {
     func prune(olderThan age: Duration, keeping count: Int) async throws
 
     func close() async throws
+}
+
+extension QueueStore {
+    package var spansMachines: Bool { false }
 }
 
 package typealias JobID = QueuedDownload.ID

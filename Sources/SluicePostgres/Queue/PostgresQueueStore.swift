@@ -52,6 +52,7 @@ package final class PostgresQueueStore: QueueStore {
     }
 
     package var isShared: Bool { true }
+    package var spansMachines: Bool { true }
 
     /// The key of the lock: FNV-1a of the names.
     static func lock(_ namespace: String, _ queue: String) -> Int64 {
