@@ -7,6 +7,9 @@
 #     SLUICE_PGBOUNCER         pgbouncer in front of it, in transaction mode
 #     SLUICE_POSTGRES_MORTAL   a server that one test kills: "$SLUICE_POSTGRES_CONTROL kill" and "… start"
 #
+# SLUICE_MORTAL_DATA and SLUICE_MORTAL_WAL name the directories of that server's tables and of its log, instead of temporary ones. With
+# SLUICE_POSTGRES_ADDRESS the servers also listen on that address, for its network.
+#
 # The user of the URLs owns its database and isn't a superuser. As root the servers run as the user postgres, because they refuse to run
 # as root. fsync is off: kill -9 of a server loses nothing that the kernel has, no test cuts the power, and the directory is deleted.
 #
@@ -43,7 +46,7 @@ control() {
         done
         (cd "$2" && as_server "$binaries/pg_ctl" start -w -t 60 -s -D "$2/data" -l "$2/log" >>"$2/control.log" 2>&1)
         ;;
-    *) sed -n '2,16p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,19p' "$0" >&2; exit 2 ;;
     esac
 }
 
@@ -65,7 +68,7 @@ if [[ ${1:-} == --control ]]; then
     exit
 fi
 if (($# == 0)); then
-    sed -n '2,16p' "$0" >&2
+    sed -n '2,19p' "$0" >&2
     exit 2
 fi
 missing=''
@@ -106,17 +109,24 @@ password=$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
 
 # start_server NAME: creates a server in $root/NAME and prints its port.
 start_server() {
-    local directory=$root/$1 port attempt
+    local directory=$root/$1 port attempt options=()
     mkdir "$directory"
     echo "$password" >"$directory/password"
+    if [[ $1 == mortal && -n ${SLUICE_MORTAL_DATA:-} ]]; then
+        mkdir "$SLUICE_MORTAL_DATA/tables"
+        ln -s "$SLUICE_MORTAL_DATA/tables" "$directory/data"
+        options+=(--waldir="${SLUICE_MORTAL_WAL:?}/log")
+        [[ $(id -u) != 0 ]] || chown -R postgres: "$SLUICE_MORTAL_DATA" "$SLUICE_MORTAL_WAL"
+    fi
     [[ $(id -u) != 0 ]] || chown -R postgres: "$root"
-    (cd "$directory" && as_server "$binaries/initdb" --no-sync -D data -U postgres --auth=scram-sha-256 \
+    (cd "$directory" && as_server "$binaries/initdb" --no-sync -D data -U postgres --auth=scram-sha-256 "${options[@]}" \
         --pwfile=password --encoding=UTF8 --locale=C >"$directory/initdb.log" 2>&1) || { cat "$directory/initdb.log" >&2; return 1; }
+    [[ -z ${SLUICE_POSTGRES_ADDRESS:-} ]] || echo "host all all samenet scram-sha-256" >>"$directory/data/pg_hba.conf"
     # Another process may take the port before the server does.
     for attempt in 1 2 3 4 5; do
         port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
         cat >>"$directory/data/postgresql.conf" <<END
-listen_addresses = '127.0.0.1'
+listen_addresses = '127.0.0.1${SLUICE_POSTGRES_ADDRESS:+, $SLUICE_POSTGRES_ADDRESS}'
 port = $port
 unix_socket_directories = ''
 max_connections = 200
