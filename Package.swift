@@ -193,7 +193,10 @@ let targets: [Target] = [
     // Empty without the trait. Scripts/checks/postgres.sh starts the servers that they need.
     .testTarget(
         name: "SluicePostgresTests",
-        dependencies: ["SluicePostgres", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "TestSupport"],
+        dependencies: [
+            "SluicePostgres", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
+            "TestSupport",
+        ],
         swiftSettings: settings),
     // A process that dies at a chosen step, and its tests.
     .executableTarget(

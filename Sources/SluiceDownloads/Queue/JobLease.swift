@@ -89,6 +89,8 @@ package struct JobSettlement: Sendable, Hashable {
     package var outcome: Outcome
     /// What is known about the job's host, if the attempt found out something. It counts even if the lease is no longer valid.
     package var host: HostReport?
+    /// Whether an earlier exchange, which failed with the code `unavailable`, may have recorded it.
+    package var mayBeRecorded = false
 
     package init(lease: JobLease, outcome: Outcome, host: HostReport? = nil) {
         self.lease = lease

@@ -83,6 +83,28 @@ package final class PostgresQueueStore: QueueStore {
         if case .success(let database) = database { await database.close() }
     }
 
+    package func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {
+        let listener = PostgresListener(try await opened.database, channel: Self.channel(namespace, queue))
+        defer { listener.close() }
+        try await mapping {
+            guard try await listener.receivesNotifications() else {
+                throw QueueStoreError(
+                    .other, subject: subject,
+                    message: "Notifications (NOTIFY) don't arrive, so the queue is checked each second.",
+                    remedy: "Connect to the server itself, or through a pooler in session mode.")
+            }
+            onAnnouncement(.anything)
+            while true {
+                let wake = try await listener.next(timeout: .seconds(30))
+                if wake.isNewConnection || wake.notifications.contains(where: { $0.payload == "stops" }) {
+                    onAnnouncement(.anything)
+                } else if !wake.notifications.isEmpty {
+                    onAnnouncement(.jobs)
+                }
+            }
+        }
+    }
+
     // MARK: Transactions
 
     fileprivate struct Opened {
@@ -114,10 +136,11 @@ package final class PostgresQueueStore: QueueStore {
     /// Runs operations as one transaction that holds the queue's lock.
     @discardableResult
     func write(
-        _ operations: [Operation], waitsForDisk: Bool = true, isIdempotent: Bool = true
+        _ operations: [Operation], waitsForDisk: Bool = true, isIdempotent: Bool = true, retryTimeout: Duration? = nil
     ) async throws -> [PostgresResult] {
         let opened = try await opened
-        let settings = writing(waitsForDisk: waitsForDisk, isIdempotent: isIdempotent)
+        var settings = writing(waitsForDisk: waitsForDisk, isIdempotent: isIdempotent)
+        settings.retryTimeout = retryTimeout
         return try await mapping { try await opened.database.run(opened.statements(operations), in: settings) }
     }
 

@@ -72,6 +72,11 @@ extension PostgresQueueSchema {
                         worker = NULL, lease_until = NULL, charged = NULL, is_cancelled = false
                     WHERE queue = p_queue AND id = p_jobs[i] AND state = 1 AND token = p_tokens[i];
                 IF NOT FOUND THEN
+                    -- A crash of the server may have undone the claim of a worker that has published the file.
+                    IF p_outcomes[i] = 2 THEN
+                        UPDATE job SET may_be_published = true
+                            WHERE queue = p_queue AND id = p_jobs[i] AND state IN (0, 5, 6);
+                    END IF;
                     RETURN NEXT i::int8;
                     CONTINUE;
                 END IF;

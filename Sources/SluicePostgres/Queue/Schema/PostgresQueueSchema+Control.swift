@@ -64,7 +64,7 @@ extension PostgresQueueSchema {
             v_pausing := ARRAY(SELECT id FROM job WHERE queue = p_queue AND id = ANY (v_kept) AND state = 1
                 AND NOT EXISTS (SELECT FROM member
                     WHERE member.queue = p_queue AND member.job = job.id AND NOT is_paused) ORDER BY id);
-            IF cardinality(v_running) + cardinality(v_pausing) > 0 THEN PERFORM wake(p_queue); END IF;
+            IF cardinality(v_running) + cardinality(v_pausing) > 0 THEN PERFORM wake(p_queue, 'stops'); END IF;
             RETURN QUERY SELECT unnest(v_jobs), 0::int8 UNION ALL SELECT unnest(v_running), 1::int8
                 UNION ALL SELECT unnest(v_pausing), 2::int8 UNION ALL SELECT unnest(v_kept), 3::int8;
         END $$
@@ -89,7 +89,7 @@ extension PostgresQueueSchema {
                         AND NOT is_paused) THEN 3::int8 ELSE 2::int8 END
                 FROM job WHERE queue = p_queue AND id = ANY (v_jobs) ORDER BY id;
             IF EXISTS (SELECT FROM job WHERE queue = p_queue AND id = ANY (v_jobs) AND state = 1) THEN
-                PERFORM wake(p_queue);
+                PERFORM wake(p_queue, 'stops');
             END IF;
         END $$
         """,

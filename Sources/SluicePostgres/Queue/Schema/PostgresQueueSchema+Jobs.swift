@@ -127,9 +127,9 @@ extension PostgresQueueSchema {
         """,
         // Wakes the workers of other processes when the transaction is committed.
         """
-        CREATE FUNCTION wake(p_queue int8) RETURNS void LANGUAGE plpgsql AS $$
+        CREATE FUNCTION wake(p_queue int8, p_news text DEFAULT 'jobs') RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
-            PERFORM pg_notify(channel, '') FROM queue WHERE number = p_queue;
+            PERFORM pg_notify(channel, p_news) FROM queue WHERE number = p_queue;
         END $$
         """,
         """
