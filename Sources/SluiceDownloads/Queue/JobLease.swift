@@ -100,7 +100,8 @@ package struct JobSettlement: Sendable, Hashable {
 }
 
 package struct JobExchange: Sendable, Hashable {
-    /// The leases of settlements that had no effect because these leases were no longer valid.
+    /// The leases of settlements that had no effect because these leases were no longer valid. If such a job was done and waits now, the next
+    /// claim says that its file may be published.
     package var refused: [JobLease]
     package var claimed: [ClaimedJob]
     /// The time until the next delay, lease or pause of a host ends, or `nil` if there is none.
