@@ -110,6 +110,7 @@ let targets: [Target] = [
         dependencies: [
             "SluiceDownloads", "SluiceCache", "SluiceFiles", "SluiceHTTP", "SluiceConcurrency", "SluiceLock",
             "NativeMark", "LoopbackOrigin",
+            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
             httpTypes,
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],

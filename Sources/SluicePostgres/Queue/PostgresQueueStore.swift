@@ -69,6 +69,16 @@ package final class PostgresQueueStore: QueueStore {
     /// Connects, and creates what is missing.
     package func prepare() async throws { _ = try await opened }
 
+    /// Whether the queue exists. Creates nothing.
+    package func exists() async throws -> Bool {
+        try await mapping { try await database.get().hasQueue(queue, namespace: namespace) }
+    }
+
+    /// Returns what distinguishes the queue from all others, also on other servers, or `nil` if it is missing. Creates nothing.
+    package func identity() async throws -> String? {
+        try await mapping { try await database.get().identity(ofQueue: queue, namespace: namespace) }
+    }
+
     package func attach() async throws -> QueueWorker {
         try await prepare()
         return QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
