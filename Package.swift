@@ -199,15 +199,21 @@ let targets: [Target] = [
             "TestSupport",
         ],
         swiftSettings: settings),
-    // A process that dies at a chosen step, and its tests.
+    // A process that dies or stops at a chosen step, and its tests.
+    .target(name: "ClockShift", path: "Tests/ClockShift"),
     .executableTarget(
-        name: "CrashWorker", dependencies: ["SluiceDownloads", "SluiceFiles", "SluiceHTTP"], path: "Tests/CrashWorker",
-        swiftSettings: settings),
+        name: "CrashWorker",
+        dependencies: [
+            "ClockShift", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", httpTypes,
+            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
+        ],
+        path: "Tests/CrashWorker", swiftSettings: settings),
     .testTarget(
         name: "CrashTests",
         dependencies: [
-            "SluiceDownloads", "SluiceConcurrency", "SluiceFiles", "LoopbackOrigin", "TestSupport", "CrashWorker",
-            "sluice", httpTypes,
+            "SluiceDownloads", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin", "TestSupport",
+            "CrashWorker", "sluice", httpTypes,
+            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
         ],
         swiftSettings: settings),
     .testTarget(

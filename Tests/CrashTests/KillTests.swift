@@ -106,7 +106,8 @@ import Testing
             return try await Victim(
                 builtProgram("CrashWorker"),
                 [
-                    evening.database.path, evening.files.path, lists.worker.path, durability, step, "\(count)",
+                    "--db", evening.database.path, "--directory", evening.files.path, "--list", lists.worker.path,
+                    "--durability", durability, "--step", step, "--count", "\(count)",
                 ]
             ).end()
         }

@@ -1,8 +1,8 @@
 import Foundation
 import SluiceConcurrency
 
-/// A process that a test kills, of a program that was built with the tests.
-struct Victim {
+/// A process that a test kills or stops, of a program that was built with the tests.
+struct Victim: Sendable {
     private let process = Process()
     private let ended: Condition
     private let errors = Pipe()
@@ -20,6 +20,8 @@ struct Victim {
         begun(process.processIdentifier)
     }
 
+    var pid: pid_t { process.processIdentifier }
+
     /// How a process ended.
     struct End {
         /// Whether it was killed, by SIGKILL.
@@ -28,14 +30,42 @@ struct Victim {
         var status: Int32
         /// What it wrote to standard error.
         var errors: String
+
+        /// The jobs that a `CrashWorker` held when it sent itself a signal.
+        var held: [Substring] { lines(after: "holds ").last?.split(separator: ",") ?? [] }
+
+        /// The jobs of which a `CrashWorker` has recorded the end.
+        var finished: [Substring] { lines(after: "ended ") }
+
+        private func lines(after start: String) -> [Substring] {
+            errors.split(separator: "\n").filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count) }
+        }
     }
 
-    /// Waits for the process to end, or to be killed.
+    /// Waits for the process to end, or to be killed. Kills it if the task is cancelled, for example by the time limit of the test.
     func end() async -> End {
-        await ended.wait()
+        await withTaskCancellationHandler {
+            _ = await ended.wait()
+        } onCancel: {
+            if process.isRunning { kill(pid, SIGKILL) }
+        }
         let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return End(
             wasKilled: process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL,
             status: process.terminationStatus, errors: text)
     }
+
+    /// Waits until the process has stopped itself with SIGSTOP, or has ended.
+    func stopped() async throws {
+        while process.isRunning {
+            let line = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+            if line.split(separator: ")").last?.hasPrefix(" T") == true { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    func resume() { kill(pid, SIGCONT) }
+
+    /// Ends a process that a failed test has left, also a stopped one.
+    func abandon() { if process.isRunning { kill(pid, SIGKILL) } }
 }

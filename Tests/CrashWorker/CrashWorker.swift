@@ -1,46 +1,99 @@
+import ClockShift
 import Foundation
+import HTTPTypes
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
 import Synchronization
 
-/// Downloads a list through a queue in a file, and kills itself like `kill -9` when a job reaches a given step for the
-/// n-th time.
+#if PostgreSQL
+import SluicePostgres
+#endif
+
+/// Works on a queue, and kills or stops itself with a signal when a job reaches a given step for the n-th time.
 ///
-///     CrashWorker DATABASE DIRECTORY LIST durability step n
+///     CrashWorker --db DB --directory DIR --list LIST --durability none --step published --count 2
+///     CrashWorker --db DB --queue NAME --batch BATCH --total 8 --per-user 2 --lease 5 --step receiving --signal STOP
+///     CrashWorker --db DB --directory DIR --add LIST
 ///
-/// LIST has a name and a URL on each line. Exits with 0 if all jobs were done before that, and with 1 after a failure.
+/// With --list it downloads the URLs of a file, which has a name and a URL on each line. With --add it only enqueues them: the lines also
+/// have a user and a batch. Otherwise it works until the queue or the batch is empty. DB is a path, or the URL of a PostgreSQL database.
+/// --clock names the file that shifts its wall clock (`ClockShift.h`).
+///
+/// Standard error gets a line for each download that it has ended, `ended NUMBER`, and before the signal the downloads that it holds,
+/// `holds NUMBER,NUMBER`. Requests have the process id in the field `X-Worker`. Exits with 0 if no download of its list failed.
 @main
 struct CrashWorker {
     static func main() async throws {
-        let arguments = CommandLine.arguments
-        let directory = URL(filePath: arguments[2], directoryHint: .isDirectory)
-        let requests = try String(contentsOfFile: arguments[3], encoding: .utf8).split(separator: "\n").map { line in
-            let parts = line.split(separator: " ")
-            return DownloadRequest(try URL(fetchable: String(parts[1])), to: directory, name: String(parts[0]))
+        let options = try Options(CommandLine.arguments.dropFirst())
+        if let clock = options["clock"], clock_shift_follow(clock) != 0 {
+            throw Wrong(text: "The clock can't follow \(clock).")
         }
-        let step = arguments[5]
-        let left = Mutex(Int(arguments[6]) ?? 1)
-
-        let store = try await SQLiteQueueStore.open(at: URL(filePath: arguments[1]))
-        let summary = try await HTTPTransport.withTransport { transport in
+        let store = try makeStore(options)
+        let trap = Trap(
+            step: options["step"], count: options.number("count") ?? 1,
+            signal: options["signal"] == "STOP" ? SIGSTOP : SIGKILL)
+        let process = "\(getpid())"
+        let failures = try await HTTPTransport.withTransport(
+            configuration: .init(connectTimeout: .seconds(600), stallTimeout: .seconds(600))
+        ) { transport in
             let downloads = DownloadCoordinator(
-                store: store, transport: transport, limits: DownloadCoordinator.Limits(total: 3),
+                store: store, transport: transport,
+                limits: DownloadCoordinator.Limits(
+                    total: options.number("total") ?? 3, perHost: options.number("per-host"),
+                    perUser: options.number("per-user")),
                 configuration: .init(
-                    retries: RetryPolicy(baseDelay: .zero), durability: arguments[4] == "data" ? .data : .none)
-            ) { _, phase in
-                guard name(of: phase) == step else { return }
-                let isTime = left.withLock { left in
-                    left -= 1
-                    return left == 0
-                }
-                if isTime { kill(getpid(), SIGKILL) }
+                    retries: RetryPolicy(baseDelay: .zero), durability: options["durability"] == "data" ? .data : .none,
+                    lease: .seconds(options.number("lease") ?? 15),
+                    headerFields: { _ in [HTTPField.Name("X-Worker")!: process] })
+            ) { job, phase in
+                trap.reach(name(of: phase), job)
             }
-            return try await downloads.download(requests)
+            return try await work(downloads, options)
         }
         try await store.close()
-        for error in summary.failures.values { FileHandle.standardError.write(Data("\(error)\n".utf8)) }
-        exit(summary.isComplete ? 0 : 1)
+        for failure in failures { say("\(failure)") }
+        exit(failures.isEmpty ? 0 : 1)
+    }
+
+    private static func makeStore(_ options: Options) throws -> any QueueStore {
+        guard let database = options["db"] else { throw Wrong(text: "--db is missing.") }
+        #if PostgreSQL
+        if database.hasPrefix("postgres") {
+            return PostgresQueueStore(
+                database, queue: options["queue"] ?? "default", namespace: options["namespace"] ?? "sluice",
+                configuration: .init(concurrency: 2))
+        }
+        #endif
+        return SQLiteQueueStore(at: URL(filePath: database))
+    }
+
+    /// Returns the errors of the list's downloads.
+    private static func work(_ downloads: DownloadCoordinator, _ options: Options) async throws -> [any Error] {
+        let directory = URL(filePath: options["directory"] ?? ".", directoryHint: .isDirectory)
+        if let list = options["add"] {
+            for line in try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n") {
+                let parts = line.split(separator: " ").map { String($0) }
+                let request = DownloadRequest(
+                    try URL(fetchable: parts[1]), to: directory, name: parts[0], user: parts[2])
+                _ = try await downloads.enqueue([request], batch: parts[3])
+            }
+            return []
+        }
+        if let list = options["list"] {
+            let requests = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n").map { line in
+                let parts = line.split(separator: " ")
+                return DownloadRequest(try URL(fetchable: String(parts[1])), to: directory, name: String(parts[0]))
+            }
+            let summary = try await downloads.download(requests)
+            return summary.isComplete ? [] : Array(summary.failures.values) + [Wrong(text: "The list is incomplete.")]
+        }
+        try await downloads.run(until: options["batch"].map { .whenBatchIsEmpty($0) } ?? .whenEmpty) { event in
+            guard case .finished(let job, let outcome) = event else { return }
+            say("ended \(job)")
+            if case .failed(let error) = outcome { say("\(error)") }
+        }
+        return []
     }
 
     /// The name of the step is the name of the case.
@@ -51,4 +104,63 @@ struct CrashWorker {
         case .recorded: "recorded"
         }
     }
+}
+
+/// Sends the signal, and knows which downloads the process holds.
+final class Trap: Sendable {
+    private struct State {
+        var left: Int
+        var held: Set<JobID> = []
+    }
+
+    private let step: String?
+    private let signal: CInt
+    private let state: Mutex<State>
+
+    init(step: String?, count: Int, signal: CInt) {
+        self.step = step
+        self.signal = signal
+        state = Mutex(State(left: count))
+    }
+
+    func reach(_ step: String, _ job: JobID) {
+        let held = state.withLock { state -> [JobID]? in
+            if step == "claimed" { state.held.insert(job) }
+            if step == "recorded" { state.held.remove(job) }
+            guard step == self.step else { return nil }
+            state.left -= 1
+            return state.left == 0 ? state.held.sorted() : nil
+        }
+        guard let held else { return }
+        say("holds \(held.map { "\($0)" }.joined(separator: ","))")
+        // To this thread: another one might take the signal later, while this one goes on.
+        pthread_kill(pthread_self(), signal)
+    }
+}
+
+/// Writes a line to standard error in one step.
+func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+
+/// The arguments: names with two hyphens, each with a value.
+struct Options {
+    private var values: [String: String] = [:]
+
+    init(_ arguments: ArraySlice<String>) throws {
+        var rest = arguments
+        while let name = rest.popFirst() {
+            guard name.hasPrefix("--"), let value = rest.popFirst() else {
+                throw Wrong(text: "\(name) has no value, or isn't an option.")
+            }
+            values[String(name.dropFirst(2))] = value
+        }
+    }
+
+    subscript(_ name: String) -> String? { values[name] }
+
+    func number(_ name: String) -> Int? { values[name].flatMap { Int($0) } }
+}
+
+struct Wrong: Error, CustomStringConvertible {
+    var text: String
+    var description: String { text }
 }

@@ -13,7 +13,7 @@ extension SQLiteQueueStore {
                 if try !database.settle(settlement, now: now) { exchange.refused.append(settlement.lease) }
             }
             guard let claim else { return exchange }
-            try database.takeBackExpiredLeases(now: now)
+            try database.takeBackExpiredLeases(now: now, lease: claim.lease.milliseconds)
             try database.admitDelayed(now: now)
             exchange.claimed = try database.claim(claim, now: now)
             exchange.nextDue = try database.nextDue(now: now).map { .milliseconds(max(0, $0 - now)) }
@@ -107,7 +107,12 @@ extension Database {
         }
     }
 
-    fileprivate func takeBackExpiredLeases(now: Int64) throws {
+    fileprivate func takeBackExpiredLeases(now: Int64, lease: Int64) throws {
+        // A lease that ends in the far future is from before the clock was set back. A claim of nothing has no lease.
+        let latest = now + max(600_000, 10 * min(lease, 1 << 50))
+        if lease > 0 {
+            try run("UPDATE job SET lease_until = ? WHERE state = 1 AND lease_until > ?", [now + lease, latest])
+        }
         // Sorted here: to sort by number, SQLite would read the whole table.
         let query = "SELECT id FROM job WHERE state = 1 AND lease_until <= ?"
         try takeBack(Int64.fetchAll(cachedStatement(sql: query), arguments: [now]).sorted(), now: now)

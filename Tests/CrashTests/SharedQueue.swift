@@ -1,0 +1,145 @@
+import Foundation
+import SluiceFiles
+import TestSupport
+import Testing
+
+@testable import SluiceDownloads
+
+#if PostgreSQL
+import SluicePostgres
+#endif
+
+/// The stores that several processes can share.
+enum QueueKind: CaseIterable, Sendable {
+    case sqlite
+    case postgres
+
+    private static let environment = ProcessInfo.processInfo.environment
+
+    /// Without the package trait or without a server, the store on PostgreSQL is left out. In CI it isn't, and fails without a server.
+    static let allCases: [QueueKind] = {
+        #if PostgreSQL
+        let names = ["SLUICE_POSTGRES", "CI", "SLUICE_REQUIRE_SERVERS"]
+        if names.contains(where: { environment[$0] != nil }) { return [.sqlite, .postgres] }
+        #endif
+        return [.sqlite]
+    }()
+
+    static func server() throws -> String {
+        try #require(environment["SLUICE_POSTGRES"], "SLUICE_POSTGRES isn't set. Use Scripts/checks/postgres.sh.")
+    }
+}
+
+/// A queue that the test and its processes share, and the directory of their files.
+struct SharedQueue: Sendable {
+    let kind: QueueKind
+    let directory: URL
+    let store: any QueueStore
+    /// The arguments of `CrashWorker` that name the queue.
+    let arguments: [String]
+
+    var files: URL { directory.appending(path: "files", directoryHint: .isDirectory) }
+
+    /// Runs a test with an empty queue, and closes it.
+    static func with(_ kind: QueueKind, _ test: @Sendable (SharedQueue) async throws -> Void) async throws {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-crash") { directory in
+            let queue: SharedQueue
+            switch kind {
+            case .sqlite:
+                let file = directory.appending(path: "queue.db", directoryHint: .notDirectory)
+                queue = SharedQueue(
+                    kind: kind, directory: directory, store: try await SQLiteQueueStore.open(at: file),
+                    arguments: ["--db", file.path])
+            case .postgres:
+                #if PostgreSQL
+                let (url, name) = (try QueueKind.server(), "test \(UInt64.random(in: 0 ... .max))")
+                queue = SharedQueue(
+                    kind: kind, directory: directory,
+                    store: PostgresQueueStore(url, queue: name, namespace: "crash_tests"),
+                    arguments: ["--db", url, "--queue", name, "--namespace", "crash_tests"])
+                #else
+                return
+                #endif
+            }
+            try FileManager.default.createDirectory(at: queue.files, withIntermediateDirectories: true)
+            try await test(queue)
+            try await queue.store.close()
+        }
+    }
+
+    /// Starts a worker with these options, and `limits`.
+    func worker(
+        _ limits: DownloadCoordinator.Limits, _ options: [String: String], begun: (pid_t) -> Void = { _ in }
+    ) throws -> Victim {
+        var all = options
+        all["total"] = "\(limits.total)"
+        all["per-host"] = limits.perHost.map { "\($0)" }
+        all["per-user"] = limits.perUser.map { "\($0)" }
+        let pairs = all.sorted { $0.key < $1.key }.flatMap { ["--\($0.key)", $0.value] }
+        return try Victim(builtProgram("CrashWorker"), arguments + pairs, begun: begun)
+    }
+
+    func history() async throws -> History {
+        let events = try await store.events(after: nil, atMost: 1_000_000)
+        return History(events: events, jobs: try await store.jobs(Array(Set(events.map(\.job)))))
+    }
+
+    /// Waits until the events of the queue satisfy a condition, and returns them.
+    func history(where isReached: (History) -> Bool) async throws -> History {
+        while true {
+            let history = try await history()
+            if isReached(history) { return history }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+}
+
+/// The events of a queue, which its store has numbered under its lock.
+struct History: Sendable {
+    var events: [QueueEvent]
+    var jobs: [JobID: QueuedDownload]
+
+    init(events: [QueueEvent], jobs: [QueuedDownload]) {
+        self.events = events
+        self.jobs = Dictionary(uniqueKeysWithValues: jobs.map { ($0.id, $0) })
+    }
+
+    /// The number of events of a kind, for each job.
+    func counts(_ kind: QueueEvent.Kind) -> [JobID: Int] {
+        events.reduce(into: [:]) { if $1.kind == kind { $0[$1.job, default: 0] += 1 } }
+    }
+
+    /// Returns an error for each claim that exceeded a limit, as the store counted the running jobs.
+    func violations(of limits: DownloadCoordinator.Limits) -> [String] {
+        var violations: [String] = []
+        var running: [JobID: (host: String, user: String?)] = [:]
+        for (index, event) in events.enumerated() {
+            if event.id.rawValue != Int64(index + 1) { violations.append("event \(event.id) is at \(index + 1)") }
+            switch event.kind {
+            case .started:
+                let host = jobs[event.job]?.request.host ?? ""
+                if running.updateValue((host, event.user), forKey: event.job) != nil {
+                    violations.append("\(event.job) was claimed twice")
+                }
+                let ofHost = running.values.count { $0.host == host }
+                let ofUser = running.values.count { $0.user == event.user }
+                if running.count > limits.total { violations.append("\(running.count) run") }
+                if ofHost > limits.perHost ?? .max { violations.append("\(ofHost) run for \(host)") }
+                if let user = event.user, ofUser > limits.perUser ?? .max {
+                    violations.append("\(ofUser) run for \(user)")
+                }
+            case .done, .failed, .cancelled, .released, .retrying, .paused: running[event.job] = nil
+            default: break
+            }
+        }
+        return violations
+    }
+
+    /// Returns an error for each job that isn't done, or for which more than one worker has recorded that.
+    func lossesAndRepeats() -> [String] {
+        let done = counts(.done)
+        return jobs.values.filter { $0.state != .done || done[$0.id] != 1 }.map {
+            "\($0.request.name) is \($0.state), was done \(done[$0.id] ?? 0) times: \($0.message ?? "")"
+        }
+    }
+}
