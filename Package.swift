@@ -110,6 +110,7 @@ let targets: [Target] = [
         dependencies: [
             "SluiceDownloads", "SluiceCache", "SluiceFiles", "SluiceHTTP", "SluiceConcurrency", "SluiceLock",
             "NativeMark", "LoopbackOrigin",
+            .target(name: "SluicePostgres", condition: .when(traits: [postgres])),
             httpTypes,
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
@@ -193,7 +194,10 @@ let targets: [Target] = [
     // Empty without the trait. Scripts/checks/postgres.sh starts the servers that they need.
     .testTarget(
         name: "SluicePostgresTests",
-        dependencies: ["SluicePostgres", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "TestSupport"],
+        dependencies: [
+            "SluicePostgres", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
+            "TestSupport",
+        ],
         swiftSettings: settings),
     // A process that dies or stops at a chosen step, and its tests.
     .target(name: "ClockShift", path: "Tests/ClockShift"),

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "SluicePostgres": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceDownloads", "CSluicePostgres"},
     "LoopbackOrigin": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "CSluiceFiles"},
     "SluiceCommands": {"SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceCache", "SluiceDownloads",
-                       "NativeMark", "LoopbackOrigin"},
+                       "SluicePostgres", "NativeMark", "LoopbackOrigin"},
     "sluice": {"SluiceCommands"},
 }
 OURS = set(MAY_IMPORT) | {"CSluiceFiles", "CSluiceCurl", "CSluiceDigests", "CSluicePostgres"}

@@ -27,6 +27,10 @@ final class DownloadJournal: Sendable {
         write(event, change.duration)
     }
 
+    func note(_ error: QueueStoreError) {
+        logger.warning("The run of the queue goes on in spite of an error.", metadata: ["error": "\(error)"])
+    }
+
     /// Counts the downloads that ended without an event as no longer running.
     func runEnded() {
         let count = tally.withLock { $0.forgetAll() }

@@ -83,7 +83,11 @@ public struct DownloadService: Service, CustomStringConvertible {
             group.addTask { await measure() }
             defer { group.cancelAll() }
             do {
-                try await downloads.run(until: end) { journal.note($0, at: .now) }
+                try await downloads.run(until: end) {
+                    journal.note($0, at: .now)
+                } onWarning: {
+                    journal.note($0)
+                }
             } catch is CancellationError where Task.isCancelled {
                 // The run was cancelled while it opened the store. Like any cancellation, that is no failure of a service.
             }

@@ -77,8 +77,8 @@ struct QueueAdd: Sendable {
                 guard request.url.password(percentEncoded: false) != nil else { return nil }
                 let place = entry.place.isEmpty ? "" : "\(entry.place): "
                 return
-                    "\(place)\(request.url.redactedForDisplay): The URL has a password, and a queue in a file doesn't "
-                    + "store passwords. Remove it."
+                    "\(place)\(request.url.redactedForDisplay): The URL has a password, and a queue doesn't store "
+                    + "passwords. Remove it."
             } catch {
                 return error.line
             }

@@ -9,6 +9,11 @@ struct QueueCommand: AsyncParsableCommand {
             A queue is a database file that several processes share: some add downloads, some show and control them, and workers \
             download them. The limits of the workers hold for all of them together. A worker that is killed loses no download.
 
+            Processes on several machines share a queue in a PostgreSQL database: --db postgres://ann@db.example/sluice. A database \
+            can have several queues: the name of one follows the URL, as in postgres://ann@db.example/sluice#songs. Put the \
+            password into the variable PGPASSWORD or the file ~/.pgpass, because all users of a machine can see the arguments of \
+            its processes. This needs a build with --traits PostgreSQL.
+
             EXAMPLES:
               Add a list of URLs to a queue, which is created if it is missing:
                 sluice queue add --db songs.db -d music -i top500.txt --batch "top 500"
@@ -29,6 +34,6 @@ struct QueueCommand: AsyncParsableCommand {
 
 /// The option `--db`.
 struct QueueOption: ParsableArguments {
-    @Option(help: .init("The database file of the queue.", valueName: "file"))
+    @Option(help: .init("The queue: a database file, or the URL of a PostgreSQL database.", valueName: "db"))
     var db: String
 }

@@ -25,10 +25,10 @@ struct QueueCopyCommand: ConsoleCommand {
                 sluice queue work --db /data/songs.db
             """)
 
-    @Option(help: .init("The database file of the queue to copy.", valueName: "file"))
+    @Option(help: .init("The queue to copy.", valueName: "db"))
     var from: String
 
-    @Option(help: .init("The database file of the queue to copy to, created if missing.", valueName: "file"))
+    @Option(help: .init("The queue to copy to, created if missing.", valueName: "db"))
     var to: String
 
     @Flag(help: "Print the numbers of the downloads as one JSON document.")
@@ -42,12 +42,13 @@ struct QueueCopyCommand: ConsoleCommand {
         guard await !source.isSame(as: target) else {
             throw CommandFailure(
                 .usage,
-                "--to \(to): This is the same queue as --from. Name another file. See 'sluice queue copy --help'.")
+                "--to \(target.title): This is the same queue as --from. Name another queue. See 'sluice queue copy --help'."
+            )
         }
         return try await source.withQueue { _, old in
             try await target.withQueue(creating: true) { _, new in
                 guard let old = old as? any CopyableQueue, let new = new as? any CopyableQueue else {
-                    throw CommandFailure(.other, "--from \(from): This kind of queue can't be copied.")
+                    throw CommandFailure(.other, "--from \(source.title): This kind of queue can't be copied.")
                 }
                 return try await QueueCopy(console: console, isJSON: json).run(from: old, to: new)
             }

@@ -2,15 +2,13 @@ import SluiceConcurrency
 import SluiceDownloads
 import SluiceFiles
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
+#if PostgreSQL
+import SluicePostgres
 #endif
 
 /// The queue that an argument names.
 struct QueueDatabase: Sendable {
-    /// The argument.
+    /// The argument. It may contain a password: messages use ``title``.
     let name: String
     /// The option of the argument, for messages.
     var option = "--db"
@@ -19,23 +17,57 @@ struct QueueDatabase: Sendable {
 
     /// Returns the store that the argument names, without opening it.
     ///
-    /// - Throws: ``CommandFailure`` if this build doesn't have such a store.
+    /// - Throws: ``CommandFailure`` if the argument isn't valid, or if this build doesn't have such a store.
     func store() throws(CommandFailure) -> DownloadStore {
-        guard !name.isEmpty else {
-            throw CommandFailure(
-                .usage, "\(option): The file name is empty. Name a file. See 'sluice queue \(command) --help'.")
-        }
-        // The address isn't repeated: it may contain a password.
-        if let scheme = ["postgres", "postgresql"].first(where: { name.lowercased().hasPrefix("\($0)://") }) {
+        switch try address() {
+        case .file(let url): return .sqlite(at: url)
+        #if PostgreSQL
+        case .postgres(let url, let queue):
+            do {
+                _ = try PostgresAddress(url)
+            } catch {
+                throw CommandFailure(.usage, "\(option) \(error) See 'sluice \(helpName) --help'.")
+            }
+            return .postgres(url, queue: queue)
+        #else
+        case .postgres(let url, _):
+            // The address isn't repeated: it may contain a password.
+            let scheme = url.hasPrefix("postgres:") ? "postgres" : "postgresql"
             throw CommandFailure(
                 .usage,
                 "\(option) \(scheme)://…: This build of sluice has no PostgreSQL store. Build with --traits PostgreSQL, or name a "
                     + "file.")
+        #endif
         }
-        return .sqlite(at: url)
     }
 
-    private var url: URL { URL(filePath: name, directoryHint: .notDirectory) }
+    private func address() throws(CommandFailure) -> QueueAddress {
+        do throws(QueueAddress.Problem) {
+            return try QueueAddress(name)
+        } catch {
+            let subject = error.subject.isEmpty ? "" : " \(error.subject)"
+            throw CommandFailure(.usage, "\(option)\(subject): \(error.message) See 'sluice \(helpName) --help'.")
+        }
+    }
+
+    private var helpName: String { command == "get" ? command : "queue \(command)" }
+
+    /// The queue for people, without a password: the argument, or `postgres://ann@db.example/sluice#songs`.
+    var title: String { names.title }
+
+    /// The last part of the title, which leaves room for other text in a line: `queue.db`, or `sluice#songs`.
+    var shortTitle: String { names.short }
+
+    private var names: (title: String, short: String) {
+        func last(_ text: String) -> String { String(text.split(separator: "/").last ?? "") }
+        #if PostgreSQL
+        if case .postgres(let url, let queue)? = try? address(), let subject = try? PostgresAddress(url).subject {
+            let end = queue == QueueAddress.defaultQueue ? "" : "#\(queue)"
+            return (subject + end, last(subject) + end)
+        }
+        #endif
+        return (name, last(name))
+    }
 
     /// Opens the queue, passes it to `body`, and closes it.
     ///
@@ -47,17 +79,23 @@ struct QueueDatabase: Sendable {
         creating isCreated: Bool = false,
         _ body: @Sendable (DownloadCoordinator, any QueueStore) async throws -> Value
     ) async throws -> Value {
-        let store = try store()
-        if !isCreated { try await checkExistence() }
-        return try await naming {
+        try await withStore { store in
+            if !isCreated { try await checkExistence(of: store) }
             let downloads = DownloadCoordinator(store: store)
-            let result = await Result {
-                try await downloads.open()
-                return try await body(downloads, store.queue)
-            }
-            try await downloads.close()
-            return try result.get()
+            try await downloads.open()
+            return try await body(downloads, store.queue)
         }
+    }
+
+    /// Throws if the queue is missing: a wrong name must not look like an empty queue.
+    func checkExistence() async throws {
+        try await withStore { try await checkExistence(of: $0) }
+    }
+
+    /// Whether two names lead to the same queue. False if that can't be found out.
+    func isSame(as other: QueueDatabase) async -> Bool {
+        guard let mine = try? await identity(), let theirs = try? await other.identity() else { return false }
+        return mine == theirs
     }
 
     /// Runs `body`, and converts its `QueueStoreError` to a ``CommandFailure`` that names the option.
@@ -69,8 +107,28 @@ struct QueueDatabase: Sendable {
         }
     }
 
-    /// Throws if the queue is missing: a wrong name must not look like an empty queue.
-    func checkExistence() async throws {
+    private func withStore<Value: Sendable>(_ body: (DownloadStore) async throws -> Value) async throws -> Value {
+        let store = try store()
+        return try await naming {
+            let result = await Result { try await body(store) }
+            try await store.queue.close()
+            return try result.get()
+        }
+    }
+
+    private func checkExistence(of store: DownloadStore) async throws {
+        #if PostgreSQL
+        if let queue = store.queue as? PostgresQueueStore {
+            guard try await queue.exists() else {
+                throw CommandFailure(
+                    .store,
+                    "\(option) \(title): The database has no such queue. Check the name, or create it with 'sluice queue add'."
+                )
+            }
+            return
+        }
+        #endif
+        guard case .file(let url) = try address() else { return }
         do {
             guard try await FileIO.shared.exists(url) else {
                 throw CommandFailure(
@@ -83,11 +141,21 @@ struct QueueDatabase: Sendable {
         }
     }
 
-    /// Whether two names lead to the same file.
-    func isSame(as other: QueueDatabase) async -> Bool {
-        guard let mine = try? await FileIO.shared.status(of: url),
-            let theirs = try? await FileIO.shared.status(of: other.url)
-        else { return false }
-        return mine.identity == theirs.identity
+    private enum Identity: Sendable, Equatable {
+        case file(FileIdentity)
+        case postgres(String)
+    }
+
+    /// Returns `nil` if the queue is missing.
+    private func identity() async throws -> Identity? {
+        try await withStore { store in
+            #if PostgreSQL
+            if let queue = store.queue as? PostgresQueueStore {
+                return try await queue.identity().map { .postgres($0) }
+            }
+            #endif
+            guard case .file(let url) = try address() else { return nil }
+            return try await FileIO.shared.status(of: url).map { .file($0.identity) }
+        }
     }
 }

@@ -44,12 +44,9 @@ struct QueueWatchCommand: ConsoleCommand {
         return try await database.withQueue { downloads, _ in
             let reports = QueueReports(downloads: downloads, limit: limit)
             if json || !console.canShowScreen { return try await lines(of: reports, console) }
-            return try await WatchScreen(title: title, console: console).show(reports)
+            return try await WatchScreen(title: database.shortTitle, console: console).show(reports)
         }
     }
-
-    /// The name of the file without its directories, which would leave little room for the counts.
-    private var title: String { String(queue.db.split(separator: "/").last ?? "") }
 
     private func lines(of reports: QueueReports, _ console: Console) async throws -> ExitStatus {
         try await reports.forEach(onlyChanged: true) { report in

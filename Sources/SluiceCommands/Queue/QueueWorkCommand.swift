@@ -7,9 +7,9 @@ struct QueueWorkCommand: ConsoleCommand {
         abstract: "Downloads what is in a queue.",
         discussion: """
             Runs until a signal, and waits for more downloads meanwhile; with --until-empty, until no download waits or runs. \
-            Several workers can share a queue on one machine, each in its own process. Give them the same -j, --per-host and \
-            --per-user: the limits hold for all of them together. If a worker is killed, its downloads are continued by the next \
-            worker that starts, or by a running one within 15 seconds.
+            Several workers can share a queue, each in its own process; with PostgreSQL, on several machines. Give them the same \
+            -j, --per-host and --per-user: the limits hold for all of them together. If a worker is killed, another one \
+            continues its downloads within 15 seconds; with a database file, a worker that starts does so immediately.
 
             The first signal stops the worker cleanly: its downloads keep their partial files and wait again, and any worker \
             continues them. So there is nothing to repeat, unlike with 'sluice get'. The status is 7, also without --until-empty; \

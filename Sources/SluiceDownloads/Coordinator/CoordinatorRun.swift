@@ -1,7 +1,7 @@
 import SluiceConcurrency
 import SluiceLock
 
-/// One call of ``DownloadCoordinator/run(until:onEvent:)``.
+/// One call of ``DownloadCoordinator/run(until:onEvent:onWarning:)``.
 ///
 /// ```text
 /// store ── claims ──▶ queue ──▶ workers, as many as the total limit ── transfers ──┐
@@ -15,6 +15,7 @@ final class CoordinatorRun: Sendable {
     let coordinator: DownloadCoordinator
     let end: DownloadCoordinator.RunEnd
     let onEvent: @Sendable (DownloadEvent) -> Void
+    private let onWarning: @Sendable (QueueStoreError) -> Void
     let state: Lock<CoordinatorState>
     private let queue = AsyncQueue<DownloadAttempt>()
     private let wakes = Changes()
@@ -22,30 +23,47 @@ final class CoordinatorRun: Sendable {
 
     init(
         coordinator: DownloadCoordinator, end: DownloadCoordinator.RunEnd,
-        onEvent: @escaping @Sendable (DownloadEvent) -> Void
+        onEvent: @escaping @Sendable (DownloadEvent) -> Void,
+        onWarning: @escaping @Sendable (QueueStoreError) -> Void
     ) {
         self.coordinator = coordinator
         self.end = end
         self.onEvent = onEvent
+        self.onWarning = onWarning
         directories = DirectoryMaker(files: coordinator.files)
-        state = Lock(CoordinatorState(lastRenewed: coordinator.timing.time.now()))
+        state = Lock(
+            CoordinatorState(
+                CoordinatorState.Intervals(
+                    poll: coordinator.store.isShared ? coordinator.timing.poll.milliseconds : nil,
+                    total: coordinator.limits.total, lease: coordinator.configuration.lease.milliseconds)))
     }
 
     func work(as worker: QueueWorker) async throws {
         state.withLock { $0.worker = worker }
-        await withDiscardingTaskGroup { group in
-            group.addTask { await self.tick() }
-            for _ in 0..<coordinator.limits.total {
-                group.addTask { await self.workOff() }
+        await withTaskGroup { group in
+            group.addTask { await self.listen() }
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.repeating(.look) { await self.pump() } }
+                group.addTask { await self.repeating(.renew) { await self.renew() } }
+                group.addTask { await self.repeating(.guardLeases) { self.stopExpiring() } }
+                for _ in 0..<coordinator.limits.total {
+                    group.addTask { await self.workOff() }
+                }
+                await pump()
             }
-            await pump()
+            group.cancelAll()
         }
         // Settles the jobs that a failed exchange has left.
-        await pump()
+        await pump(isLast: true)
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    func wake() { wakes.note() }
+    func wake() { request(.look) }
+
+    private func request(_ chores: CoordinatorState.Chore...) {
+        state.withLock { state in for chore in chores { state.request(chore) } }
+        wakes.note()
+    }
 
     func stop(_ jobs: [JobID], because reason: CoordinatorState.StopReason) {
         let tasks = state.withLock { state in jobs.compactMap { state.stop($0, because: reason) } }
@@ -78,20 +96,26 @@ final class CoordinatorRun: Sendable {
 
     // MARK: The exchange
 
-    private func pump() async {
-        guard state.withLock({ $0.beginExchange() }) else { return }
+    /// - Parameter isLast: Whether no later exchange can record the outcomes, so that a store that can't be reached is an error.
+    private func pump(isLast: Bool = false) async {
+        let now = coordinator.timing.now
+        guard state.withLock({ $0.beginExchange(now: now(), isLast: isLast) }) else { return }
         repeat {
             let isStopping = Task.isCancelled
-            let (settled, room, worker) = state.withLock { $0.takeSettled(total: coordinator.limits.total) }
+            let (settled, room, worker) = state.withLock { $0.takeSettled() }
             let claim = isStopping || room == 0 ? nil : claim(room, for: worker)
             guard claim != nil || !settled.isEmpty else { continue }
+            let sent = now()
             do {
                 let exchange = try await coordinator.store.exchange(settled.map(\.settlement), claiming: claim)
-                await take(exchange, settled)
+                await take(exchange, settled, sent: sent)
+            } catch let error as QueueStoreError where error.isOutage && !isLast {
+                if state.withLock({ $0.postpone(settled, now: now()) }) { onWarning(error) }
+                wakes.note()
             } catch {
                 fail(error, giving: settled)
             }
-        } while state.withLock({ $0.endExchange() })
+        } while state.withLock({ $0.endExchange(now: now()) })
     }
 
     private func claim(_ room: Int, for worker: QueueWorker) -> JobClaim {
@@ -102,15 +126,16 @@ final class CoordinatorRun: Sendable {
             batch: batch, resolves: coordinator.configuration.resolve != nil)
     }
 
-    private func take(_ exchange: JobExchange, _ settled: [SettledJob]) async {
+    private func take(_ exchange: JobExchange, _ settled: [SettledJob], sent: Int64) async {
+        let due = exchange.nextDue.map { coordinator.timing.now() + $0.milliseconds }
         let refused = Set(exchange.refused)
         for one in settled where !refused.contains(one.settlement.lease) {
             coordinator.onPhase(one.settlement.lease.job, .recorded)
             // The store has recorded the outcome, so the checkpoint is no longer needed.
             if let request = one.published { try? await Transfer.discardPartial(of: request, files: coordinator.files) }
-            report(one.event)
+            if let event = one.event { report(event) }
         }
-        state.withLock { $0.claimed(exchange.claimed) }
+        state.withLock { $0.claimed(exchange.claimed, at: sent) }
         for job in exchange.claimed { coordinator.onPhase(job.lease.job, .claimed) }
         var attempts = exchange.claimed.map { DownloadAttempt(run: self, job: $0) }
         let decided = await DownloadAttempt.decidedBeforehand(&attempts, directories)
@@ -121,10 +146,8 @@ final class CoordinatorRun: Sendable {
                 queue.enqueue(attempt)
             }
         }
-        let timing = coordinator.timing
-        let due = exchange.nextDue.map { timing.time.now() + $0.milliseconds }
         let isEmpty = exchange.isEmpty && end != .whenCancelled
-        if state.withLock({ $0.noteDue(due, renewal: renewalPeriod, isEmpty: isEmpty) }) { wakes.note() }
+        if state.withLock({ $0.noteAnswer(due: due, isEmpty: isEmpty) }) { wakes.note() }
         if state.withLock({ $0.isStopping }) { queue.finish() }
     }
 
@@ -137,38 +160,52 @@ final class CoordinatorRun: Sendable {
 
     // MARK: Time
 
-    /// Renews leases, and looks for jobs when a delay is over or another process may have changed the queue.
-    private func tick() async {
+    private func repeating(_ chore: CoordinatorState.Chore, _ body: () async -> Void) async {
         let timing = coordinator.timing
         var wake = wakes.next
         while !Task.isCancelled, !state.withLock({ $0.isStopping }) {
-            let limit = state.withLock { state in
-                state.arm(
-                    now: timing.time.now(), renewal: renewalPeriod,
-                    poll: coordinator.store.isShared ? timing.poll.milliseconds : nil, total: coordinator.limits.total)
-            }
+            let limit = state.withLock { $0.arm(chore, now: timing.now()) }
             await timing.wait(for: wake, atMost: limit.map { .milliseconds($0) })
             if Task.isCancelled { break }
             wake = wakes.next
-            await renewIfDue()
-            await pump()
+            if state.withLock({ $0.takes(chore, now: timing.now()) }) { await body() }
         }
     }
 
-    private var renewalPeriod: Int64 { max(1, coordinator.configuration.lease.milliseconds / 3) }
-
-    private func renewIfDue() async {
-        let now = coordinator.timing.time.now()
-        guard let held = state.withLock({ $0.leasesToRenew(now: now, period: renewalPeriod) }) else { return }
+    private func renew() async {
+        guard let renewal = state.withLock({ $0.beginRenewal(now: coordinator.timing.now()) }) else { return }
         do {
-            let renewed = try await coordinator.store.renew(held.worker, lease: coordinator.configuration.lease)
-            stop(renewed.filter { $0.stop == .cancelled }.map(\.lease.job), because: .cancelled)
-            stop(renewed.filter { $0.stop == .paused }.map(\.lease.job), because: .paused)
-            let lost = held.leases.subtracting(renewed.map(\.lease))
-            let tasks = state.withLock { state in lost.compactMap { state.lose($0) } }
+            let renewed = try await coordinator.store.renew(renewal.worker, lease: coordinator.configuration.lease)
+            let tasks = state.withLock { $0.endRenewal(renewal, renewed) }
             for task in tasks { task.cancel() }
+            wakes.note()
+        } catch let error as QueueStoreError where error.isOutage {
+            state.withLock { $0.postponeRenewal(now: coordinator.timing.now()) }
         } catch {
-            fail(error, giving: [])
+            fail(error)
+        }
+    }
+
+    private func stopExpiring() {
+        let tasks = state.withLock { $0.stopExpiring(now: coordinator.timing.now()) }
+        for task in tasks { task.cancel() }
+    }
+
+    /// Receives what other processes announce.
+    private func listen() async {
+        do {
+            try await coordinator.store.listen { announcement in
+                state.withLock { $0.isListening = true }
+                switch announcement {
+                case .jobs: request(.look)
+                case .anything: request(.look, .renew)
+                }
+            }
+        } catch let error as QueueStoreError where !Task.isCancelled {
+            state.withLock { $0.isListening = false }
+            onWarning(error)
+        } catch {
+            // The run has ended.
         }
     }
 

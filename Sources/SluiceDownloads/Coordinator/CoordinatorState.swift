@@ -1,39 +1,78 @@
-/// The state of a run and its jobs: a pure value under the run's lock.
+/// The state of a run and its jobs: a pure value under the run's lock. Times are in milliseconds since the run began.
 struct CoordinatorState {
     enum StopReason {
         case cancelled
         case paused
         /// The lease was lost, so another worker may have the job.
         case lost
+        /// The lease couldn't be renewed, and is about to expire.
+        case expiring
+    }
+
+    /// What a run does from time to time. Each has a task of its own, because the store may take long.
+    enum Chore: Int, CaseIterable {
+        /// Looks for jobs: when a delay is over, or when another process may have changed the queue.
+        case look
+        /// Renews leases.
+        case renew
+        /// Stops the transfers of jobs whose leases couldn't be renewed.
+        case guardLeases
+    }
+
+    struct Intervals {
+        /// The interval at which the store is checked for changes of other processes; `nil` for a store that no other process uses. While
+        /// the store announces changes, it is five times as long.
+        var poll: Int64?
+        /// The number of jobs that can run.
+        var total: Int
+        var lease: Int64
+
+        /// Whether other workers can get a job whose lease has expired.
+        var isShared: Bool { poll != nil }
+        var renewal: Int64 { max(1, lease / 3) }
+        /// The time for which a worker relies on a lease.
+        var reliance: Int64 { max(1, lease / 3 * 2) }
     }
 
     private struct Active {
         var lease: JobLease
+        /// The time before the claim or the last renewal was sent to the store. The store counts from a later time.
+        var heldSince: Int64
         var task: Task<SettledJob?, Never>?
         var stop: StopReason?
         var received: Int64 = 0
         var expected: Int64?
     }
 
+    private let intervals: Intervals
     /// Jobs that are claimed and not yet settled with the store.
     private var active: [JobID: Active] = [:]
     private var settled: [SettledJob] = []
+    /// Leases that the store has given to this worker without its knowledge: its answer to the claim was lost.
+    private var unknown: Set<JobLease> = []
     private var isExchanging = false
     private var wantsAnother = false
-    private var armedUntil: Int64 = .max
+    private var exchangeCount = 0
     private var due: Int64?
-    private var lastRenewed: Int64
+    private var armed = Chore.allCases.map { _ in Int64.max }
+    private var requested: Set<Chore> = []
+    /// When the store may be asked again, after it couldn't be reached.
+    private var outage = Outage()
+    private var renewalOutage = Outage()
+    private var isOutageReported = false
     /// `nil` until the run has attached to the store.
     var worker: QueueWorker?
+    /// Whether the store announces changes.
+    var isListening = false
     private(set) var isStopping = false
     private(set) var failure: (any Error)?
 
-    init(lastRenewed: Int64) { self.lastRenewed = lastRenewed }
+    init(_ intervals: Intervals) { self.intervals = intervals }
 
     // MARK: Jobs
 
-    mutating func claimed(_ jobs: [ClaimedJob]) {
-        for job in jobs { active[job.lease.job] = Active(lease: job.lease) }
+    mutating func claimed(_ jobs: [ClaimedJob], at sent: Int64) {
+        for job in jobs { active[job.lease.job] = Active(lease: job.lease, heldSince: sent) }
     }
 
     /// Returns whether the caller must cancel the task.
@@ -48,12 +87,6 @@ struct CoordinatorState {
     mutating func stop(_ job: JobID, because reason: StopReason) -> Task<SettledJob?, Never>? {
         active[job]?.stop = reason
         return active[job]?.task
-    }
-
-    mutating func lose(_ lease: JobLease) -> Task<SettledJob?, Never>? {
-        // The job may have been settled meanwhile.
-        guard active[lease.job]?.lease == lease else { return nil }
-        return stop(lease.job, because: .lost)
     }
 
     mutating func settle(_ job: ClaimedJob, _ outcome: SettledJob?) {
@@ -78,25 +111,30 @@ struct CoordinatorState {
 
     // MARK: The exchange
 
-    /// Returns whether the caller performs the exchange. If not, the task that performs one repeats it.
-    mutating func beginExchange() -> Bool {
+    /// Returns whether the caller performs the exchange. If not, the task that performs one repeats it, or the store couldn't be reached and
+    /// is asked later. `isLast` asks it nevertheless.
+    mutating func beginExchange(now: Int64, isLast: Bool = false) -> Bool {
+        guard isLast || now >= outage.until else { return false }
         wantsAnother = isExchanging
-        defer { isExchanging = true }
-        return !isExchanging
+        guard !isExchanging else { return false }
+        isExchanging = true
+        exchangeCount += 1
+        return true
     }
 
-    mutating func endExchange() -> Bool {
+    mutating func endExchange(now: Int64) -> Bool {
         defer { wantsAnother = false }
-        isExchanging = wantsAnother && failure == nil
+        isExchanging = wantsAnother && failure == nil && now >= outage.until
         return isExchanging
     }
 
     /// `room` is the number of jobs that can be claimed.
-    mutating func takeSettled(total: Int) -> (settled: [SettledJob], room: Int, worker: QueueWorker) {
+    mutating func takeSettled() -> (settled: [SettledJob], room: Int, worker: QueueWorker) {
         guard let worker else { return ([], 0, QueueWorker(name: "")) }
-        defer { settled = [] }
+        defer { (settled, unknown) = ([], []) }
         for one in settled { active[one.settlement.lease.job] = nil }
-        return (settled, isStopping ? 0 : max(0, total - active.count), worker)
+        let released = unknown.map { SettledJob(settlement: JobSettlement(lease: $0, outcome: .released)) }
+        return (settled + released, isStopping ? 0 : max(0, intervals.total - active.count), worker)
     }
 
     mutating func fail(_ error: any Error, _ untold: [SettledJob]) -> [Task<SettledJob?, Never>] {
@@ -106,38 +144,128 @@ struct CoordinatorState {
         return active.values.compactMap(\.task)
     }
 
-    // MARK: Time
+    /// The store couldn't be reached. The outcomes are recorded later. Returns whether to report it: once for each outage.
+    mutating func postpone(_ untold: [SettledJob], now: Int64) -> Bool {
+        var untold = untold
+        for index in untold.indices { untold[index].settlement.mayBeRecorded = true }
+        settled = untold + settled
+        outage.extend(from: now)
+        defer { isOutageReported = true }
+        return !isOutageReported
+    }
 
-    /// Records when to look for jobs again. Returns whether the waiting task must be woken for that.
-    mutating func noteDue(_ due: Int64?, renewal: Int64, isEmpty: Bool) -> Bool {
+    /// Returns whether a waiting task must be woken.
+    mutating func noteAnswer(due: Int64?, isEmpty: Bool) -> Bool {
+        (outage, isOutageReported) = (Outage(), false)
         self.due = due
         if isEmpty, active.isEmpty, settled.isEmpty { isStopping = true }
-        return isStopping || min(due ?? .max, active.isEmpty ? .max : lastRenewed + renewal) < armedUntil
+        return isStopping || Chore.allCases.contains { (time(of: $0) ?? .max) < armed[$0.rawValue] }
     }
 
-    /// In milliseconds; `nil` to wait until woken.
-    ///
-    /// What is due matters only while jobs can be claimed, and not while an exchange runs that claims them. Otherwise the loop would turn
-    /// without a pause: until a job ends, which starts an exchange, or until the exchange notes what is due next.
-    mutating func arm(now: Int64, renewal: Int64, poll: Int64?, total: Int) -> Int64? {
-        armedUntil = .max
-        if let due, active.count < total, due > now || !isExchanging { armedUntil = due }
-        if !active.isEmpty { armedUntil = min(armedUntil, lastRenewed + renewal) }
-        if let poll { armedUntil = min(armedUntil, now + poll) }
-        return armedUntil == .max ? nil : max(0, armedUntil - now)
+    // MARK: Leases
+
+    /// A renewal that is sent to the store.
+    struct Renewal {
+        var worker: QueueWorker
+        fileprivate var sent: Int64
+        fileprivate var leases: Set<JobLease>
+        /// The exchange after which it began, or `nil` if one was running.
+        fileprivate var exchange: Int?
     }
 
-    mutating func leasesToRenew(now: Int64, period: Int64) -> (worker: QueueWorker, leases: Set<JobLease>)? {
-        guard let worker, now - lastRenewed >= period else { return nil }
-        lastRenewed = now
-        return active.isEmpty ? nil : (worker, Set(active.values.map(\.lease)))
+    mutating func beginRenewal(now: Int64) -> Renewal? {
+        guard let worker, !active.isEmpty else { return nil }
+        return Renewal(
+            worker: worker, sent: now, leases: Set(active.values.map(\.lease)),
+            exchange: isExchanging ? nil : exchangeCount)
+    }
+
+    /// Returns the tasks to cancel.
+    mutating func endRenewal(_ renewal: Renewal, _ renewed: [RenewedLease]) -> [Task<SettledJob?, Never>] {
+        renewalOutage = Outage()
+        var tasks: [Task<SettledJob?, Never>?] = []
+        for one in renewed where active[one.lease.job]?.lease == one.lease {
+            active[one.lease.job]?.heldSince = renewal.sent
+            switch one.stop {
+            case .cancelled: tasks.append(stop(one.lease.job, because: .cancelled))
+            case .paused: tasks.append(stop(one.lease.job, because: .paused))
+            case nil: break
+            }
+        }
+        // A job may have been settled meanwhile.
+        for lease in renewal.leases.subtracting(renewed.map(\.lease)) where active[lease.job]?.lease == lease {
+            tasks.append(stop(lease.job, because: .lost))
+        }
+        if renewal.exchange == exchangeCount, !isExchanging {
+            let mine = Set(active.values.map(\.lease)).union(settled.map(\.settlement.lease))
+            unknown = Set(renewed.map(\.lease)).subtracting(mine)
+            if !unknown.isEmpty { requested.insert(.look) }
+        }
+        return tasks.compactMap(\.self)
+    }
+
+    mutating func postponeRenewal(now: Int64) { renewalOutage.extend(from: now) }
+
+    /// Stops the jobs whose leases are about to expire, and returns the tasks to cancel.
+    mutating func stopExpiring(now: Int64) -> [Task<SettledJob?, Never>] {
+        let jobs = active.values.filter { $0.stop == nil && now >= $0.heldSince + intervals.reliance }
+        return jobs.compactMap { stop($0.lease.job, because: .expiring) }
+    }
+
+    // MARK: Time
+
+    /// Returns the time to wait; `nil` to wait until woken.
+    mutating func arm(_ chore: Chore, now: Int64) -> Int64? {
+        var time = requested.contains(chore) ? now : time(of: chore)
+        // What is overdue has been looked for, unless an exchange runs: that one notes what is due next.
+        if chore == .look, let due = time, due <= now, isExchanging, !requested.contains(chore) { time = nil }
+        if chore == .look, let poll = intervals.poll { time = min(time ?? .max, now + (isListening ? 5 * poll : poll)) }
+        armed[chore.rawValue] = time ?? .max
+        return time.map { max(0, $0 - now) }
+    }
+
+    /// Returns whether to do it now.
+    mutating func takes(_ chore: Chore, now: Int64) -> Bool {
+        requested.remove(chore) != nil || now >= armed[chore.rawValue]
+    }
+
+    mutating func request(_ chores: Chore...) { requested.formUnion(chores) }
+
+    /// What is due matters only while jobs can be claimed. Otherwise the loop would turn without a pause until a job ends, which starts an
+    /// exchange.
+    private func time(of chore: Chore) -> Int64? {
+        switch chore {
+        case .look:
+            if outage.until > 0 { return outage.until }
+            return active.count < intervals.total ? due : nil
+        case .renew:
+            let held = active.values.lazy.filter { $0.stop != .lost }.map(\.heldSince).min()
+            return held.map { max($0 + intervals.renewal, renewalOutage.until) }
+        case .guardLeases:
+            guard intervals.isShared else { return nil }
+            return active.values.lazy.filter { $0.stop == nil }.map(\.heldSince).min().map { $0 + intervals.reliance }
+        }
+    }
+}
+
+/// The pauses between attempts to reach the store. Each is twice as long as the one before, and shortened at random by up to a half, so that
+/// many workers don't return in the same moment.
+private struct Outage {
+    private(set) var until: Int64 = 0
+    private var pause: Int64 = 100
+
+    private static let maximumPause: Int64 = 5000
+
+    mutating func extend(from now: Int64) {
+        until = now + Int64.random(in: pause / 2...pause)
+        pause = min(pause * 2, Self.maximumPause)
     }
 }
 
 /// The outcome of a job before the store has recorded it.
 struct SettledJob: Sendable {
     var settlement: JobSettlement
-    var event: DownloadEvent
+    var event: DownloadEvent?
     /// The request, if its file has its final name and a checkpoint.
     var published: DownloadRequest?
 }

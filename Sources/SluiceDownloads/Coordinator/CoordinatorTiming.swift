@@ -1,14 +1,26 @@
 import SluiceConcurrency
 
+/// The clock and the intervals of a coordinator. The clock isn't that of the day, which may be set.
 struct CoordinatorTiming: Sendable {
-    var time = QueueTime.system
-    var clock: any Clock<Duration> = .continuous
+    let clock: any Clock<Duration>
+    /// The time in milliseconds since the value was created.
+    let now: @Sendable () -> Int64
     /// The interval at which a shared store is checked for changes by other processes.
-    var poll = Duration.seconds(1)
+    var poll: Duration
     /// The minimum time between two snapshots.
-    var frame = Duration.milliseconds(100)
+    var frame: Duration
 
     static let system = CoordinatorTiming()
+
+    init(
+        clock: some Clock<Duration> = .continuous, poll: Duration = .seconds(1), frame: Duration = .milliseconds(100)
+    ) {
+        self.clock = clock
+        self.poll = poll
+        self.frame = frame
+        let start = clock.now
+        now = { start.duration(to: clock.now).milliseconds }
+    }
 
     /// Waits until a condition is signalled or the limit passes. Returns immediately if the task is cancelled.
     func wait(for condition: Condition, atMost limit: Duration? = nil) async {

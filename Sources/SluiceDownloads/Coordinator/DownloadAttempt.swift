@@ -115,7 +115,7 @@ struct DownloadAttempt: Sendable {
             await Task { try? await Transfer.discardPartial(of: job.request, files: run.coordinator.files) }.value
             return settled(.cancelled, .finished(job: id, outcome: .cancelled))
         case .paused: return settled(.released, .paused(job: id))
-        case nil: return settled(.released, .released(job: id))
+        case .expiring, nil: return settled(.released, .released(job: id))
         }
     }
 

@@ -21,13 +21,13 @@ extension DownloadCoordinator {
     /// A request fails if an earlier one in the list writes the same file or uses it as its partial file. The events of such a request, and
     /// of one that didn't become a job, have the job number 0.
     ///
-    /// **Cancellation.** As for ``run(until:onEvent:)``. The summary counts the unfinished requests.
+    /// **Cancellation.** As for ``run(until:onEvent:onWarning:)``. The summary counts the unfinished requests.
     ///
     /// - Parameters:
     ///   - requests: The files to download.
     ///   - onEvent: A function that is called at each step with the index of the request in the list, concurrently by several tasks. It
     ///     must be quick and must not block. For more work, let it pass the events to an `AsyncQueue` of SluiceConcurrency.
-    /// - Throws: The same errors as ``run(until:onEvent:)``. The error of a request is in the summary and in its event.
+    /// - Throws: The same errors as ``run(until:onEvent:onWarning:)``. The error of a request is in the summary and in its event.
     /// - Precondition: The coordinator isn't running.
     @concurrent public func download(
         _ requests: [DownloadRequest],

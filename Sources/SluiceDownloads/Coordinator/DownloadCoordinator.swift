@@ -16,7 +16,7 @@ import SluiceLock
 ///         }
 ///     }
 ///
-/// Downloads start only while the queue runs. ``run(until:onEvent:)`` and ``withRun(_:)`` run it in the calling task. Any task can
+/// Downloads start only while the queue runs. ``run(until:onEvent:onWarning:)`` and ``withRun(_:)`` run it in the calling task. Any task can
 /// enqueue, cancel and observe downloads, whether the queue runs or not.
 ///
 /// **Limits.** The ``Limits`` hold exactly. If several coordinators share a store, give them the same limits, which then hold for all of
@@ -41,7 +41,8 @@ public final class DownloadCoordinator: Sendable {
         public var existing: ExistingFile
         /// The protection of a completed file against a loss of power.
         public var durability: Durability
-        /// The time after which other processes may take over a job of this process if it has stopped responding.
+        /// The time after which other processes may take over a job of this process if it has stopped responding. The process renews its
+        /// leases three times as often.
         public var lease: Duration
         /// A function that returns additional header fields for a request, such as credentials. It is called before each attempt.
         ///
@@ -168,16 +169,24 @@ public final class DownloadCoordinator: Sendable {
     /// **Cancellation.** If the task is cancelled, the run starts no more downloads and stops the current ones. They keep their partial
     /// files and wait again. Then this method returns without throwing, because cancellation is the usual end of a service.
     ///
+    /// **Outages.** While the store can't be reached, or another process holds it for too long, the run goes on and asks it again and
+    /// again, at most every five seconds. Downloads continue, and their outcomes are recorded later. A download whose lease couldn't be
+    /// renewed for two thirds of its duration is stopped, before another worker can have it. If the store can't be reached when the run
+    /// begins or ends, this method throws.
+    ///
     /// - Parameters:
     ///   - end: The condition that ends the run.
     ///   - onEvent: A function that is called at each step of each download, concurrently by several tasks. It must be quick and must not
     ///     block.
+    ///   - onWarning: A function that is called with an error that doesn't end the run: once for each outage, and if the changes of other
+    ///     machines are noticed only by asking each second. It must be quick and must not block.
     /// - Throws: ``QueueStoreError`` if the store fails; `TransferError` if the disk is full, because the other jobs would fail too. All
     ///   downloads are stopped first, and all jobs wait again. You can then run the queue again.
     @concurrent public func run(
-        until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in }
+        until end: RunEnd = .whenCancelled, onEvent: @escaping @Sendable (DownloadEvent) -> Void = { _ in },
+        onWarning: @escaping @Sendable (QueueStoreError) -> Void = { _ in }
     ) async throws {
-        let run = CoordinatorRun(coordinator: self, end: end, onEvent: onEvent)
+        let run = CoordinatorRun(coordinator: self, end: end, onEvent: onEvent, onWarning: onWarning)
         current.withLock { current in
             precondition(current == nil, "A coordinator may have only one run at a time. Create another coordinator.")
             current = run
@@ -215,7 +224,7 @@ public final class DownloadCoordinator: Sendable {
     /// The body runs in a child task, so that a failed run can cancel it. If it uses the main actor's state, write
     /// `{ @MainActor downloads in … }`.
     ///
-    /// **Cancellation** of the calling task cancels `body` and stops the run as in ``run(until:onEvent:)``. If `body` returns nevertheless,
+    /// **Cancellation** of the calling task cancels `body` and stops the run as in ``run(until:onEvent:onWarning:)``. If `body` returns nevertheless,
     /// for example because its loop over snapshots ends, this method returns its result. To end with an error then, call
     /// `Task.checkCancellation()`.
     ///

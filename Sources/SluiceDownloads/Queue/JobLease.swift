@@ -89,6 +89,8 @@ package struct JobSettlement: Sendable, Hashable {
     package var outcome: Outcome
     /// What is known about the job's host, if the attempt found out something. It counts even if the lease is no longer valid.
     package var host: HostReport?
+    /// Whether an earlier exchange, which failed with the code `unavailable`, may have recorded it.
+    package var mayBeRecorded = false
 
     package init(lease: JobLease, outcome: Outcome, host: HostReport? = nil) {
         self.lease = lease
@@ -98,7 +100,8 @@ package struct JobSettlement: Sendable, Hashable {
 }
 
 package struct JobExchange: Sendable, Hashable {
-    /// The leases of settlements that had no effect because these leases were no longer valid.
+    /// The leases of settlements that had no effect because these leases were no longer valid. If such a job was done and waits now, the next
+    /// claim says that its file may be published.
     package var refused: [JobLease]
     package var claimed: [ClaimedJob]
     /// The time until the next delay, lease or pause of a host ends, or `nil` if there is none.

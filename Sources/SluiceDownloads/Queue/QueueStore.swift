@@ -88,6 +88,14 @@ package protocol QueueStore: Sendable {
     /// number have been removed, the error has the code `eventsRemoved`.
     func events(after number: Int64?, atMost count: Int) async throws -> [QueueEvent]
 
+    /// Calls a function when other processes announce changes, until the task is cancelled. The first call tells that announcements arrive
+    /// from now on.
+    ///
+    /// Returns immediately if the store announces nothing.
+    ///
+    /// - Throws: ``QueueStoreError`` if announcements don't arrive; `CancellationError`.
+    func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws
+
     func prune(olderThan age: Duration, keeping count: Int) async throws
 
     func close() async throws
@@ -95,6 +103,16 @@ package protocol QueueStore: Sendable {
 
 extension QueueStore {
     package var spansMachines: Bool { false }
+
+    package func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {}
+}
+
+/// What another process announces to the workers of a store.
+package enum QueueAnnouncement: Sendable, Hashable {
+    /// There are jobs to claim.
+    case jobs
+    /// Running jobs may have been cancelled or paused, too: a renewal tells which. Or announcements may have been missed.
+    case anything
 }
 
 package typealias JobID = QueuedDownload.ID

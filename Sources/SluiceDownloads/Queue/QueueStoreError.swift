@@ -70,6 +70,9 @@ public struct QueueStoreError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
+    /// Whether the operation may succeed later.
+    var isOutage: Bool { code == .unavailable || code == .busy }
+
     package static func closed(_ subject: String) -> QueueStoreError {
         QueueStoreError(
             .closed, subject: subject, message: "The queue has been closed.", remedy: "Create a new coordinator.")

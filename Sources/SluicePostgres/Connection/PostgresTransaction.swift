@@ -13,6 +13,8 @@ package struct PostgresTransaction: Sendable {
     package var statementTimeout: Duration
     /// Whether it has the same effect if it runs twice, so that it may run again after a commit with unknown outcome.
     package var isIdempotent: Bool
+    /// The time after which it isn't tried again; `nil` for that of the database.
+    package var retryTimeout: Duration?
     /// Whether it changes nothing, and its statements see the same state.
     package var isReadOnly: Bool
 

@@ -106,7 +106,7 @@ package final class PostgresDatabase: Sendable {
     private func retrying<R>(
         _ transaction: PostgresTransaction, _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
-        let deadline = ContinuousClock.now + configuration.retryTimeout
+        let deadline = ContinuousClock.now + (transaction.retryTimeout ?? configuration.retryTimeout)
         var attempt = 0
         while true {
             do {

@@ -18,13 +18,19 @@ extension PostgresQueueStore {
                 .texts(requests.map(\.directory.absoluteString)),
                 .texts(requests.map(\.name)),
                 .byteArrays(requests.map(\.targetPath.bytes)),
-                .texts(requests.map(\.host)), .bools(requests.map(\.isUnresolved)),
+                .texts(requests.map(\.host)), .texts(requests.map { $0.place(options.place) }),
+                .bools(requests.map(\.isUnresolved)),
                 .texts(requests.map { $0.user ?? "" }),
                 .integers(requests.map { Int64($0.priority) }),
             ])
         let rows = try await write([operation])[0]
         return try decoding { try zip(requests, rows).map { try EnqueuedJob($1, for: $0) } }
     }
+}
+
+extension DownloadRequest {
+    /// The place of the request's job: empty if workers on every machine may claim it.
+    func place(_ machine: String?) -> String { machine ?? "" }
 }
 
 extension EnqueuedJob {

@@ -2,6 +2,9 @@
 package import SluiceDownloads
 
 extension PostgresQueueStore {
+    /// A run tries again by itself, and stops transfers meanwhile.
+    private static let retryTimeout = Duration.seconds(2)
+
     package func exchange(
         _ settlements: [JobSettlement], claiming claim: JobClaim?
     ) async throws -> JobExchange {
@@ -19,14 +22,18 @@ extension PostgresQueueStore {
         _ settlements: [JobSettlement], _ claim: JobClaim?, token: Int64, isAgain: Bool
     ) async throws -> JobExchange {
         var operations: [Operation] = []
-        if !settlements.isEmpty { operations.append(settling(settlements, isAgain: isAgain)) }
+        if !settlements.isEmpty {
+            operations.append(settling(settlements, isAgain: isAgain || settlements.contains(where: \.mayBeRecorded)))
+        }
         if let claim {
             operations.append(claiming(claim, token: token, isAgain: isAgain))
             operations.append(call("outlook", [PostgresValue(claim.batch)]))
         }
         guard !operations.isEmpty else { return JobExchange() }
         // The tokens make it harmless if a crash of the server undoes a claim.
-        var results = try await write(operations, waitsForDisk: !settlements.isEmpty, isIdempotent: isAgain)[...]
+        var results = try await write(
+            operations, waitsForDisk: !settlements.isEmpty, isIdempotent: isAgain,
+            retryTimeout: Self.retryTimeout)[...]
         return try decoding {
             var exchange = JobExchange()
             if !settlements.isEmpty {
@@ -45,7 +52,7 @@ extension PostgresQueueStore {
         }
     }
 
-    private func settling(_ settlements: [JobSettlement], isAgain: Bool) -> Operation {
+    func settling(_ settlements: [JobSettlement], isAgain: Bool) -> Operation {
         let outcomes = settlements.map(\.outcome.columns)
         let reports = settlements.map { $0.host?.columns ?? (0, 0, 0) }
         return call(
@@ -59,20 +66,20 @@ extension PostgresQueueStore {
             ])
     }
 
-    private func claiming(_ claim: JobClaim, token: Int64, isAgain: Bool) -> Operation {
+    func claiming(_ claim: JobClaim, token: Int64, isAgain: Bool) -> Operation {
         call(
             "claim",
             [
                 .bool(isAgain), .text(claim.worker.name), .integer(Int64(claim.count)),
                 .integer(Int64(claim.limits.total)), PostgresValue(claim.limits.perHost.map(Int64.init)),
                 PostgresValue(claim.limits.perUser.map(Int64.init)), .integer(claim.lease.milliseconds),
-                PostgresValue(claim.batch), .bool(claim.resolves), .integer(token),
+                PostgresValue(claim.batch), .bool(claim.resolves), .text(claim.place ?? ""), .integer(token),
             ])
     }
 
     package func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         let operation = call("renew", [.text(worker.name), .integer(lease.milliseconds)])
-        let rows = try await write([operation], waitsForDisk: false)[0]
+        let rows = try await write([operation], waitsForDisk: false, retryTimeout: Self.retryTimeout)[0]
         return try decoding {
             try rows.map { row in
                 let lease = JobLease(job: JobID(rawValue: try row.value("job")), token: try row.value("token"))

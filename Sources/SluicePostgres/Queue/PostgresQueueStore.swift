@@ -69,6 +69,16 @@ package final class PostgresQueueStore: QueueStore {
     /// Connects, and creates what is missing.
     package func prepare() async throws { _ = try await opened }
 
+    /// Whether the queue exists. Creates nothing.
+    package func exists() async throws -> Bool {
+        try await mapping { try await database.get().hasQueue(queue, namespace: namespace) }
+    }
+
+    /// Returns what distinguishes the queue from all others, also on other servers, or `nil` if it is missing. Creates nothing.
+    package func identity() async throws -> String? {
+        try await mapping { try await database.get().identity(ofQueue: queue, namespace: namespace) }
+    }
+
     package func attach() async throws -> QueueWorker {
         try await prepare()
         return QueueWorker(name: String(UInt64.random(in: 0 ... .max), radix: 36))
@@ -81,6 +91,28 @@ package final class PostgresQueueStore: QueueStore {
     package func close() async throws {
         isClosed.store(true, ordering: .releasing)
         if case .success(let database) = database { await database.close() }
+    }
+
+    package func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {
+        let listener = PostgresListener(try await opened.database, channel: Self.channel(namespace, queue))
+        defer { listener.close() }
+        try await mapping {
+            guard try await listener.receivesNotifications() else {
+                throw QueueStoreError(
+                    .other, subject: subject,
+                    message: "Notifications (NOTIFY) don't arrive, so the queue is checked each second.",
+                    remedy: "Connect to the server itself, or through a pooler in session mode.")
+            }
+            onAnnouncement(.anything)
+            while true {
+                let wake = try await listener.next(timeout: .seconds(30))
+                if wake.isNewConnection || wake.notifications.contains(where: { $0.payload == "stops" }) {
+                    onAnnouncement(.anything)
+                } else if !wake.notifications.isEmpty {
+                    onAnnouncement(.jobs)
+                }
+            }
+        }
     }
 
     // MARK: Transactions
@@ -114,10 +146,11 @@ package final class PostgresQueueStore: QueueStore {
     /// Runs operations as one transaction that holds the queue's lock.
     @discardableResult
     func write(
-        _ operations: [Operation], waitsForDisk: Bool = true, isIdempotent: Bool = true
+        _ operations: [Operation], waitsForDisk: Bool = true, isIdempotent: Bool = true, retryTimeout: Duration? = nil
     ) async throws -> [PostgresResult] {
         let opened = try await opened
-        let settings = writing(waitsForDisk: waitsForDisk, isIdempotent: isIdempotent)
+        var settings = writing(waitsForDisk: waitsForDisk, isIdempotent: isIdempotent)
+        settings.retryTimeout = retryTimeout
         return try await mapping { try await opened.database.run(opened.statements(operations), in: settings) }
     }
 

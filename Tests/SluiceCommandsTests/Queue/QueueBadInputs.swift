@@ -51,15 +51,6 @@ extension BadInput {
             arguments: ["queue", "retry", "--db", "{dir}/q", "--waiting"], status: .usage,
             mentions: ["--waiting", "queue retry --help"]),
         // Databases.
-        .init(
-            arguments: ["queue", "list", "--db", "postgres://ann:secret@db.example/queue"], status: .usage,
-            mentions: ["--db postgres://…", "Build with --traits PostgreSQL"]),
-        .init(
-            arguments: ["queue", "copy", "--from", "{dir}/q", "--to", "PostgreSQL://db.example/queue"], status: .usage,
-            mentions: ["--to postgresql://…", "Build with --traits PostgreSQL"]),
-        .init(
-            arguments: ["get", "--db", "postgres://db.example/queue", "{origin}/a"], status: .usage,
-            mentions: ["--db postgres://…", "Build with --traits PostgreSQL"]),
         .init(arguments: ["queue", "list", "--db", "{dir}/none.db"], status: .store, mentions: noDatabase),
         .init(arguments: ["queue", "watch", "--db", "{dir}/none.db"], status: .store, mentions: noDatabase),
         .init(arguments: ["queue", "cancel", "--db", "{dir}/none.db", "--all"], status: .store, mentions: noDatabase),
@@ -103,6 +94,53 @@ extension BadInput {
             arguments: ["queue", "add", "--db", "{dir}/q", "-d", "x", "-i", "{dir}/list"], status: .usage,
             mentions: ["no URL"], files: ["list": "# nothing\n"]),
     ]
+
+    #if PostgreSQL
+    /// Addresses of databases, without a server. None of the lines contains the password.
+    static let postgresTable: [BadInput] = [
+        .init(
+            arguments: ["queue", "list", "--db", "postgres://ann:secret@db.example/queue?color=red"], status: .usage,
+            mentions: ["--db postgres://…", "unknown option 'color'", "sluice queue list --help"]),
+        .init(
+            arguments: ["queue", "watch", "--db", "postgres://ann:secret@db.example:port/queue"], status: .usage,
+            mentions: ["--db postgres://…", "port"]),
+        .init(
+            arguments: ["queue", "add", "--db", "postgres://ann:secret@[db/queue", "-d", "x", "{origin}/a"],
+            status: .usage, mentions: ["--db postgres://…", "isn't the URL of a PostgreSQL database", "% codes"]),
+        .init(
+            arguments: ["queue", "work", "--db", "postgresql://ann:secret@db.example/queue#"], status: .usage,
+            mentions: ["--db postgresql://…", "after #", "sluice queue work --help"]),
+        .init(
+            arguments: ["queue", "copy", "--from", "{dir}/q", "--to", "PostgreSQL://ann:secret@h/queue?color=red"],
+            status: .usage, mentions: ["--to postgres://…", "unknown option 'color'"]),
+        .init(
+            arguments: ["get", "--db", "postgres://ann:secret@h/queue#%zz", "{origin}/a"], status: .usage,
+            mentions: ["--db postgres://…", "after #", "sluice get --help"]),
+        .init(
+            arguments: ["queue", "list", "--db", "postgres://ann:secret@127.0.0.1:1/queue"], status: .store,
+            mentions: [
+                "--db postgres://ann@127.0.0.1:1/queue: The server can't be reached", "Check that the server runs",
+            ]),
+        .init(
+            arguments: ["queue", "cancel", "--db", "postgres://ann:secret@no-such-host.invalid/queue", "--all"],
+            status: .store, mentions: ["--db postgres://ann@no-such-host.invalid/queue", "Check the host in the URL"]),
+        .init(
+            arguments: ["queue", "copy", "--from", "postgres://ann:secret@127.0.0.1:1/queue", "--to", "{dir}/q"],
+            status: .store, mentions: ["--from postgres://ann@127.0.0.1:1/queue: The server can't be reached"]),
+    ]
+    #else
+    static let postgresTable: [BadInput] = [
+        .init(
+            arguments: ["queue", "list", "--db", "postgres://ann:secret@db.example/queue"], status: .usage,
+            mentions: ["--db postgres://…", "Build with --traits PostgreSQL"]),
+        .init(
+            arguments: ["queue", "copy", "--from", "{dir}/q", "--to", "PostgreSQL://db.example/queue"], status: .usage,
+            mentions: ["--to postgresql://…", "Build with --traits PostgreSQL"]),
+        .init(
+            arguments: ["get", "--db", "postgres://db.example/queue", "{origin}/a"], status: .usage,
+            mentions: ["--db postgres://…", "Build with --traits PostgreSQL"]),
+    ]
+    #endif
 
     private static let noQueue = String(repeating: "no database ", count: 100)
 }

@@ -6,8 +6,9 @@ import Testing
 @Suite struct `sluice queue` {
     private typealias Member = QueueScene.Listing.Member
 
-    @Test func `adds downloads, works them off, and lists them before and after`() async throws {
-        try await QueueScene.run { request in
+    @Test(arguments: QueueScene.Place.usable)
+    func `adds downloads, works them off, and lists them before and after`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { request in
             request.target == "/gone" ? OriginResponse(status: 404) : OriginResponse(body: Scenario.body)
         } _: { scene in
             // Given
@@ -35,8 +36,9 @@ import Testing
         }
     }
 
-    @Test func `joins, keeps and repeats what it knows, and names each conflict`() async throws {
-        try await QueueScene.run { scene in
+    @Test(arguments: QueueScene.Place.usable)
+    func `joins, keeps and repeats what it knows, and names each conflict`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { scene in
             // Given a download that is done, one whose file is gone, and one that waits
             await scene.add(["/kept", "/gone"])
             #expect(await scene.queue("work", "--until-empty", "-q").status == .success)
@@ -61,7 +63,8 @@ import Testing
         }
     }
 
-    @Test func `prints JSON that decodes`() async throws {
+    @Test(arguments: QueueScene.Place.usable)
+    func `prints JSON that decodes`(place: QueueScene.Place) async throws {
         struct Added: Decodable {
             struct Conflict: Decodable { var url, file, other: String }
             var added, joined, kept: Int
@@ -69,7 +72,7 @@ import Testing
             var conflicts: [Conflict]
         }
         struct Changed: Decodable, Equatable { var changed, continuing, running: Int; var unknown: [Int64] }
-        try await QueueScene.run { scene in
+        try await QueueScene.run(on: place) { scene in
             let list = scene.directory.appending(path: "list")
             try Data("\(scene.origin.url("/c"))\n  out=a\n  user=bob\n".utf8).write(to: list)
             let first = await scene.add(["/a", "/b", "/a"], "--json", "-i", list.path)
@@ -83,8 +86,9 @@ import Testing
         }
     }
 
-    @Test func `two users share a song, and it is downloaded for the user that stays`() async throws {
-        try await QueueScene.run { scene in
+    @Test(arguments: QueueScene.Place.usable)
+    func `two users share a song, and it is downloaded for the user that stays`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { scene in
             await scene.add(["/song"], "--user", "ann")
             await scene.add(["/song"], "--user", "bob", "--batch", "party")
             let cancelled = await scene.queue("cancel", "--user", "ann")
@@ -97,8 +101,9 @@ import Testing
         }
     }
 
-    @Test func `pauses, resumes, cancels, retries and removes by each selection`() async throws {
-        try await QueueScene.run { scene in
+    @Test(arguments: QueueScene.Place.usable)
+    func `pauses, resumes, cancels, retries and removes by each selection`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { scene in
             func outputs(_ commands: [(String, [String])]) async -> [String] {
                 var outputs: [String] = []
                 for (command, selection) in commands { outputs.append(await scene.queue(command, selection).output) }
@@ -125,8 +130,9 @@ import Testing
         }
     }
 
-    @Test func `a paused download isn't started, and is listed as paused`() async throws {
-        try await QueueScene.run { scene in
+    @Test(arguments: QueueScene.Place.usable)
+    func `a paused download isn't started, and is listed as paused`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { scene in
             await scene.add(["/a", "/b"])
             #expect(await scene.queue("pause", "1").status == .success)
             #expect(await scene.queue("work", "--until-empty", "-q").status == .success)
@@ -136,8 +142,9 @@ import Testing
         }
     }
 
-    @Test func `unknown numbers are reported, and the others are changed`() async throws {
-        try await QueueScene.run { scene in
+    @Test(arguments: QueueScene.Place.usable)
+    func `unknown numbers are reported, and the others are changed`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { scene in
             await scene.add(["/a"])
             let ended = await scene.queue("cancel", "1", "77")
             #expect(ended.status == .other && ended.output == "Cancelled 1 download.\n")
@@ -148,8 +155,9 @@ import Testing
         }
     }
 
-    @Test func `hostile names and servers can't control the terminal`() async throws {
-        try await QueueScene.run { _ in
+    @Test(arguments: QueueScene.Place.usable)
+    func `hostile names and servers can't control the terminal`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { _ in
             OriginResponse(status: 404)
         } _: { scene in
             let hostile = "ann\u{1B}[2J\u{202E}"
@@ -170,8 +178,9 @@ import Testing
         }
     }
 
-    @Test func `shows no secrets of URLs`() async throws {
-        try await QueueScene.run { _ in
+    @Test(arguments: QueueScene.Place.usable)
+    func `shows no secrets of URLs`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { _ in
             OriginResponse(status: 500)
         } _: { scene in
             await scene.add(["/a?token=secret"])
@@ -183,8 +192,9 @@ import Testing
         }
     }
 
-    @Test func `lists failed downloads that ended before many others`() async throws {
-        try await QueueScene.run { request in
+    @Test(arguments: QueueScene.Place.usable)
+    func `lists failed downloads that ended before many others`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { request in
             request.target == "/bad" ? OriginResponse(status: 404) : OriginResponse(body: [1])
         } _: { scene in
             await scene.add(["/bad"])

@@ -87,8 +87,9 @@ import Testing
         #expect(emitted.values == ["\u{1B}[?1049h\u{1B}[?25l", "\u{1B}[?25h\u{1B}[?1049l", "restored"])
     }
 
-    @Test func `without a terminal, prints a line of JSON for each change`() async throws {
-        try await QueueScene.run { scene in
+    @Test(arguments: QueueScene.Place.usable)
+    func `without a terminal, prints a line of JSON for each change`(place: QueueScene.Place) async throws {
+        try await QueueScene.run(on: place) { scene in
             await scene.add(["/a"])
             let recorded = RecordedConsole()
             let console = recorded.console

@@ -21,11 +21,11 @@ import Testing
         return (process, ended)
     }
 
-    @Test(arguments: [SIGKILL, SIGINT])
-    func `another worker continues what a stopped one has begun`(signal: Int32) async throws {
+    @Test(arguments: QueueScene.Place.usable, [SIGKILL, SIGINT])
+    func `another worker continues what a stopped one has begun`(place: QueueScene.Place, signal: Int32) async throws {
         let (reached, stalls) = (Gate(), Guarded(true))
         let ranges = Recorder<Bool>()
-        try await QueueScene.run { request in
+        try await QueueScene.run(on: place) { request in
             ranges.note(request.headerFields[.range] != nil)
             guard stalls.withLock({ $0 }) else { return .file(Self.content, etag: "\"v1\"", request: request) }
             var response = OriginResponse.file(Self.content, etag: "\"v1\"", request: request, sending: 600_000)
@@ -60,9 +60,10 @@ import Testing
         await reached.open()
     }
 
-    @Test func `cancelling and pausing stop the worker of another process`() async throws {
+    @Test(arguments: QueueScene.Place.usable)
+    func `cancelling and pausing stop the worker of another process`(place: QueueScene.Place) async throws {
         let reached = Gate()
-        try await QueueScene.run { request in
+        try await QueueScene.run(on: place) { request in
             var response = OriginResponse.file(Self.content, etag: "\"v1\"", request: request, sending: 600_000)
             response.steps.insert(.perform { Task { await reached.pass() } }, at: 1)
             return response
@@ -102,9 +103,10 @@ import Testing
         await reached.open()
     }
 
-    @Test func `two processes share the limit`() async throws {
+    @Test(arguments: QueueScene.Place.usable)
+    func `two processes share the limit`(place: QueueScene.Place) async throws {
         let open = Monitor((now: 0, most: 0))
-        try await QueueScene.run { _ in
+        try await QueueScene.run(on: place) { _ in
             open.withState { state in
                 state.now += 1
                 state.most = max(state.most, state.now)

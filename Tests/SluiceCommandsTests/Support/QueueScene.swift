@@ -3,8 +3,27 @@ import LoopbackOrigin
 import SluiceCommands
 import SluiceFiles
 
-/// A queue in a temporary directory, and a server. Several commands use them, one after another.
+/// A queue, and a server that its downloads come from. Several commands use them, one after another.
 struct QueueScene: Sendable {
+    /// Where the queue is.
+    enum Place: Sendable, CaseIterable {
+        /// A file in the temporary directory.
+        case file
+        #if PostgreSQL
+        /// A queue with a name of its own, in the database that Scripts/checks/postgres.sh starts.
+        case postgres
+        #endif
+
+        /// The places that tests can use: without a server, the file only.
+        static var usable: [Place] {
+            #if PostgreSQL
+            PostgresServer.isThere ? allCases : [.file]
+            #else
+            allCases
+            #endif
+        }
+    }
+
     struct Ended: Sendable {
         var status: ExitStatus
         var output: String
@@ -47,8 +66,11 @@ struct QueueScene: Sendable {
 
     let directory: URL
     let origin: LoopbackOrigin
+    /// The argument of `--db`.
+    let database: String
 
     static func run(
+        on place: Place = .file,
         _ answer: @escaping @Sendable (OriginRequest) async -> OriginResponse = { _ in
             OriginResponse(body: Scenario.body)
         },
@@ -56,12 +78,12 @@ struct QueueScene: Sendable {
     ) async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve(answer) { origin in
-                try await body(QueueScene(directory: directory, origin: origin))
+                try await body(
+                    QueueScene(directory: directory, origin: origin, database: try place.newDatabase(in: directory)))
             }
         }
     }
 
-    var database: String { directory.appending(path: "queue.db").path }
     var files: URL { directory.appending(path: "files", directoryHint: .isDirectory) }
 
     /// Runs `sluice queue COMMAND --db DATABASE …` in this process.
@@ -95,5 +117,16 @@ struct QueueScene: Sendable {
     /// The names of the downloaded files.
     var names: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: files.path)) ?? []).sorted()
+    }
+}
+
+extension QueueScene.Place {
+    fileprivate func newDatabase(in directory: URL) throws -> String {
+        switch self {
+        case .file: directory.appending(path: "queue.db").path
+        #if PostgreSQL
+        case .postgres: try PostgresServer.newQueue()
+        #endif
+        }
     }
 }

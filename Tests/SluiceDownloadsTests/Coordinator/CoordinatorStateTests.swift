@@ -5,45 +5,211 @@ import Testing
 
 @Suite struct `The state of a run` {
     private static func claimed(_ number: Int64) -> ClaimedJob {
-        ClaimedJob(
-            lease: JobLease(job: JobID(rawValue: number), token: number), request: .named("\(number)"), failures: 0,
-            mayBePublished: false)
+        ClaimedJob(lease: lease(number), request: .named("\(number)"), failures: 0, mayBePublished: false)
     }
 
-    private static func limit(_ state: inout CoordinatorState, at now: Int64, total: Int = 1) -> Int64? {
-        state.arm(now: now, renewal: 1000, poll: nil, total: total)
+    private static func lease(_ number: Int64) -> JobLease { JobLease(job: JobID(rawValue: number), token: number) }
+
+    private static func state(total: Int = 1, poll: Int64? = nil) -> RunState {
+        RunState(CoordinatorState.Intervals(poll: poll, total: total, lease: 3000))
     }
+
+    private static func settled(_ number: Int64) -> SettledJob {
+        SettledJob(
+            settlement: JobSettlement(lease: lease(number), outcome: .done(bytes: 1)),
+            event: .finished(job: lease(number).job, outcome: .done(bytes: 1)))
+    }
+
+    // MARK: Looking for jobs
 
     @Test func `waits for what is due next, or for a renewal`() {
-        var state = CoordinatorState(lastRenewed: 0)
-        #expect(Self.limit(&state, at: 0) == nil)
-        _ = state.noteDue(50, renewal: 1000, isEmpty: false)
-        #expect(Self.limit(&state, at: 10) == 40)
-        #expect(Self.limit(&state, at: 60) == 0)
-        state.claimed([Self.claimed(1)])
-        #expect(Self.limit(&state, at: 10, total: 2) == 40)
+        let state = Self.state(total: 2)
+        #expect(state.arm(.look, now: 0) == nil)
+        let wakes = state.noteAnswer(due: 50, isEmpty: false)
+        #expect(wakes)
+        #expect(state.arm(.look, now: 10) == 40)
+        #expect(!state.takes(.look, now: 49))
+        #expect(state.takes(.look, now: 50))
+        #expect(state.arm(.look, now: 60) == 0)
+        #expect(state.arm(.renew, now: 60) == nil)
+        state.claimed([Self.claimed(1)], at: 60)
+        #expect(state.noteAnswer(due: 2000, isEmpty: false))
+        #expect(state.arm(.renew, now: 100) == 960)
+        #expect(state.arm(.look, now: 100) == 1900)
     }
 
     @Test func `does not turn without a pause while nothing can be claimed and something is overdue`() {
-        var state = CoordinatorState(lastRenewed: 0)
-        _ = state.noteDue(50, renewal: 1000, isEmpty: false)
-        state.claimed([Self.claimed(1)])
+        let state = Self.state()
+        _ = state.noteAnswer(due: 50, isEmpty: false)
+        state.claimed([Self.claimed(1)], at: 0)
         // All places are taken: the next end of a job starts an exchange.
-        #expect(Self.limit(&state, at: 60) == 940)
+        #expect(state.arm(.look, now: 60) == nil)
     }
 
     @Test func `does not turn without a pause while an exchange runs and something is overdue`() {
-        var state = CoordinatorState(lastRenewed: 0)
-        _ = state.noteDue(50, renewal: 1000, isEmpty: false)
-        let begins = state.beginExchange()
+        let state = Self.state()
+        _ = state.noteAnswer(due: 50, isEmpty: false)
+        let begins = state.beginExchange(now: 60)
         #expect(begins)
-        #expect(Self.limit(&state, at: 60) == nil)
+        #expect(state.arm(.look, now: 60) == nil)
         // The exchange notes what is due next, and wakes the waiting task for it.
-        let wakes = state.noteDue(90, renewal: 1000, isEmpty: false)
+        let wakes = state.noteAnswer(due: 90, isEmpty: false)
         #expect(wakes)
-        #expect(Self.limit(&state, at: 60) == 30)
-        let repeats = state.endExchange()
+        #expect(state.arm(.look, now: 60) == 30)
+        let repeats = state.endExchange(now: 60)
         #expect(!repeats)
-        #expect(Self.limit(&state, at: 95) == 0)
+        #expect(state.arm(.look, now: 95) == 0)
     }
+
+    @Test func `asks a shared store less often while it announces changes`() {
+        let state = Self.state(poll: 1000)
+        #expect(state.arm(.look, now: 0) == 1000)
+        state.isListening = true
+        #expect(state.arm(.look, now: 0) == 5000)
+        state.request(.look)
+        #expect(state.arm(.look, now: 0) == 0)
+        #expect(state.takes(.look, now: 0))
+        #expect(state.arm(.look, now: 0) == 5000)
+        #expect(!state.takes(.look, now: 0))
+    }
+
+    // MARK: Outages
+
+    @Test func `an outage postpones outcomes and is reported once`() {
+        let state = Self.state()
+        state.claimed([Self.claimed(1)], at: 0)
+        state.settle(Self.claimed(1), Self.settled(1))
+        var reports: [Bool] = []
+        var pauses: [Int64] = []
+        var now: Int64 = 0
+        for _ in 1...10 {
+            #expect(state.beginExchange(now: now))
+            let taken = state.takeSettled()
+            #expect(taken.settled.map(\.settlement.lease) == [Self.lease(1)])
+            reports.append(state.postpone(taken.settled, now: now))
+            #expect(!state.endExchange(now: now))
+            #expect(!state.beginExchange(now: now))
+            pauses.append(state.arm(.look, now: now)!)
+            now += pauses.last!
+        }
+        #expect(reports == [true] + Array(repeating: false, count: 9))
+        for (index, pause) in pauses.enumerated() {
+            let most = min(Int64(100) << index, 5000)
+            #expect(pause >= most / 2 && pause <= most)
+        }
+        #expect(state.takeSettled().settled.map(\.settlement.mayBeRecorded) == [true])
+        _ = state.noteAnswer(due: nil, isEmpty: false)
+        #expect(state.postpone([], now: now), "the next outage is reported again")
+    }
+
+    @Test func `the last exchange ignores the pause of an outage`() {
+        let state = Self.state()
+        _ = state.postpone([], now: 0)
+        #expect(!state.beginExchange(now: 0))
+        #expect(state.beginExchange(now: 0, isLast: true))
+    }
+
+    // MARK: Leases
+
+    @Test func `a lease counts from before it was asked for, and is relied on for two thirds of its time`() {
+        let state = Self.state(total: 3, poll: 1000)
+        state.claimed([Self.claimed(1)], at: 100)
+        state.claimed([Self.claimed(2)], at: 700)
+        #expect(state.arm(.renew, now: 800) == 300)
+        #expect(state.arm(.guardLeases, now: 800) == 1300)
+        let renewal = state.beginRenewal(now: 1100)!
+        state.stopExpiring(now: 2099)
+        #expect(state.stopReason(of: Self.lease(1).job) == nil)
+        state.stopExpiring(now: 2100)
+        #expect(state.stopReason(of: Self.lease(1).job) == .expiring)
+        #expect(state.stopReason(of: Self.lease(2).job) == nil)
+        // The answer arrives late, and counts from the time of the question.
+        state.endRenewal(renewal, [RenewedLease(lease: Self.lease(1)), RenewedLease(lease: Self.lease(2))])
+        #expect(state.arm(.guardLeases, now: 2200) == 900)
+        #expect(state.stopReason(of: Self.lease(2).job) == nil)
+    }
+
+    @Test func `a renewal that fails is repeated after a pause`() {
+        let state = Self.state(poll: 1000)
+        state.claimed([Self.claimed(1)], at: 0)
+        #expect(state.arm(.renew, now: 1000) == 0)
+        state.postponeRenewal(now: 1000)
+        let pause = state.arm(.renew, now: 1000)
+        #expect(pause.map { $0 >= 50 && $0 <= 100 } == true)
+        #expect(state.arm(.guardLeases, now: 1000) == 1000)
+    }
+
+    @Test func `no other worker can have a job of a store that isn't shared`() {
+        let state = Self.state()
+        state.claimed([Self.claimed(1)], at: 0)
+        #expect(state.arm(.guardLeases, now: 0) == nil)
+    }
+
+    @Test func `a lease that isn't renewed is lost, unless it was settled meanwhile`() {
+        let state = Self.state(total: 3)
+        state.claimed([Self.claimed(1), Self.claimed(2), Self.claimed(3)], at: 0)
+        let renewal = state.beginRenewal(now: 1000)!
+        state.settle(Self.claimed(2), Self.settled(2))
+        _ = state.takeSettled()
+        state.endRenewal(renewal, [RenewedLease(lease: Self.lease(3), stop: .paused)])
+        #expect(state.stopReason(of: Self.lease(1).job) == .lost)
+        #expect(state.stopReason(of: Self.lease(2).job) == nil)
+        #expect(state.stopReason(of: Self.lease(3).job) == .paused)
+    }
+
+    @Test func `a job that was claimed without an answer is released`() {
+        let state = Self.state(total: 3)
+        state.claimed([Self.claimed(1)], at: 0)
+        let renewal = state.beginRenewal(now: 1000)!
+        state.endRenewal(renewal, [RenewedLease(lease: Self.lease(1)), RenewedLease(lease: Self.lease(2))])
+        #expect(state.takes(.look, now: 0))
+        let released = state.takeSettled().settled
+        #expect(released.map(\.settlement) == [JobSettlement(lease: Self.lease(2), outcome: .released)])
+        #expect(state.takeSettled().settled.isEmpty)
+    }
+
+    @Test func `a job that an exchange is claiming isn't released`() {
+        for isEarly in [true, false] {
+            let state = Self.state(total: 3)
+            state.claimed([Self.claimed(1)], at: 0)
+            if isEarly { #expect(state.beginExchange(now: 1000)) }
+            let renewal = state.beginRenewal(now: 1000)!
+            if !isEarly { #expect(state.beginExchange(now: 1000)) }
+            state.endRenewal(renewal, [RenewedLease(lease: Self.lease(1)), RenewedLease(lease: Self.lease(2))])
+            #expect(state.takeSettled().settled.isEmpty)
+        }
+    }
+}
+
+/// The state in a class, because `#expect` doesn't call mutating methods.
+private final class RunState {
+    private var state: CoordinatorState
+
+    init(_ intervals: CoordinatorState.Intervals) {
+        state = CoordinatorState(intervals)
+        state.worker = QueueWorker(name: "worker")
+    }
+
+    var isListening: Bool {
+        get { state.isListening }
+        set { state.isListening = newValue }
+    }
+
+    func claimed(_ jobs: [ClaimedJob], at sent: Int64) { state.claimed(jobs, at: sent) }
+    func settle(_ job: ClaimedJob, _ outcome: SettledJob?) { state.settle(job, outcome) }
+    func stopReason(of job: JobID) -> CoordinatorState.StopReason? { state.stopReason(of: job) }
+    func beginExchange(now: Int64, isLast: Bool = false) -> Bool { state.beginExchange(now: now, isLast: isLast) }
+    func endExchange(now: Int64) -> Bool { state.endExchange(now: now) }
+    func takeSettled() -> (settled: [SettledJob], room: Int, worker: QueueWorker) { state.takeSettled() }
+    func postpone(_ untold: [SettledJob], now: Int64) -> Bool { state.postpone(untold, now: now) }
+    func noteAnswer(due: Int64?, isEmpty: Bool) -> Bool { state.noteAnswer(due: due, isEmpty: isEmpty) }
+    func beginRenewal(now: Int64) -> CoordinatorState.Renewal? { state.beginRenewal(now: now) }
+    func endRenewal(_ renewal: CoordinatorState.Renewal, _ renewed: [RenewedLease]) {
+        _ = state.endRenewal(renewal, renewed)
+    }
+    func postponeRenewal(now: Int64) { state.postponeRenewal(now: now) }
+    func stopExpiring(now: Int64) { _ = state.stopExpiring(now: now) }
+    func arm(_ chore: CoordinatorState.Chore, now: Int64) -> Int64? { state.arm(chore, now: now) }
+    func takes(_ chore: CoordinatorState.Chore, now: Int64) -> Bool { state.takes(chore, now: now) }
+    func request(_ chore: CoordinatorState.Chore) { state.request(chore) }
 }

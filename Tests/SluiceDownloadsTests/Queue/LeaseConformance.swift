@@ -106,6 +106,21 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a job whose late settlement says that it is done may be published`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            try await fixture.add("a")
+            let late = try await fixture.claim()[0]
+            #expect(try await fixture.settle(late, .released))
+            #expect(try await !fixture.settle(late, .failed(message: "gone")))
+            let again = try await fixture.claim()[0]
+            #expect(!again.mayBePublished)
+            #expect(try await fixture.settle(again, .released))
+            #expect(try await !fixture.settle(late, .done(bytes: 1)))
+            #expect(try await fixture.claim()[0].mayBePublished)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `the next moment to ask is the first end of a delay or a lease`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             #expect(try await fixture.exchange(claiming: 1).nextDue == nil)

@@ -1,18 +1,32 @@
+import SluiceConcurrency
 import SluiceDownloads
 
-/// A queue in memory with exchanges that a test carries out, fails or adds to.
+/// A queue in memory with exchanges that a test carries out, fails or adds to, with renewals that it fails, and with announcements.
 final class InterceptedStore: QueueStore {
     typealias Exchange =
         @Sendable (_ store: MemoryQueueStore, _ settlements: [JobSettlement], _ claim: JobClaim?) async throws ->
         JobExchange
 
     let isShared: Bool
-    private let store = MemoryQueueStore()
+    /// What the store announces.
+    let announcements = AsyncQueue<QueueAnnouncement>()
+    /// The queue, as other processes use it.
+    let store = MemoryQueueStore()
     private let onExchange: Exchange
+    private let onRenewal: @Sendable () throws -> Void
 
-    init(isShared: Bool = false, onExchange: @escaping Exchange) {
+    init(
+        isShared: Bool = false,
+        onExchange: @escaping Exchange = { try await $0.exchange($1, claiming: $2) },
+        onRenewal: @escaping @Sendable () throws -> Void = {}
+    ) {
         self.isShared = isShared
         self.onExchange = onExchange
+        self.onRenewal = onRenewal
+    }
+
+    func listen(_ onAnnouncement: @Sendable (QueueAnnouncement) -> Void) async throws {
+        for await announcement in announcements.elements { onAnnouncement(announcement) }
     }
 
     func exchange(_ settlements: [JobSettlement], claiming claim: JobClaim?) async throws -> JobExchange {
@@ -25,7 +39,8 @@ final class InterceptedStore: QueueStore {
         try await store.enqueue(requests, options: options)
     }
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
-        try await store.renew(worker, lease: lease)
+        try onRenewal()
+        return try await store.renew(worker, lease: lease)
     }
     func cancel(_ selection: QueuedDownload.Selection) async throws -> JobChange {
         try await store.cancel(selection)

@@ -28,7 +28,7 @@ final class VirtualTime: Clock {
     var queueTime: QueueTime { QueueTime { self.milliseconds } }
 
     var timing: CoordinatorTiming {
-        CoordinatorTiming(time: queueTime, clock: self, poll: .seconds(1), frame: .zero)
+        CoordinatorTiming(clock: self, poll: .seconds(1), frame: .zero)
     }
 
     func sleep(until instant: Instant, tolerance: Duration?) async throws {

@@ -237,7 +237,12 @@ struct MemoryQueueState {
         }
         guard let lease = jobs.values[place].lease,
             lease.token == settlement.lease.token
-        else { return false }
+        else {
+            if case .done = settlement.outcome, [.waiting, .paused].contains(jobs.values[place].download.state) {
+                jobs.values[place].mayBePublished = true
+            }
+            return false
+        }
         endLease(id, at: place)
         switch settlement.outcome {
         case .done(let bytes):

@@ -70,8 +70,13 @@ extension Database {
         }
         arguments += [settlement.lease.job.rawValue, settlement.lease.token]
         try run("UPDATE job SET \(change), \(Self.endOfLease) WHERE state = 1 AND id = ? AND token = ?", arguments)
-        guard changesCount == 1 else { return false }
         let job = settlement.lease.job.rawValue
+        guard changesCount == 1 else {
+            if case .done = settlement.outcome {
+                try run("UPDATE job SET may_be_published = 1 WHERE id = ? AND state IN (0, 5, 6)", [job])
+            }
+            return false
+        }
         try record(EventContent(wait(job), after: settlement.outcome), job, now: now)
         return true
     }

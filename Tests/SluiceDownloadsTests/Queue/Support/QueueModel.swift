@@ -155,7 +155,14 @@ struct QueueModel {
 
     /// Whether the lease is valid.
     mutating func settle(_ lease: Lease, _ outcome: JobSettlement.Outcome, now: Int64) -> Bool {
-        guard jobs.contains(where: { $0.lease?.claim == lease.claim }) else { return false }
+        guard jobs.contains(where: { $0.lease?.claim == lease.claim }) else {
+            for index in jobs.indices where jobs[index].number == lease.job {
+                if case .done = outcome, [.waiting, .paused].contains(jobs[index].state) {
+                    jobs[index].mayBePublished = true
+                }
+            }
+            return false
+        }
         change(lease.job) { job in
             let isCancelled = job.isCancelled
             (job.lease, job.isCancelled, job.charged) = (nil, false, "")

@@ -1,0 +1,115 @@
+#if PostgreSQL
+import Foundation
+import LoopbackOrigin
+import SluiceCommands
+import Testing
+
+@Suite(.needsPostgres) struct `A queue on PostgreSQL` {
+    @Test(arguments: [
+        ["list"], ["watch"], ["work", "--until-empty"], ["cancel", "--all"], ["retry", "1"],
+    ])
+    func `is an error if it is missing, and isn't created`(command: [String]) async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            for _ in 0..<2 {
+                let ended = await scene.queue(command[0], Array(command.dropFirst()))
+                #expect(ended.status == .store && ended.output.isEmpty)
+                #expect(ended.error.hasPrefix("sluice: --db postgres://sluice@127.0.0.1:"), "\(ended.error)")
+                #expect(ended.error.contains("/sluice#test "), "\(ended.error)")
+                #expect(
+                    ended.error.hasSuffix(
+                        "The database has no such queue. Check the name, or create it with 'sluice queue add'.\n"))
+            }
+        }
+    }
+
+    @Test func `is created by a worker that starts first`() async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            let console = RecordedConsole().console
+            let arguments = ["queue", "work", "--db", scene.database, "-q"]
+            async let worked = SluiceProgram.run(arguments, console: console)
+            while await scene.queue("list").status != .success {}
+            console.interruption.request()
+            #expect(await worked == .interrupted)
+        }
+    }
+
+    @Test func `is one of several in a database`() async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            await scene.add(["/a"])
+            let other = try PostgresServer.newQueue()
+            let added = await scene.sluice(
+                ["queue", "add", "--db", other, "-d", scene.files.path, scene.origin.url("/b"), scene.origin.url("/c")])
+            #expect(added.output == "Added 2 downloads.\n", "\(added.error)")
+            let (mine, others) = (try await scene.listing(), try await scene.listing(of: other))
+            #expect(mine.waiting.map(\.name) == ["a"] && others.waiting.map(\.name) == ["b", "c"])
+        }
+    }
+
+    @Test func `isn't copied to itself`() async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            await scene.add(["/a"])
+            // The same queue under another name.
+            let alias = scene.database.replacing("postgres://", with: "postgresql://")
+            let ended = await scene.sluice(["queue", "copy", "--from", scene.database, "--to", alias])
+            #expect(ended.status == .usage && ended.error.contains("This is the same queue as --from."), "\(ended)")
+            let password = try PostgresServer.password
+            #expect(!ended.error.contains(password))
+        }
+    }
+
+    enum Mistake: CaseIterable {
+        case password, user, database, port
+
+        func database() throws -> String {
+            try PostgresServer.url { parts in
+                switch self {
+                case .password: parts.password = "wrong-secret"
+                case .user: parts.user = "stranger"
+                case .database: parts.path = "/missing"
+                case .port: parts.port = 1
+                }
+            }
+        }
+
+        var remedy: String {
+            switch self {
+            case .password, .user: "Check the user and the password in the URL"
+            case .database: "Check the name of the database in the URL, or create it"
+            case .port: "Check that the server runs, and that the host and the port in the URL are right."
+            }
+        }
+    }
+
+    @Test(arguments: Mistake.allCases, [["list"], ["work"], ["watch"], ["add", "-d", "x", "http://a.example/x"]])
+    func `isn't used after a mistake in the URL, which gets one clear line without the password`(
+        mistake: Mistake, command: [String]
+    ) async throws {
+        try await QueueScene.run { scene in
+            let arguments = ["queue", command[0], "--db", try mistake.database()] + command.dropFirst()
+            let ended = await scene.sluice(arguments)
+            #expect(ended.status == .store && ended.output.isEmpty)
+            #expect(ended.error.hasPrefix("sluice: --db postgres://"), "\(ended.error)")
+            #expect(ended.error.contains(mistake.remedy), "\(ended.error)")
+            #expect(ended.error.filter { $0 == "\n" }.count == 1, "\(ended.error)")
+            let password = try PostgresServer.password
+            #expect(!ended.error.contains("secret") && !ended.error.contains(password))
+        }
+    }
+
+    @Test func `continues a list of 'sluice get'`() async throws {
+        try await QueueScene.run(on: .postgres) { request in
+            request.target == "/b" && request.attempt == 1 ? OriginResponse(status: 404) : OriginResponse(body: [1])
+        } _: { scene in
+            let get =
+                ["get", "-q", "--db", scene.database, "-d", scene.files.path] + ["/a", "/b"].map(scene.origin.url)
+            #expect(await scene.sluice(get).status == .http)
+            let listing = try await scene.listing()
+            #expect(listing.counts["done"] == 1 && listing.counts["failed"] == 1)
+            #expect(await scene.sluice(get).status == .success)
+            #expect(scene.names == ["a", "b"])
+            let after = try await scene.listing()
+            #expect(after.counts.values.allSatisfy { $0 == 0 })
+        }
+    }
+}
+#endif
