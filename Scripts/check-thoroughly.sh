@@ -52,6 +52,12 @@ explore_everything() {
     .build-explore/release/sluicePackageTests.xctest --testing-library swift-testing --filter "Every interleaving of the limiter"
 }
 
+# Each test kills 200 workers.
+kills() {
+    SLUICE_KILLS=200 Scripts/checks/postgres.sh "$SLUICE_SCRATCH/debug/sluicePackageTests.xctest" --testing-library swift-testing \
+        --filter 'Eight processes'
+}
+
 today=$(date +%Y%m%d)
 
 part "packages"             15 Scripts/install-system-packages.sh
@@ -59,6 +65,9 @@ part "cold build"           60 cold_build
 part "tests"               120 tests_ten_times
 part "explorers"           120 explore_everything
 part "file systems"         60 Scripts/checks/file-systems.sh --require --lacking vfat --all-tests
+part "full disks"           10 Scripts/checks/full-disks.sh --require
+part "partition"            10 Scripts/checks/partition.py --require
+part "kills"                60 kills
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
 part "address sanitizer"    60 Scripts/checks/sanitizers.sh address SluiceFiles SluiceHTTP
 part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads SluiceDownloadList SluiceService --explorers
