@@ -1,6 +1,12 @@
 import SluiceConcurrency
 import SluiceLock
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// One call of ``DownloadCoordinator/run(until:onEvent:)``.
 ///
 /// ```text
@@ -19,6 +25,8 @@ final class CoordinatorRun: Sendable {
     private let queue = AsyncQueue<DownloadAttempt>()
     private let wakes = Changes()
     private let directories: DirectoryMaker
+    /// The directory of relative targets.
+    private let directory: URL
 
     init(
         coordinator: DownloadCoordinator, end: DownloadCoordinator.RunEnd,
@@ -28,6 +36,7 @@ final class CoordinatorRun: Sendable {
         self.end = end
         self.onEvent = onEvent
         directories = DirectoryMaker(files: coordinator.files)
+        directory = coordinator.directory
         state = Lock(CoordinatorState(lastRenewed: coordinator.timing.time.now()))
     }
 
@@ -99,7 +108,7 @@ final class CoordinatorRun: Sendable {
         if case .whenBatchIsEmpty(let name) = end { batch = name }
         return JobClaim(
             worker: worker, count: room, limits: coordinator.limits, lease: coordinator.configuration.lease,
-            batch: batch, resolves: coordinator.configuration.resolve != nil)
+            batch: batch, resolves: coordinator.configuration.resolve != nil, place: coordinator.store.place)
     }
 
     private func take(_ exchange: JobExchange, _ settled: [SettledJob]) async {
@@ -112,7 +121,11 @@ final class CoordinatorRun: Sendable {
         }
         state.withLock { $0.claimed(exchange.claimed) }
         for job in exchange.claimed { coordinator.onPhase(job.lease.job, .claimed) }
-        var attempts = exchange.claimed.map { DownloadAttempt(run: self, job: $0) }
+        var attempts = exchange.claimed.map { job in
+            var job = job
+            job.request = job.request.resolved(in: directory)
+            return DownloadAttempt(run: self, job: job)
+        }
         let decided = await DownloadAttempt.decidedBeforehand(&attempts, directories)
         for (attempt, outcome) in zip(attempts, decided) {
             if let outcome {

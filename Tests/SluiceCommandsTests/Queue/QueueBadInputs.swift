@@ -34,6 +34,9 @@ extension BadInput {
         .init(
             arguments: ["queue", "work", "--db", "{dir}/q", "-j", "0"], status: .usage,
             mentions: ["-j 0", "sluice queue work --help"]),
+        .init(
+            arguments: ["queue", "work", "--db", "{dir}/q", "-d", ""], status: .usage,
+            mentions: ["-d", "Name a directory", "sluice queue work --help"]),
         // Selections.
         .init(
             arguments: ["queue", "cancel", "--db", "{dir}/q"], status: .usage,

@@ -1,4 +1,5 @@
 import SluiceDownloads
+import TestSupport
 
 /// A queue in memory with exchanges that a test carries out, fails or adds to.
 final class InterceptedStore: QueueStore {
@@ -7,11 +8,15 @@ final class InterceptedStore: QueueStore {
         JobExchange
 
     let isShared: Bool
+    let spansMachines: Bool
+    /// The options of each call of `enqueue`.
+    let enqueued = Recorder<EnqueueOptions>()
     private let store = MemoryQueueStore()
     private let onExchange: Exchange
 
-    init(isShared: Bool = false, onExchange: @escaping Exchange) {
+    init(isShared: Bool = false, spansMachines: Bool = false, onExchange: @escaping Exchange) {
         self.isShared = isShared
+        self.spansMachines = spansMachines
         self.onExchange = onExchange
     }
 
@@ -22,7 +27,8 @@ final class InterceptedStore: QueueStore {
     func attach() async throws -> QueueWorker { try await store.attach() }
     func detach(_ worker: QueueWorker) async throws { try await store.detach(worker) }
     func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
-        try await store.enqueue(requests, options: options)
+        enqueued.note(options)
+        return try await store.enqueue(requests, options: options)
     }
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         try await store.renew(worker, lease: lease)
