@@ -70,5 +70,20 @@ import Testing
             #expect(try await store.retry(.all) == [first.id, second.id, third.id])
         }
     }
+
+    @Test func `are copied jobs too`() async throws {
+        try await QueueFixture.with { old in
+            try await QueueFixture.with { new in
+                _ = try await old.store.enqueue([.numbered(1)], options: .init())
+                let downloads = try await old.store.unfinished(after: JobID(rawValue: .min), atMost: 9)
+                let jobs = try await new.store.add(downloads, place: "one")
+                #expect(
+                    try await new.store.add(downloads, place: "one") == [EnqueuedJob(id: jobs[0].id, outcome: .joined)])
+                #expect(try await new.store.add(downloads, place: "two").map(\.outcome) == [.added])
+                #expect(try await Self.claim(new, on: "one") == ["1"])
+                #expect(try await Self.claim(new, on: "one") == [])
+            }
+        }
+    }
 }
 #endif
