@@ -45,7 +45,7 @@ extension PostgresQueueStore {
         }
     }
 
-    private func settling(_ settlements: [JobSettlement], isAgain: Bool) -> Operation {
+    func settling(_ settlements: [JobSettlement], isAgain: Bool) -> Operation {
         let outcomes = settlements.map(\.outcome.columns)
         let reports = settlements.map { $0.host?.columns ?? (0, 0, 0) }
         return call(
@@ -59,14 +59,14 @@ extension PostgresQueueStore {
             ])
     }
 
-    private func claiming(_ claim: JobClaim, token: Int64, isAgain: Bool) -> Operation {
+    func claiming(_ claim: JobClaim, token: Int64, isAgain: Bool) -> Operation {
         call(
             "claim",
             [
                 .bool(isAgain), .text(claim.worker.name), .integer(Int64(claim.count)),
                 .integer(Int64(claim.limits.total)), PostgresValue(claim.limits.perHost.map(Int64.init)),
                 PostgresValue(claim.limits.perUser.map(Int64.init)), .integer(claim.lease.milliseconds),
-                PostgresValue(claim.batch), .bool(claim.resolves), .integer(token),
+                PostgresValue(claim.batch), .bool(claim.resolves), .text(claim.place ?? ""), .integer(token),
             ])
     }
 

@@ -50,8 +50,8 @@ extension PostgresQueueSchema {
             PERFORM leave_lines(p_queue, v_jobs);
             WITH gone AS (
                 DELETE FROM member WHERE queue = p_queue AND job = ANY (v_kept) AND \(isMeant)
-                RETURNING job, place, user_name, batch)
-            SELECT array_agg(ROW(job, place, 'left', user_name, batch)::draft) INTO v_drafts FROM gone;
+                RETURNING job, position, user_name, batch)
+            SELECT array_agg(ROW(job, position, 'left', user_name, batch)::draft) INTO v_drafts FROM gone;
             v_drafts := v_drafts || members_changed(p_queue, v_kept);
             v_jobs := ARRAY(SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_kept));
             v_running := ARRAY(SELECT id FROM job
@@ -138,8 +138,8 @@ extension PostgresQueueSchema {
             v_jobs := ARRAY(SELECT min(id) FROM job WHERE queue = p_queue AND id = ANY (v_jobs)
                 AND NOT EXISTS (SELECT FROM job AS other
                     WHERE other.queue = p_queue AND sha256(other.target) = sha256(job.target)
-                        AND other.target = job.target AND other.state IN (0, 1, 5, 6))
-                GROUP BY target ORDER BY 1);
+                        AND other.place = job.place AND other.target = job.target AND other.state IN (0, 1, 5, 6))
+                GROUP BY place, target ORDER BY 1);
             UPDATE job SET state = 0, failures = 0, message = NULL, ended = NULL
                 WHERE queue = p_queue AND id = ANY (v_jobs);
             UPDATE member SET is_paused = false WHERE queue = p_queue AND job = ANY (v_jobs) AND is_paused;
@@ -172,7 +172,8 @@ extension PostgresQueueSchema {
             RETURN cardinality(v_jobs);
         END $$
         """,
-        // Removes ended jobs that are old or many, all events but the last p_events, and what is known about hosts for p_memory.
+        // Removes ended jobs that are old or many, all events but the last p_events, what is known about hosts for p_memory, and
+        // empty lanes. Counts the running jobs again.
         """
         CREATE FUNCTION prune(p_queue int8, p_now int8, p_age int8, p_count int8, p_events int8, p_memory int8)
         RETURNS void LANGUAGE plpgsql \(planningOfSets) AS $$
@@ -192,6 +193,10 @@ extension PostgresQueueSchema {
             DELETE FROM event WHERE queue = p_queue
                 AND number <= (SELECT max(number) FROM event WHERE queue = p_queue) - p_events;
             DELETE FROM host WHERE queue = p_queue AND until < v_now - p_memory;
+            DELETE FROM lane WHERE queue = p_queue AND NOT EXISTS (SELECT FROM head WHERE head.lane = lane.id);
+            DELETE FROM running WHERE queue = p_queue;
+            PERFORM count_running(p_queue, array_agg(job.host), array_agg(charged), 1) FROM job
+                WHERE queue = p_queue AND state = 1;
         END $$
         """,
     ]

@@ -1,6 +1,27 @@
 #if PostgreSQL
 extension PostgresQueueSchema {
-    /// The functions that others use: time, events, lines, and jobs that wait again.
+    /// The job with this number.
+    static func job(_ id: String) -> String {
+        "CROSS JOIN LATERAL (SELECT * FROM job WHERE queue = p_queue AND id = \(id) OFFSET 0) AS job"
+    }
+
+    /// The members of the job with this number.
+    static func members(of job: String) -> String {
+        "CROSS JOIN LATERAL (SELECT * FROM member WHERE queue = p_queue AND job = \(job) OFFSET 0) AS member"
+    }
+
+    /// Whether all members of `job` are paused.
+    static let isPaused = """
+        (SELECT bool_and(member.is_paused) FROM member WHERE member.queue = p_queue AND member.job = job.id)
+        """
+
+    /// The running jobs of the worker `p_worker`, in the order of their numbers.
+    static let jobsOfWorker = """
+        SELECT * FROM job WHERE queue = p_queue AND state = 1 AND worker >= p_worker AND worker <= p_worker
+        ORDER BY worker, id
+        """
+
+    /// The functions that others use: time, events, lines, counts, and jobs that wait again.
     static let jobFunctions = [
         // The time of an operation in milliseconds since 1970. Tests pass their own.
         """
@@ -9,7 +30,7 @@ extension PostgresQueueSchema {
         $$
         """,
         // An event of an operation that changes many jobs, before it has a number.
-        "CREATE TYPE draft AS (job int8, place int8, kind text, user_name text, batch text)",
+        "CREATE TYPE draft AS (job int8, position int8, kind text, user_name text, batch text)",
         // Gives events the next numbers. prune keeps the last event, so that the number after it is always known.
         """
         CREATE FUNCTION record_all(p_queue int8, p_now int8, p_drafts draft[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -17,7 +38,7 @@ extension PostgresQueueSchema {
             v_last int8 := (SELECT max(number) FROM event WHERE queue = p_queue);
         BEGIN
             INSERT INTO event (queue, number, time, job, kind, user_name, batch)
-                SELECT p_queue, coalesce(v_last, 0) + row_number() OVER (ORDER BY job, place), p_now, job, kind,
+                SELECT p_queue, coalesce(v_last, 0) + row_number() OVER (ORDER BY job, position), p_now, job, kind,
                     coalesce(user_name, ''), coalesce(batch, '')
                 FROM unnest(p_drafts);
         END $$
@@ -34,95 +55,108 @@ extension PostgresQueueSchema {
                 VALUES (p_queue, coalesce(v_last, 0) + 1, p_now, p_job, p_kind, p_user, p_batch, p_bytes, p_message);
         END $$
         """,
+        // Jobs enter lines: each element is one job in one lane. A job that is in the line already stays there.
+        """
+        CREATE FUNCTION enter_lines(
+            p_queue int8, p_jobs int8[], p_ranks int8[], p_hosts text[], p_users text[], p_places text[], p_unresolved bool[]
+        ) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            INSERT INTO lane (queue, host, user_name, place, is_unresolved)
+                SELECT DISTINCT p_queue, host, user_name, place, is_unresolved
+                FROM unnest(p_hosts, p_users, p_places, p_unresolved) AS entry (host, user_name, place, is_unresolved)
+                ON CONFLICT DO NOTHING;
+            WITH come AS (
+                INSERT INTO line (queue, lane, rank, job)
+                    SELECT p_queue, lane.id, rank, job
+                    FROM unnest(p_jobs, p_ranks, p_hosts, p_users, p_places, p_unresolved)
+                        AS entry (job, rank, host, user_name, place, is_unresolved)
+                    CROSS JOIN LATERAL (SELECT id FROM lane
+                        WHERE queue = p_queue AND lane.host = entry.host AND lane.user_name = entry.user_name
+                            AND lane.place = entry.place AND lane.is_unresolved = entry.is_unresolved OFFSET 0) AS lane
+                    ON CONFLICT DO NOTHING RETURNING lane, rank, job)
+            INSERT INTO head (lane, queue, host, user_name, place, is_unresolved, rank, job)
+                SELECT lane.id, p_queue, host, user_name, place, is_unresolved, first.rank, first.job
+                FROM (SELECT DISTINCT ON (lane) lane, rank, job FROM come ORDER BY lane, rank, job) AS first
+                CROSS JOIN LATERAL (SELECT * FROM lane WHERE id = first.lane OFFSET 0) AS lane
+                ON CONFLICT (lane) DO UPDATE SET rank = excluded.rank, job = excluded.job
+                    WHERE (excluded.rank, excluded.job) < (head.rank, head.job);
+        END $$
+        """,
         // Jobs that can be claimed enter the lines of their active members' users.
         """
         CREATE FUNCTION join_lines(p_queue int8, p_jobs int8[]) RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
-            WITH come AS (
-                INSERT INTO line (queue, host, user_name, is_unresolved, rank, job)
-                    SELECT DISTINCT p_queue, job.host, member.user_name, job.is_unresolved, job.rank, job.id
-                    FROM job JOIN member ON member.queue = job.queue AND member.job = job.id
-                    WHERE job.queue = p_queue AND job.id = ANY (p_jobs) AND job.state = 0 AND NOT member.is_paused
-                    RETURNING host, user_name, is_unresolved, rank, job)
-            INSERT INTO lane (queue, host, user_name, is_unresolved, head_rank, head_job)
-                SELECT DISTINCT ON (host, user_name, is_unresolved) p_queue, host, user_name, is_unresolved, rank, job
-                FROM come ORDER BY host, user_name, is_unresolved, rank, job
-                ON CONFLICT (queue, host, user_name, is_unresolved) DO UPDATE
-                    SET head_rank = excluded.head_rank, head_job = excluded.head_job
-                    WHERE (excluded.head_rank, excluded.head_job) < (lane.head_rank, lane.head_job);
+            PERFORM enter_lines(p_queue, array_agg(job.id), array_agg(job.rank), array_agg(job.host),
+                    array_agg(member.user_name), array_agg(job.place), array_agg(job.is_unresolved))
+                FROM unnest(p_jobs) AS joining (id) \(job("joining.id")) \(members(of: "job.id"))
+                WHERE job.state = 0 AND NOT member.is_paused;
         END $$
         """,
-        // Jobs leave the lines, before their members, ranks or states change. Then their lanes get new heads or end.
+        // Jobs leave the lines, before their members, ranks or states change. Then their lanes get new heads or none.
         """
         CREATE FUNCTION leave_lines(p_queue int8, p_jobs int8[]) RETURNS void LANGUAGE plpgsql AS $$
         DECLARE
-            v_hosts text[];
-            v_users text[];
-            v_unresolved bool[];
+            v_lanes int8[];
         BEGIN
-            WITH gone AS (
-                DELETE FROM line
-                    USING job JOIN member ON member.queue = job.queue AND member.job = job.id
-                    WHERE job.queue = p_queue AND job.id = ANY (p_jobs)
-                        AND line.queue = p_queue AND line.host = job.host AND line.user_name = member.user_name
-                        AND line.is_unresolved = job.is_unresolved AND line.rank = job.rank AND line.job = job.id
-                    RETURNING line.host, line.user_name, line.is_unresolved)
-            SELECT array_agg(host), array_agg(user_name), array_agg(is_unresolved)
-                INTO v_hosts, v_users, v_unresolved
-                FROM (SELECT DISTINCT host, user_name, is_unresolved FROM gone) AS touched;
-            IF v_hosts IS NULL THEN RETURN; END IF;
-            WITH head AS (
-                SELECT touched.host, touched.user_name, touched.is_unresolved, first.rank, first.job
-                FROM unnest(v_hosts, v_users, v_unresolved) AS touched (host, user_name, is_unresolved)
+            WITH leaving AS MATERIALIZED (SELECT p_queue AS queue, id FROM unnest(p_jobs) AS leaving (id)),
+            gone AS (
+                DELETE FROM line USING leaving WHERE line.queue = leaving.queue AND line.job = leaving.id RETURNING lane)
+            SELECT array_agg(DISTINCT lane) INTO v_lanes FROM gone;
+            IF v_lanes IS NULL THEN RETURN; END IF;
+            WITH next AS MATERIALIZED (
+                SELECT left_lane.id, first.rank, first.job FROM unnest(v_lanes) AS left_lane (id)
                 LEFT JOIN LATERAL (
-                    SELECT rank, job FROM line
-                    WHERE queue = p_queue AND line.host = touched.host AND line.user_name = touched.user_name
-                        AND line.is_unresolved = touched.is_unresolved
-                    ORDER BY rank, job LIMIT 1) AS first ON true),
-            ended AS (
-                DELETE FROM lane USING head
-                    WHERE lane.queue = p_queue AND lane.host = head.host AND lane.user_name = head.user_name
-                        AND lane.is_unresolved = head.is_unresolved AND head.job IS NULL)
-            UPDATE lane SET head_rank = head.rank, head_job = head.job FROM head
-                WHERE lane.queue = p_queue AND lane.host = head.host AND lane.user_name = head.user_name
-                    AND lane.is_unresolved = head.is_unresolved AND head.job IS NOT NULL
-                    AND (lane.head_rank, lane.head_job) IS DISTINCT FROM (head.rank, head.job);
+                    SELECT rank, job FROM line WHERE line.lane = left_lane.id ORDER BY rank, job LIMIT 1) AS first ON true),
+            empty AS (DELETE FROM head USING next WHERE head.lane = next.id AND next.job IS NULL)
+            UPDATE head SET rank = next.rank, job = next.job FROM next
+                WHERE head.lane = next.id AND (head.rank, head.job) < (next.rank, next.job);
         END $$
         """,
-        // Makes a job without a lease and in the state 0 or 5 wait, or pauses it if all its members are paused. Returns its state.
+        // Adds to the numbers of running jobs, or subtracts from them: p_hosts has the host of each job that starts or ends its run, and
+        // p_users the users that are or were charged.
         """
-        CREATE FUNCTION wait_again(p_queue int8, p_job int8) RETURNS int8 LANGUAGE plpgsql AS $$
-        DECLARE
-            v_state int8 := (SELECT state FROM job WHERE queue = p_queue AND id = p_job);
+        CREATE FUNCTION count_running(p_queue int8, p_hosts text[], p_users text[], p_change int8)
+        RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
-            IF v_state NOT IN (0, 5) THEN RETURN v_state; END IF;
-            IF NOT EXISTS (SELECT FROM member WHERE queue = p_queue AND job = p_job AND NOT is_paused) THEN
-                UPDATE job SET state = 6 WHERE queue = p_queue AND id = p_job;
-                RETURN 6;
-            END IF;
-            IF v_state = 0 THEN PERFORM join_lines(p_queue, ARRAY[p_job]); END IF;
-            RETURN v_state;
+            INSERT INTO running (queue, kind, name, number)
+                SELECT p_queue, kind, name, p_change * count(*)
+                FROM (
+                    SELECT 0 AS kind, '' AS name FROM unnest(p_hosts)
+                    UNION ALL SELECT 1, host FROM unnest(p_hosts) AS host
+                    UNION ALL SELECT 2, user_name FROM unnest(p_users) AS user_name WHERE user_name <> '') AS change
+                GROUP BY kind, name
+                ON CONFLICT (queue, kind, name) DO UPDATE SET number = running.number + excluded.number;
         END $$
         """,
         // Takes back running jobs: they wait again, or are cancelled if that was requested. Returns whether one can be claimed.
         """
         CREATE FUNCTION take_back(p_queue int8, p_now int8, p_jobs int8[]) RETURNS bool LANGUAGE plpgsql AS $$
         DECLARE
-            v_job int8;
-            v_state int8;
-            v_gains bool := false;
+            v_waiting int8[];
+            v_hosts text[];
+            v_users text[];
+            v_drafts draft[];
         BEGIN
-            FOREACH v_job IN ARRAY p_jobs LOOP
-                UPDATE job SET state = CASE WHEN is_cancelled THEN 4 ELSE 0 END,
+            WITH held AS MATERIALIZED (
+                SELECT job.queue, job.id, job.host, job.charged, \(isPaused) AS is_paused
+                FROM unnest(p_jobs) AS lost (id) \(job("lost.id")) WHERE job.state = 1),
+            taken AS (
+                UPDATE job SET
+                        state = CASE WHEN is_cancelled THEN 4 WHEN held.is_paused THEN 6 ELSE 0 END,
                         ended = CASE WHEN is_cancelled THEN p_now END, may_be_published = true, worker = NULL,
                         token = NULL, lease_until = NULL, charged = NULL, is_cancelled = false
-                    WHERE queue = p_queue AND id = v_job AND state = 1;
-                v_state := wait_again(p_queue, v_job);
-                v_gains := v_gains OR v_state = 0;
-                PERFORM record(p_queue, p_now, v_job,
-                    CASE v_state WHEN 4 THEN 'cancelled' WHEN 6 THEN 'paused' ELSE 'released' END);
-            END LOOP;
-            RETURN v_gains;
+                    FROM held WHERE job.queue = held.queue AND job.id = held.id
+                    RETURNING job.id, job.state, held.host, held.charged)
+            SELECT array_agg(id) FILTER (WHERE state = 0), array_agg(host), array_agg(charged),
+                    array_agg(ROW(id, 0, CASE state WHEN 4 THEN 'cancelled' WHEN 6 THEN 'paused' ELSE 'released' END,
+                        '', '')::draft)
+                INTO v_waiting, v_hosts, v_users, v_drafts FROM taken;
+            IF v_hosts IS NULL THEN RETURN false; END IF;
+            PERFORM count_running(p_queue, v_hosts, v_users, -1);
+            PERFORM record_all(p_queue, p_now, v_drafts);
+            IF v_waiting IS NULL THEN RETURN false; END IF;
+            PERFORM join_lines(p_queue, v_waiting);
+            RETURN true;
         END $$
         """,
         // Wakes the workers of other processes when the transaction is committed.
@@ -135,8 +169,7 @@ extension PostgresQueueSchema {
         """
         CREATE FUNCTION detach(p_queue int8, p_now int8, p_worker text) RETURNS void LANGUAGE plpgsql \(planning) AS $$
         BEGIN
-            IF take_back(p_queue, moment(p_now), ARRAY(
-                SELECT id FROM job WHERE queue = p_queue AND state = 1 AND worker = p_worker ORDER BY id))
+            IF take_back(p_queue, moment(p_now), ARRAY(SELECT id FROM (\(jobsOfWorker)) AS held))
             THEN PERFORM wake(p_queue); END IF;
         END $$
         """,
@@ -147,11 +180,10 @@ extension PostgresQueueSchema {
         DECLARE
             v_until int8 := moment(p_now) + p_lease;
         BEGIN
-            RETURN QUERY UPDATE job SET lease_until = v_until
-                WHERE job.queue = p_queue AND job.state = 1 AND job.worker = p_worker
-                RETURNING job.id, job.token, job.is_cancelled,
-                    NOT EXISTS (SELECT FROM member
-                        WHERE member.queue = p_queue AND member.job = job.id AND NOT member.is_paused);
+            RETURN QUERY
+                WITH held AS MATERIALIZED (SELECT job.queue, job.id, \(isPaused) AS is_paused FROM (\(jobsOfWorker)) AS job)
+                UPDATE job SET lease_until = v_until FROM held WHERE job.queue = held.queue AND job.id = held.id
+                    RETURNING job.id, job.token, job.is_cancelled, held.is_paused;
         END $$
         """,
     ]

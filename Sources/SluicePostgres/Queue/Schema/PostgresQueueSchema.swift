@@ -1,10 +1,13 @@
 #if PostgreSQL
 /// The tables of ``PostgresQueueStore``, and the functions that change them.
 ///
-/// The tables are those of the store on SQLite. A **lane** is a pair of host and user, by which the limits count; jobs whose URLs have to be
-/// resolved have lanes of their own. The jobs of a lane that can be claimed stand in its **line**, in the order in which they are claimed,
-/// and the lane stores the first of them, its head. A claim reads the heads in order, regardless of the number of waiting jobs. A lane
-/// exists as long as its line isn't empty.
+/// The tables are like those of the store on SQLite. A **lane** is a pair of host and user, by which the limits count; jobs that not every
+/// worker may claim have lanes of their own: those whose URLs have to be resolved, and those of each machine. The jobs of a lane that can
+/// be claimed stand in its **line**, in the order in which they are claimed, and the first of them is the lane's **head**. A claim reads the
+/// heads in order, regardless of the number of waiting jobs.
+///
+/// Jobs run by the thousand on many machines, so the running jobs of each host and user are counted in `running` instead of for each claim.
+/// Each function that starts or ends a job's run calls `count_running` under the queue's lock, and `prune` counts again.
 ///
 /// The functions run on the server, so that an operation is one round trip and the queue's lock is held no longer than the work takes.
 /// Each relies on the lock that the caller's transaction has taken in an earlier statement.
@@ -16,14 +19,24 @@ enum PostgresQueueSchema {
         PostgresSchema(application: "queue", namespace: namespace, migrations: [version1])
     }
 
-    private static let version1 = tables + jobFunctions + claimFunctions + enqueueFunctions + controlFunctions
+    private static let version1 =
+        tables + jobFunctions + settlementFunctions + laneFunctions + claimFunctions + enqueueFunctions
+        + copyFunctions + controlFunctions
 
-    /// Settings of the functions that operations call. A new or quickly growing table has no statistics, and without them the planner
-    /// would read and sort whole tables. The plans are made once for each session.
+    /// Settings of the functions that operations call. The plans are made once for each session, and must be right for tables that have no
+    /// statistics, or those of an empty queue: the planner then takes one row for a whole queue. So each statement has one way to run.
+    ///
+    /// - A lookup has an equality for each column of a key, and no other index begins with one of them.
+    /// - Tables are joined by `CROSS JOIN LATERAL (… OFFSET 0)`, which the planner doesn't turn around.
+    /// - What an UPDATE or DELETE joins brings the number of the queue as a column, so that nothing else can be searched first.
+    /// - A range of an index is read with its ORDER BY, because only that index has the order.
     static let planning = """
-        SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off
-        SET plan_cache_mode = force_generic_plan
+        SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+        SET enable_mergejoin = off SET jit = off SET plan_cache_mode = force_generic_plan
         """
+
+    /// One value for a queue and a place, for an index that doesn't begin with the queue.
+    static func machine(_ queue: String, _ place: String) -> String { "(\(queue)::text || '/' || \(place))" }
 
     private static let tables = [
         """
@@ -44,6 +57,8 @@ enum PostgresQueueSchema {
             name text COLLATE "C" NOT NULL,
             target bytea NOT NULL,
             host text COLLATE "C" NOT NULL,
+            -- The machine that the target belongs to, or empty.
+            place text COLLATE "C" NOT NULL,
             -- Whether the URL has to be resolved.
             is_unresolved bool NOT NULL,
             -- The lowest of the members.
@@ -71,51 +86,75 @@ enum PostgresQueueSchema {
         )
         """,
         // A path and a URL may be longer than an entry of an index.
-        "CREATE INDEX job_target ON job (queue, sha256(target))",
+        "CREATE INDEX job_target ON job (sha256(target), \(machine("queue", "place")))",
         "CREATE INDEX job_in_line ON job (queue, rank, id) WHERE state IN (0, 5)",
         "CREATE INDEX job_paused ON job (queue, rank, id) WHERE state = 6",
         "CREATE INDEX job_delayed ON job (queue, not_before) WHERE not_before IS NOT NULL",
-        "CREATE INDEX job_running ON job (queue, id) WHERE state = 1",
+        "CREATE INDEX job_of_worker ON job (queue, worker, id) WHERE state = 1",
+        "CREATE INDEX job_lease ON job (queue, lease_until) WHERE state = 1",
         "CREATE INDEX job_ended ON job (queue, ended, id, state) WHERE state IN (2, 3, 4)",
         // The empty name stands for a request without a user or batch.
         """
         CREATE TABLE member (
             queue int8 NOT NULL,
             job int8 NOT NULL,
-            place int8 NOT NULL,
+            position int8 NOT NULL,
             user_name text COLLATE "C" NOT NULL,
             batch text COLLATE "C" NOT NULL,
             priority int8 NOT NULL,
             is_paused bool NOT NULL DEFAULT false,
-            PRIMARY KEY (queue, job, place)
+            PRIMARY KEY (queue, job, position)
         )
         """,
-        "CREATE INDEX member_of_batch ON member (queue, batch, job)",
+        "CREATE INDEX member_of_batch ON member (batch, queue, job)",
+        // A lane may have no waiting job.
+        """
+        CREATE TABLE lane (
+            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            queue int8 NOT NULL,
+            host text COLLATE "C" NOT NULL,
+            user_name text COLLATE "C" NOT NULL,
+            place text COLLATE "C" NOT NULL,
+            is_unresolved bool NOT NULL,
+            UNIQUE (queue, host, user_name, place, is_unresolved)
+        )
+        """,
         """
         CREATE TABLE line (
             queue int8 NOT NULL,
-            host text COLLATE "C" NOT NULL,
-            user_name text COLLATE "C" NOT NULL,
-            is_unresolved bool NOT NULL,
+            lane int8 NOT NULL,
             rank int8 NOT NULL,
             job int8 NOT NULL,
-            PRIMARY KEY (queue, host, user_name, is_unresolved, rank, job)
+            PRIMARY KEY (lane, rank, job)
         )
         """,
+        "CREATE INDEX line_of_job ON line (job, queue)",
+        // The heads of the lanes. They repeat the columns of the lanes, which are searched by a key of their own.
         """
-        CREATE TABLE lane (
+        CREATE TABLE head (
+            lane int8 PRIMARY KEY,
             queue int8 NOT NULL,
             host text COLLATE "C" NOT NULL,
             user_name text COLLATE "C" NOT NULL,
+            place text COLLATE "C" NOT NULL,
             is_unresolved bool NOT NULL,
-            head_rank int8 NOT NULL,
-            head_job int8 NOT NULL,
-            PRIMARY KEY (queue, host, user_name, is_unresolved)
+            rank int8 NOT NULL,
+            job int8 NOT NULL
         )
         """,
-        "CREATE INDEX lane_head ON lane (queue, head_rank, head_job)",
-        "CREATE INDEX lane_of_host ON lane (queue, host, head_rank, head_job)",
-        "CREATE INDEX lane_of_user ON lane (queue, user_name, head_rank, head_job)",
+        "CREATE INDEX head_in_order ON head (queue, place, is_unresolved, rank, job)",
+        "CREATE INDEX head_of_host ON head (queue, place, is_unresolved, host, rank, job)",
+        "CREATE INDEX head_of_user ON head (queue, place, is_unresolved, user_name, rank, job)",
+        // The numbers of running jobs: all of the queue (kind 0), of a host (1), and charged to a user (2).
+        """
+        CREATE TABLE running (
+            queue int8 NOT NULL,
+            kind int8 NOT NULL,
+            name text COLLATE "C" NOT NULL,
+            number int8 NOT NULL,
+            PRIMARY KEY (queue, kind, name)
+        ) WITH (fillfactor = 50)
+        """,
         """
         CREATE TABLE event (
             queue int8 NOT NULL,
@@ -143,9 +182,9 @@ enum PostgresQueueSchema {
         """,
         """
         CREATE VIEW download AS
-            SELECT queue, id, url, directory, name, rank, state, failures, not_before, bytes, message, charged, ended,
+            SELECT queue, id, url, directory, name, rank, state, failures, not_before, bytes, message, charged, is_cancelled, ended,
                 (SELECT json_agg(json_build_object('user', user_name, 'batch', batch, 'priority', priority,
-                        'isPaused', is_paused) ORDER BY place)
+                        'isPaused', is_paused) ORDER BY position)
                     FROM member WHERE member.queue = job.queue AND member.job = job.id) AS members
             FROM job
         """,
