@@ -105,7 +105,7 @@ private struct QueueCopy: Sendable {
                 }
             }
             if new.spansMachines { absoluteCount += downloads.count { !$0.request.isRelative } }
-            for (download, job) in zip(downloads, try await new.add(downloads)) {
+            for (download, job) in zip(downloads, try await new.add(downloads, place: new.place)) {
                 switch job.outcome {
                 case .added: result.copied += 1
                 case .joined: result.joined += 1

@@ -32,8 +32,8 @@ extension [DownloadRequest] {
 }
 
 extension DownloadRequest {
-    /// The place of the request's job: empty if workers on every machine may claim it.
-    func place(_ machine: String?) -> String { machine ?? "" }
+    /// The place of the request's job: empty if workers on every machine may claim it, because its target is relative.
+    func place(_ machine: String?) -> String { isRelative ? "" : machine ?? "" }
 }
 
 extension EnqueuedJob {

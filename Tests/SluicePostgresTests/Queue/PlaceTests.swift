@@ -31,6 +31,22 @@ import Testing
         }
     }
 
+    @Test func `have absolute targets: the others are claimed anywhere, and are the same on all machines`() async throws
+    {
+        try await QueueFixture.with { fixture in
+            let url = URL(string: "https://h0.example/song")!
+            let requests = [
+                DownloadRequest(url, to: URL(filePath: "/music"), name: "absolute"),
+                DownloadRequest(url, below: "music", name: "relative"),
+            ]
+            let first = try await fixture.store.enqueue(requests, options: .init(place: "one"))
+            let second = try await fixture.store.enqueue(requests, options: .init(place: "two"))
+            #expect(second.map(\.outcome) == [.added, .joined] && second[1].id == first[1].id)
+            #expect(try await Self.claim(fixture, on: "three") == ["relative"])
+            #expect(try await Self.claim(fixture, on: "two") == ["absolute"])
+        }
+    }
+
     @Test func `are claimed there for a batch and with a resolver`() async throws {
         try await QueueFixture.with { fixture in
             let directory = URL(string: "file:///music/")!
