@@ -163,6 +163,10 @@ int csluice_thread_start(void (*body)(void *context), void *context, size_t stac
     return -error;
 }
 
+// MARK: The machine
+
+int csluice_host_name(char *into, size_t capacity) { return gethostname(into, capacity) == 0 ? 0 : -errno; }
+
 // MARK: Errors
 
 #if defined(__GLIBC__)

@@ -66,6 +66,10 @@ int csluice_list(int directory, int limit, void (*each)(void *context, const cha
 /// program's signal handlers run on its own threads.
 int csluice_thread_start(void (*body)(void *context), void *context, size_t stack);
 
+// The machine
+/// Writes the machine's name. Returns 0, or minus the error number.
+int csluice_host_name(char *into, size_t capacity);
+
 // Errors
 /// Writes the text of an error number. Thread-safe.
 void csluice_error_text(int number, char *into, size_t capacity);

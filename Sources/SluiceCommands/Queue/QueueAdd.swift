@@ -64,9 +64,16 @@ struct QueueAdd: Sendable {
         return result.conflicts.isEmpty ? .success : .other
     }
 
+    private var requestMaker: RequestMaker {
+        RequestMaker(directory: directory, relative: database.spansMachines ? .keep : .makeAbsolute)
+    }
+
     /// Throws a ``CommandFailure`` with all problems.
     private func check(_ entries: QueueEntries) async throws {
-        var maker = RequestMaker(directory: directory)
+        var maker = requestMaker
+        do throws(RequestMaker.Problem) { try maker.checkDirectory() } catch {
+            throw CommandFailure(.usage, error.line)
+        }
         var count = 0
         let (problems, hidden) = try await entries.read(problemLimit: Self.shownProblems) { entry in
             count += 1
@@ -97,7 +104,7 @@ struct QueueAdd: Sendable {
     /// Stops between two chunks if the task is cancelled.
     private func add(_ entries: QueueEntries, to queue: any QueueStore) async throws -> Result {
         var result = Result()
-        var maker = RequestMaker(directory: directory)
+        var maker = requestMaker
         var requests: [DownloadRequest] = []
         // A list that changes between the passes may have new problems.
         do {
@@ -128,14 +135,16 @@ struct QueueAdd: Sendable {
     }
 
     private func store(_ requests: [DownloadRequest], in queue: any QueueStore, _ result: inout Result) async throws {
-        var jobs = try await queue.enqueue(requests, options: EnqueueOptions(batch: batch, keepsFinished: true))
-        // A download that is done is repeated if its file is gone.
-        let kept = jobs.indices.filter { jobs[$0].outcome == .kept }
+        var options = EnqueueOptions(batch: batch, keepsFinished: true, place: queue.place)
+        var jobs = try await queue.enqueue(requests, options: options)
+        // A download that is done is repeated if its file is gone. The file of a relative target is in the directory of its worker.
+        let kept = jobs.indices.filter { jobs[$0].outcome == .kept && !requests[$0].isRelative }
         if !kept.isEmpty {
             let names = kept.map { (requests[$0].directory, requests[$0].name) }
             let statuses = (try? await FileIO.shared.statuses(of: names, followingLinks: false)) ?? []
             let gone = zip(kept, statuses).filter { if case .success(nil) = $1 { true } else { false } }.map(\.0)
-            let again = try await queue.enqueue(gone.map { requests[$0] }, options: EnqueueOptions(batch: batch))
+            options.keepsFinished = false
+            let again = try await queue.enqueue(gone.map { requests[$0] }, options: options)
             for (index, job) in zip(gone, again) { jobs[index] = job }
         }
         for (request, job) in zip(requests, jobs) {

@@ -11,13 +11,16 @@ struct QueueAddCommand: ConsoleCommand {
 
             A download is identified by its URL and its file. If it is already in the queue, the user and the batch join it, and \
             it is downloaded once for all of them. A download that is done is kept, unless its file is gone. So the same command \
-            can be repeated.
+            can be repeated. (Whether the file is gone can't be seen if its directory is relative.)
 
             EXAMPLES:
               Add a list for a user, to be downloaded before everything else:
                 sluice queue add --db songs.db -d music -i list.txt --user ann --priority 10
               Add URLs from another program:
                 generate-urls | sluice queue add --db songs.db -d music -i -
+
+            With a database file, the queue stores the absolute path of each directory. In a PostgreSQL queue, a relative directory \
+            stays relative, and any worker downloads the file; what has an absolute directory is downloaded only on this machine.
 
             A LIST FILE is the same as for 'sluice get': one URL per line, with indented options below it. The user of a line \
             (user=) takes precedence over --user.
@@ -34,7 +37,10 @@ struct QueueAddCommand: ConsoleCommand {
     @Option(
         name: [.customShort("d"), .customLong("directory")],
         help: .init(
-            "The directory to download into. The queue stores its absolute path; workers create it.", valueName: "dir"))
+            """
+            The directory to download into, which workers create. In a PostgreSQL queue, a relative one is below the directory of \
+            the worker ('work --directory').
+            """, valueName: "dir"))
     var directory: String
 
     @Option(

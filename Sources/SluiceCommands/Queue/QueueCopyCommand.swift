@@ -19,10 +19,17 @@ struct QueueCopyCommand: ConsoleCommand {
 
             Stop the workers of the old queue first. Otherwise both queues would download the same files.
 
+            Directories stay as they are. In a PostgreSQL queue, a download with an absolute directory is downloaded only by the \
+            machine that runs this command. With --relative-to, those below a directory become relative, and any worker \
+            downloads them.
+
             EXAMPLES:
               Move to another database:
                 sluice queue copy --from songs.db --to /data/songs.db
                 sluice queue work --db /data/songs.db
+              Move to PostgreSQL, for workers on several machines:
+                sluice queue copy --from songs.db --to postgres://ann@db.example/sluice --relative-to /srv/music
+                sluice queue work --db postgres://ann@db.example/sluice -d /srv/music
             """)
 
     @Option(help: .init("The queue to copy.", valueName: "db"))
@@ -31,12 +38,20 @@ struct QueueCopyCommand: ConsoleCommand {
     @Option(help: .init("The queue to copy to, created if missing.", valueName: "db"))
     var to: String
 
+    @Option(help: .init("Make the directories below this one relative to it.", valueName: "dir"))
+    var relativeTo: String?
+
     @Flag(help: "Print the numbers of the downloads as one JSON document.")
     var json = false
 
     func run(_ console: Console) async throws -> ExitStatus {
         let source = QueueDatabase(name: from, option: "--from", command: "copy")
         let target = QueueDatabase(name: to, option: "--to", command: "copy")
+        guard relativeTo != "" else {
+            throw CommandFailure(
+                .usage,
+                "--relative-to: The directory name is empty. Name a directory. See 'sluice queue copy --help'.")
+        }
         _ = try (source.store(), target.store())
         try await source.checkExistence()
         guard await !source.isSame(as: target) else {
@@ -50,7 +65,8 @@ struct QueueCopyCommand: ConsoleCommand {
                 guard let old = old as? any CopyableQueue, let new = new as? any CopyableQueue else {
                     throw CommandFailure(.other, "--from \(source.title): This kind of queue can't be copied.")
                 }
-                return try await QueueCopy(console: console, isJSON: json).run(from: old, to: new)
+                let base = relativeTo.map { URL(filePath: $0, directoryHint: .isDirectory) }
+                return try await QueueCopy(base: base, console: console, isJSON: json).run(from: old, to: new)
             }
         }
     }
@@ -66,6 +82,8 @@ private struct QueueCopy: Sendable {
         var conflicts = 0
     }
 
+    /// Directories below this one become relative.
+    var base: URL?
     var console: Console
     var isJSON: Bool
 
@@ -75,11 +93,19 @@ private struct QueueCopy: Sendable {
     func run(from old: any CopyableQueue, to new: any CopyableQueue) async throws -> ExitStatus {
         var result = Result()
         var latest = QueuedDownload.ID(rawValue: .min)
+        var absoluteCount = 0
         while !Task.isCancelled {
-            let downloads = try await old.unfinished(after: latest, atMost: Self.chunk)
+            var downloads = try await old.unfinished(after: latest, atMost: Self.chunk)
             guard let last = downloads.last else { break }
             latest = last.id
-            for (download, job) in zip(downloads, try await new.add(downloads)) {
+            if let base {
+                for index in downloads.indices {
+                    guard let request = downloads[index].request.relative(to: base) else { continue }
+                    downloads[index].request = request
+                }
+            }
+            if new.spansMachines { absoluteCount += downloads.count { !$0.request.isRelative } }
+            for (download, job) in zip(downloads, try await new.add(downloads, place: new.place)) {
                 switch job.outcome {
                 case .added: result.copied += 1
                 case .joined: result.joined += 1
@@ -95,6 +121,11 @@ private struct QueueCopy: Sendable {
         }
         let text = isJSON ? try QueueJSON.line(result) : Self.text(result) + "\n"
         await console.writeWhole(text, to: .output)
+        if absoluteCount > 0 {
+            await console.report(
+                "--to: Only this machine will download \(Format.count(absoluteCount, "file")) with absolute directories. Pass "
+                    + "--relative-to to make directories relative.")
+        }
         if Task.isCancelled {
             await console.report(
                 "Interrupted: not all downloads were copied. Run the same command again to copy the rest.")

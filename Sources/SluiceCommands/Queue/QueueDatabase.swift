@@ -69,6 +69,11 @@ struct QueueDatabase: Sendable {
         return (name, last(name))
     }
 
+    /// Whether workers on several machines can use the queue.
+    var spansMachines: Bool {
+        if case .postgres? = try? address() { true } else { false }
+    }
+
     /// Opens the queue, passes it to `body`, and closes it.
     ///
     /// - Parameters:

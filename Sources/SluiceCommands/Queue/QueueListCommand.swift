@@ -19,7 +19,7 @@ struct QueueListCommand: ConsoleCommand {
               Count the waiting downloads:
                 sluice queue list --db songs.db --json --limit 0 | jq .counts.waiting
 
-            The bytes of downloads that run in other processes are those of their partial files.
+            The bytes of downloads that run in other processes are those of their partial files, if this machine has them.
             """)
 
     @OptionGroup

@@ -101,7 +101,9 @@ extension QueueReport {
     /// Adds the progress of downloads that other processes run, from their partial files.
     func addingProgress(of snapshot: QueueSnapshot) async -> QueueReport {
         var report = self
-        let requests = snapshot.running.prefix(running.count).map(\.download.request)
+        // A worker has relative targets in its directory, which may be the current one.
+        let directory = URL.currentDirectory()
+        let requests = snapshot.running.prefix(running.count).map { $0.download.request.resolved(in: directory) }
         let names = requests.map { ($0.directory, $0.partialTarget.lastPathComponent) }
         let found = (try? await FileIO.shared.statuses(of: names, followingLinks: false)) ?? []
         for (index, status) in found.enumerated() where report.running[index].received == 0 {

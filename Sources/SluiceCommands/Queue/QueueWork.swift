@@ -3,10 +3,18 @@ import SluiceDownloads
 import SluiceHTTP
 import SluiceLock
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// One run of `sluice queue work`.
 struct QueueWork: Sendable {
     var database: QueueDatabase
     var end: DownloadCoordinator.RunEnd
+    /// The directory of relative targets; `nil` for the current one.
+    var directory: URL?
     var settings: TransferSettings
     var console: Console
 
@@ -57,8 +65,10 @@ struct QueueWork: Sendable {
         _ names: QueueNames, _ reporter: any ProgressReporter, _ transport: HTTPTransport
     ) async throws -> WorkTally {
         let store = try database.store()
+        var configuration = settings.coordinator
+        configuration.directory = directory
         let downloads = DownloadCoordinator(
-            store: store, transport: transport, limits: settings.limits, configuration: settings.coordinator)
+            store: store, transport: transport, limits: settings.limits, configuration: configuration)
         let result = await Result {
             try await downloads.open()
             return try await reporter.showing(summarizedBy: \WorkTally.summary) {

@@ -1,6 +1,12 @@
 import ArgumentParser
 import SluiceDownloads
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 struct QueueWorkCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "work",
@@ -20,6 +26,8 @@ struct QueueWorkCommand: ConsoleCommand {
                 sluice queue work --db songs.db --until-empty
               Run as a service, one song at a time for each user:
                 sluice queue work --db songs.db -j 16 --per-host 4 --per-user 1 --progress lines
+              Share a queue with workers on other machines, each with a directory of its own:
+                sluice queue work --db postgres://ann@db.example/sluice -d /srv/music
 
             With --until-empty, a missing database is an error. Otherwise it is created, so that a worker can start first.
 
@@ -31,6 +39,15 @@ struct QueueWorkCommand: ConsoleCommand {
     @OptionGroup
     var queue: QueueOption
 
+    @Option(
+        name: [.customShort("d"), .customLong("directory")],
+        help: .init(
+            """
+            The directory of downloads with a relative one, such as those of a PostgreSQL queue. It is created if it is missing. \
+            (default: the current directory)
+            """, valueName: "dir"))
+    var directory: String?
+
     @Flag(help: "Exit when no download waits or runs, also in other workers. Paused downloads stay.")
     var untilEmpty = false
 
@@ -39,10 +56,16 @@ struct QueueWorkCommand: ConsoleCommand {
 
     func run(_ console: Console) async throws -> ExitStatus {
         let settings = try transfers.checked(for: "queue work")
+        guard directory != "" else {
+            throw CommandFailure(
+                .usage, "-d: The directory name is empty. Name a directory. See 'sluice queue work --help'.")
+        }
         let database = QueueDatabase(name: queue.db, command: "work")
         _ = try database.store()
         return try await QueueWork(
-            database: database, end: untilEmpty ? .whenEmpty : .whenCancelled, settings: settings, console: console
+            database: database, end: untilEmpty ? .whenEmpty : .whenCancelled,
+            directory: directory.map { URL(filePath: $0, directoryHint: .isDirectory) },
+            settings: settings, console: console
         ).run()
     }
 }

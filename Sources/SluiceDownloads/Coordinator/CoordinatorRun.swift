@@ -1,6 +1,12 @@
 import SluiceConcurrency
 import SluiceLock
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// One call of ``DownloadCoordinator/run(until:onEvent:onWarning:)``.
 ///
 /// ```text
@@ -20,6 +26,8 @@ final class CoordinatorRun: Sendable {
     private let queue = AsyncQueue<DownloadAttempt>()
     private let wakes = Changes()
     private let directories: DirectoryMaker
+    /// The directory of relative targets.
+    private let directory: URL
 
     init(
         coordinator: DownloadCoordinator, end: DownloadCoordinator.RunEnd,
@@ -31,6 +39,7 @@ final class CoordinatorRun: Sendable {
         self.onEvent = onEvent
         self.onWarning = onWarning
         directories = DirectoryMaker(files: coordinator.files)
+        directory = coordinator.directory
         state = Lock(
             CoordinatorState(
                 CoordinatorState.Intervals(
@@ -123,7 +132,7 @@ final class CoordinatorRun: Sendable {
         if case .whenBatchIsEmpty(let name) = end { batch = name }
         return JobClaim(
             worker: worker, count: room, limits: coordinator.limits, lease: coordinator.configuration.lease,
-            batch: batch, resolves: coordinator.configuration.resolve != nil)
+            batch: batch, resolves: coordinator.configuration.resolve != nil, place: coordinator.store.place)
     }
 
     private func take(_ exchange: JobExchange, _ settled: [SettledJob], sent: Int64) async {
@@ -137,7 +146,11 @@ final class CoordinatorRun: Sendable {
         }
         state.withLock { $0.claimed(exchange.claimed, at: sent) }
         for job in exchange.claimed { coordinator.onPhase(job.lease.job, .claimed) }
-        var attempts = exchange.claimed.map { DownloadAttempt(run: self, job: $0) }
+        var attempts = exchange.claimed.map { job in
+            var job = job
+            job.request = job.request.resolved(in: directory)
+            return DownloadAttempt(run: self, job: job)
+        }
         let decided = await DownloadAttempt.decidedBeforehand(&attempts, directories)
         for (attempt, outcome) in zip(attempts, decided) {
             if let outcome {

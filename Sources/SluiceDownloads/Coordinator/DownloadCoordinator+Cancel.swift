@@ -23,7 +23,7 @@ extension DownloadCoordinator {
         run?.stop(change.pausing, because: .paused)
         for job in change.stopped {
             observers.note(.finished(job: job.id, outcome: .cancelled))
-            try? await Transfer.discardPartial(of: job.request, files: files)
+            try? await Transfer.discardPartial(of: job.request.resolved(in: directory), files: files)
         }
         for job in change.continuing { observers.noteEnd(of: selection, in: job) }
         observers.changes.note()

@@ -13,7 +13,7 @@ extension DownloadCoordinator {
     ///
     /// - Throws: `FileError` for the first directory that can't be created or written; `CancellationError`.
     public func prepareDirectories(of requests: [DownloadRequest]) async throws {
-        for directory in Set(requests.map(\.directory)) {
+        for directory in Set(resolved(requests).map(\.directory)) {
             try await files.makeDirectory(at: directory)
             // An unstructured task isn't cancelled between the two steps, which would leave the probe file behind.
             try await Task { try await probeWriting(in: directory) }.value

@@ -33,7 +33,8 @@ extension DownloadCoordinator {
         _ requests: [DownloadRequest],
         onEvent: @escaping @Sendable (_ index: Int, _ event: DownloadEvent) -> Void = { _, _ in }
     ) async throws -> DownloadSummary {
-        try await download(requests, conflicts: DownloadRequest.conflicts(in: requests), onEvent: onEvent)
+        try await download(
+            requests, conflicts: DownloadRequest.conflicts(in: resolved(requests)), onEvent: onEvent)
     }
 
     /// The same for a caller that has already computed the conflicts; see ``DownloadRequest/conflicts(in:)``.
@@ -42,11 +43,12 @@ extension DownloadCoordinator {
         onEvent: @escaping @Sendable (_ index: Int, _ event: DownloadEvent) -> Void
     ) async throws -> DownloadSummary {
         let batch = Self.batch(of: requests)
+        let resolved = resolved(requests)
         var indices = requests.indices.filter { conflicts[$0] == nil }
         var sightings: [Int: Lookout.Sighting] = [:]
         if configuration.existing == .skip {
             sightings.reserveCapacity(indices.count)
-            await Lookout.look(at: indices.lazy.map { requests[$0] }, files) { [indices] in sightings[indices[$0]] = $1
+            await Lookout.look(at: indices.lazy.map { resolved[$0] }, files) { [indices] in sightings[indices[$0]] = $1
             }
         }
         let there = indices.filter { sightings[$0]?.isThereAndTidy == true }
@@ -87,7 +89,7 @@ extension DownloadCoordinator {
             if let seen = sightings.removeValue(forKey: index) {
                 lookout.note(seen, of: job.id)
             } else {
-                ahead.append((job.id, requests[index]))
+                ahead.append((job.id, resolved[index]))
             }
         }
         let unseen = ahead
@@ -102,7 +104,7 @@ extension DownloadCoordinator {
         // A stopped run skips this, since it takes long for long lists.
         if !Task.isCancelled {
             let silent = ended.withLock { ended in places.filter { !ended.contains($0.value) } }
-            for (index, event) in try await endsElsewhere(of: silent, requests) { note(index, event) }
+            for (index, event) in try await endsElsewhere(of: silent, resolved) { note(index, event) }
         }
         let result = summary.withLock { $0 }
         if result.isComplete { _ = try await store.remove(.batch(batch)) }
@@ -152,19 +154,23 @@ extension DownloadCoordinator {
 
     /// A download that is done isn't repeated if its file still exists.
     private func enqueueList(_ requests: [DownloadRequest], _ batch: String) async throws -> [EnqueuedJob] {
-        var jobs = try await store.enqueue(requests, options: EnqueueOptions(batch: batch, keepsFinished: true))
+        let place = store.place
+        var jobs = try await store.enqueue(
+            requests, options: EnqueueOptions(batch: batch, keepsFinished: true, place: place))
+        let resolved = resolved(requests)
         let kept = jobs.indices.filter { jobs[$0].outcome == .kept }
         guard !kept.isEmpty else { return jobs }
         // A process that died after it recorded the download, and before it removed the checkpoint, has left the checkpoint.
-        let untidy = try? await Transfer.mayResume(kept.map { requests[$0] }, files: files)
+        let untidy = try? await Transfer.mayResume(kept.map { resolved[$0] }, files: files)
         for (index, isUntidy) in zip(kept, untidy ?? []) where isUntidy {
-            try? await Transfer.discardPartial(of: requests[index], files: files)
+            try? await Transfer.discardPartial(of: resolved[index], files: files)
         }
-        let statuses = try? await files.statuses(of: kept.map { requests[$0].targetPlace }, followingLinks: false)
+        let statuses = try? await files.statuses(of: kept.map { resolved[$0].targetPlace }, followingLinks: false)
         let gone = zip(kept, statuses ?? []).filter { _, status in
             if case .success(nil) = status { true } else { false }
         }.map(\.0)
-        let again = try await store.enqueue(gone.map { requests[$0] }, options: EnqueueOptions(batch: batch))
+        let again = try await store.enqueue(
+            gone.map { requests[$0] }, options: EnqueueOptions(batch: batch, place: place))
         for (index, job) in zip(gone, again) { jobs[index] = job }
         return jobs
     }

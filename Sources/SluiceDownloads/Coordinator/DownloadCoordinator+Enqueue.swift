@@ -25,7 +25,7 @@ extension DownloadCoordinator {
         _ requests: [DownloadRequest], batch: String? = nil, keepsFinished: Bool = false
     ) async throws -> [DownloadHandle] {
         let jobs = try await store.enqueue(
-            requests, options: EnqueueOptions(batch: batch, keepsFinished: keepsFinished))
+            requests, options: EnqueueOptions(batch: batch, keepsFinished: keepsFinished, place: store.place))
         current.withLock { $0 }?.wake()
         observers.changes.note()
         return zip(requests, jobs).map {

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 public import HTTPTypes
 import SluiceConcurrency
 public import SluiceFiles
@@ -37,6 +42,9 @@ public final class DownloadCoordinator: Sendable {
         public var retries: RetryPolicy
         /// The rule for hosts to which no connection succeeds; `nil` for none.
         public var circuitBreaker: CircuitBreaker?
+        /// The directory of requests with a relative one (``DownloadRequest/init(_:below:name:headerFields:user:priority:)``), as a file
+        /// URL; `nil` for the current directory of the process when a run begins.
+        public var directory: URL?
         /// What happens if the target file already exists.
         public var existing: ExistingFile
         /// The protection of a completed file against a loss of power.
@@ -66,7 +74,7 @@ public final class DownloadCoordinator: Sendable {
         /// disk.
         public init(
             retries: RetryPolicy = RetryPolicy(), circuitBreaker: CircuitBreaker? = CircuitBreaker(),
-            existing: ExistingFile = .fail, durability: Durability = .data,
+            directory: URL? = nil, existing: ExistingFile = .fail, durability: Durability = .data,
             lease: Duration = .seconds(15), maximumHistoryAge: Duration = .seconds(30 * 86_400),
             maximumHistoryCount: Int = 10_000,
             headerFields: (@Sendable (DownloadRequest) async throws -> HTTPFields)? = nil,
@@ -74,6 +82,7 @@ public final class DownloadCoordinator: Sendable {
         ) {
             self.retries = retries
             self.circuitBreaker = circuitBreaker
+            self.directory = directory
             self.existing = existing
             self.durability = durability
             self.lease = lease
@@ -121,6 +130,9 @@ public final class DownloadCoordinator: Sendable {
         store: any QueueStore, transport: any Transport, limits: Limits, configuration: Configuration,
         files: FileIO, timing: CoordinatorTiming, onPhase: @escaping @Sendable (JobID, JobPhase) -> Void = { _, _ in }
     ) {
+        if let directory = configuration.directory {
+            precondition(directory.isFileURL, "A coordinator's directory must be a file URL; it is '\(directory)'.")
+        }
         self.onPhase = onPhase
         self.store = store
         self.transport = transport

@@ -8,5 +8,13 @@ package protocol CopyableQueue: QueueStore {
     ///
     /// A job that is unfinished here gets the members that it doesn't have, and its own members aren't changed. A job that is done here
     /// stays done.
-    func add(_ downloads: [QueuedDownload]) async throws -> [EnqueuedJob]
+    ///
+    /// - Parameter place: The machine that absolute targets belong to, if the store spans machines. See ``JobClaim/place``.
+    func add(_ downloads: [QueuedDownload], place: String?) async throws -> [EnqueuedJob]
+}
+
+extension CopyableQueue {
+    package func add(_ downloads: [QueuedDownload]) async throws -> [EnqueuedJob] {
+        try await add(downloads, place: nil)
+    }
 }

@@ -10,15 +10,19 @@ import SluiceHTTP
 ///
 ///     DownloadRequest(url, to: music)                       // named as the URL says
 ///     DownloadRequest(url, to: music, name: "Song.mp3")
+///     DownloadRequest(url, below: "playlists/7")            // below the directory of the process that downloads it
 public struct DownloadRequest: Sendable, Hashable {
     /// The URL to download.
     public var url: URL
     /// The directory of the file. It is created if it is missing.
+    ///
+    /// That of a relative request (``init(_:below:name:headerFields:user:priority:)``) isn't a file URL but a relative reference, such as
+    /// `playlists/7/`. Setting another kind of URL traps.
     public var directory: URL {
         get { targetDirectory.url }
-        set { targetDirectory = TargetDirectory.of(newValue) }
+        set { targetDirectory = Self.checked(newValue) }
     }
-    private(set) var targetDirectory: TargetDirectory
+    var targetDirectory: TargetDirectory
     /// The file's name in the directory: one safe path component (`SafeFileName.isSafe(_:)`). Setting an unsafe name traps.
     public var name: String {
         didSet { Self.check(name) }
@@ -41,10 +45,17 @@ public struct DownloadRequest: Sendable, Hashable {
         _ url: URL, to directory: URL, name: String? = nil, headerFields: HTTPFields = [:], user: String? = nil,
         priority: Int = 0
     ) {
+        self.init(
+            url, Self.checked(directory), name: name, headerFields: headerFields, user: user, priority: priority)
+    }
+
+    init(
+        _ url: URL, _ directory: TargetDirectory, name: String? = nil, headerFields: HTTPFields = [:],
+        user: String? = nil, priority: Int = 0
+    ) {
         if let name { Self.check(name) }
-        precondition(directory.isFileURL, "A download request's directory must be a file URL; it is '\(directory)'.")
         self.url = url
-        targetDirectory = TargetDirectory.of(directory)
+        targetDirectory = directory
         self.name = name ?? SafeFileName.suggested(by: url)
         self.headerFields = headerFields
         self.user = user
@@ -82,12 +93,16 @@ public struct DownloadRequest: Sendable, Hashable {
     public init(
         resolving id: String, host: String, to directory: URL, name: String, user: String? = nil, priority: Int = 0
     ) {
+        self.init(Self.unresolvedURL(id, host: host), to: directory, name: name, user: user, priority: priority)
+    }
+
+    static func unresolvedURL(_ id: String, host: String) -> URL {
         precondition(!id.isEmpty, "The identifier of a download request must not be empty.")
         let path = Self.percentEncoded(id)
         guard let url = URL(string: "\(Self.unresolvedScheme)://\(host)/\(path)"), url.host()?.isEmpty == false else {
             preconditionFailure("The host of a download request must be valid in a URL; it is '\(host)'.")
         }
-        self.init(url, to: directory, name: name, user: user, priority: priority)
+        return url
     }
 
     /// The identifier of a request whose URL isn't known yet, and `nil` for other requests.
@@ -99,15 +114,16 @@ public struct DownloadRequest: Sendable, Hashable {
 
     private static let unresolvedScheme = "sluice-id"
 
-    /// All but the unreserved characters are encoded (RFC 3986, section 2.3), and dots, so that the identifier is one component of the path
-    /// and none that means a parent directory.
-    private static func percentEncoded(_ text: String) -> String {
+    /// All but the unreserved characters are encoded (RFC 3986, section 2.3), and dots unless they are kept, so that the text is one
+    /// component of a path and none that means a parent directory.
+    static func percentEncoded(_ text: String, keepingDots: Bool = false) -> String {
         let digits = Array("0123456789ABCDEF")
         return text.utf8.reduce(into: "") { encoded, byte in
             switch byte {
             case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
                 encoded.append(Character(Unicode.Scalar(byte)))
+            case UInt8(ascii: ".") where keepingDots: encoded.append(".")
             default:
                 encoded += ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]]
             }
@@ -116,20 +132,25 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// Creates a request from the parts that a queue has stored. Returns `nil` if another program has damaged them.
     package init?(storedURL: String, directory: String, name: String, user: String, priority: Int) {
-        guard let url = URL(string: storedURL), let directory = URL(string: directory), directory.isFileURL,
+        guard let url = URL(string: storedURL), let directory = URL(string: directory).flatMap(TargetDirectory.of),
             SafeFileName.isSafe(name)
         else { return nil }
-        self.init(url, to: directory, name: name, user: user.isEmpty ? nil : user, priority: priority)
+        self.init(url, directory, name: name, user: user.isEmpty ? nil : user, priority: priority)
     }
 
     private static func check(_ name: String) {
         precondition(SafeFileName.isSafe(name), "A download request's name must be a safe file name; it is '\(name)'.")
     }
 
-    /// The URL of the completed file.
-    public var target: URL {
-        directory.appending(path: name, directoryHint: .notDirectory)
+    private static func checked(_ directory: URL) -> TargetDirectory {
+        guard let checked = TargetDirectory.of(directory) else {
+            preconditionFailure("A download request's directory must be a file URL; it is '\(directory)'.")
+        }
+        return checked
     }
+
+    /// The URL of the completed file. That of a relative request is a relative reference, such as `playlists/7/Song.mp3`.
+    public var target: URL { targetDirectory.file(name) }
 
     package var targetPath: TargetPath { targetDirectory.path(of: name) }
 
@@ -138,14 +159,10 @@ public struct DownloadRequest: Sendable, Hashable {
     var checkpointPlace: (directory: URL, name: String) { (directory, checkpointName) }
 
     /// The incomplete file beside the target: `NAME.sluice.part`, or a shortened name if that would be too long.
-    package var partialTarget: URL {
-        directory.appending(path: partialName, directoryHint: .notDirectory)
-    }
+    package var partialTarget: URL { targetDirectory.file(partialName) }
 
     /// The checkpoint of the partial file: `NAME.sluice.json`, shortened in the same way.
-    package var checkpointTarget: URL {
-        directory.appending(path: checkpointName, directoryHint: .notDirectory)
-    }
+    package var checkpointTarget: URL { targetDirectory.file(checkpointName) }
 
     // Not `.part` alone, since browsers use that for their own files.
     var partialName: String { companionName(Self.companionEndings[0]) }

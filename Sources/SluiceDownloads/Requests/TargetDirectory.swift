@@ -9,27 +9,95 @@ import Foundation
 
 /// The directory of requests with its path, which is computed once for all requests that share it: reading a part of a URL takes
 /// microseconds.
+///
+/// An absolute directory has a file URL. A relative one has a relative reference (RFC 3986, section 4.2): `playlists/7/`, or `./` for the
+/// coordinator's directory itself. Stores keep the text of the URL, which therefore says what kind of directory it is.
 final class TargetDirectory: Sendable {
     let url: URL
-    /// With a slash at the end.
+    /// The names of a relative directory, separated by slashes; `nil` for an absolute one.
+    let relativePath: String?
+    /// With a slash at the end, unless it is empty. That of an absolute directory begins with a slash, so it differs from all relative
+    /// ones.
     private let path: [UInt8]
+    /// The last absolute directory that a relative one stood for. A process has seldom more than one.
+    private let latestResolved = Lock<(base: URL, directory: TargetDirectory)?>(nil)
 
-    private init(_ url: URL) {
+    private init(absolute url: URL) {
         self.url = url
+        relativePath = nil
         let path = url.path(percentEncoded: true)
         var bytes = path.percentDecodedBytes ?? Array(path.utf8)
         if bytes.last != UInt8(ascii: "/") { bytes.append(UInt8(ascii: "/")) }
         self.path = bytes
     }
 
+    /// The path must be safe (``isSafe(_:)``).
+    private init(relative path: String) {
+        relativePath = path
+        let names = path.split(separator: "/").map { DownloadRequest.percentEncoded(String($0), keepingDots: true) }
+        url = URL(string: (names.isEmpty ? "." : names.joined(separator: "/")) + "/")!
+        self.path = path.isEmpty ? [] : Array(path.utf8) + [UInt8(ascii: "/")]
+    }
+
     /// The last requested directory. Most lists have only one.
     private static let latest = Lock<TargetDirectory?>(nil)
 
-    static func of(_ url: URL) -> TargetDirectory {
+    /// Returns the directory of a file URL, or of a relative reference; `nil` for other URLs.
+    static func of(_ url: URL) -> TargetDirectory? {
         if let known = latest.withLock({ $0 }), known.url == url { return known }
-        let directory = TargetDirectory(url)
+        if url.isFileURL { return remembered(TargetDirectory(absolute: url)) }
+        return relativePath(of: url).map { remembered(TargetDirectory(relative: $0)) }
+    }
+
+    /// Returns a relative directory. The path must be safe.
+    static func below(_ path: String) -> TargetDirectory {
+        // `==` would treat the composed and the decomposed é as equal.
+        if let known = latest.withLock({ $0 }), known.relativePath?.utf8.elementsEqual(path.utf8) == true {
+            return known
+        }
+        return remembered(TargetDirectory(relative: path))
+    }
+
+    private static func remembered(_ directory: TargetDirectory) -> TargetDirectory {
         latest.withLock { $0 = directory }
         return directory
+    }
+
+    /// Whether a relative path has only names that are safe, or none.
+    static func isSafe(_ path: String) -> Bool {
+        path.isEmpty
+            || path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
+                SafeFileName.isSafe(String($0))
+            }
+    }
+
+    /// Returns `nil` if the URL isn't a relative reference, or has a path that isn't safe.
+    private static func relativePath(of url: URL) -> String? {
+        // Nothing but a path: the text contains no scheme, authority, query or fragment.
+        guard url.baseURL == nil, url.scheme == nil, url.host() == nil, url.query() == nil, url.fragment() == nil,
+            let bytes = url.path(percentEncoded: true).percentDecodedBytes,
+            var path = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        if path == "./" || path == "." { return "" }
+        if path.hasSuffix("/") { path.removeLast() }
+        return !path.isEmpty && isSafe(path) ? path : nil
+    }
+
+    /// Returns the absolute directory: this one, or this one below `base`.
+    func resolved(in base: URL) -> TargetDirectory {
+        guard let relativePath else { return self }
+        if let known = latestResolved.withLock({ $0 }), known.base == base { return known.directory }
+        let directory = TargetDirectory(
+            absolute: relativePath.isEmpty ? base : base.appending(path: relativePath, directoryHint: .isDirectory))
+        latestResolved.withLock { $0 = (base, directory) }
+        return directory
+    }
+
+    /// The URL of a file: absolute, or a relative reference.
+    func file(_ name: String) -> URL {
+        relativePath == ""
+            ? URL(string: DownloadRequest.percentEncoded(name, keepingDots: true))!
+            : url.appending(path: name, directoryHint: .notDirectory)
     }
 
     func path(of name: String) -> TargetPath {

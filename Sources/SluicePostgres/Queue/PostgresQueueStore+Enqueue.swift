@@ -12,29 +12,32 @@ extension PostgresQueueStore {
         try QueueStoreError.refuseSecrets(in: requests)
         let operation = call(
             "enqueue",
-            [
-                .text(options.batch ?? ""), .bool(options.keepsFinished),
-                .texts(requests.map(\.url.absoluteString)),
-                .texts(requests.map(\.directory.absoluteString)),
-                .texts(requests.map(\.name)),
-                .byteArrays(requests.map(\.targetPath.bytes)),
-                .texts(requests.map(\.host)), .texts(requests.map { $0.place(options.place) }),
-                .bools(requests.map(\.isUnresolved)),
-                .texts(requests.map { $0.user ?? "" }),
-                .integers(requests.map { Int64($0.priority) }),
+            [.text(options.batch ?? ""), .bool(options.keepsFinished)] + requests.columns(place: options.place) + [
+                .texts(requests.map { $0.user ?? "" }), .integers(requests.map { Int64($0.priority) }),
             ])
         let rows = try await write([operation])[0]
         return try decoding { try zip(requests, rows).map { try EnqueuedJob($1, for: $0) } }
     }
 }
 
+extension [DownloadRequest] {
+    /// The parameters that identify jobs. `place` is the machine to which absolute targets belong.
+    func columns(place: String?) -> [PostgresValue] {
+        [
+            .texts(map(\.url.absoluteString)), .texts(map(\.directory.absoluteString)), .texts(map(\.name)),
+            .byteArrays(map(\.targetPath.bytes)), .texts(map(\.host)), .texts(map { $0.place(place) }),
+            .bools(map(\.isUnresolved)),
+        ]
+    }
+}
+
 extension DownloadRequest {
-    /// The place of the request's job: empty if workers on every machine may claim it.
-    func place(_ machine: String?) -> String { machine ?? "" }
+    /// The place of the request's job: empty if workers on every machine may claim it, because its target is relative.
+    func place(_ machine: String?) -> String { isRelative ? "" : machine ?? "" }
 }
 
 extension EnqueuedJob {
-    fileprivate init(_ row: PostgresRow, for request: DownloadRequest) throws {
+    init(_ row: PostgresRow, for request: DownloadRequest) throws {
         let outcome: DownloadHandle.Outcome =
             switch try row.value("outcome", as: Int.self) {
             case 0: .added

@@ -34,6 +34,12 @@ extension BadInput {
         .init(
             arguments: ["queue", "work", "--db", "{dir}/q", "-j", "0"], status: .usage,
             mentions: ["-j 0", "sluice queue work --help"]),
+        .init(
+            arguments: ["queue", "work", "--db", "{dir}/q", "-d", ""], status: .usage,
+            mentions: ["-d", "Name a directory", "sluice queue work --help"]),
+        .init(
+            arguments: ["queue", "copy", "--from", "{dir}/q", "--to", "{dir}/r", "--relative-to", ""], status: .usage,
+            mentions: ["--relative-to", "Name a directory"]),
         // Selections.
         .init(
             arguments: ["queue", "cancel", "--db", "{dir}/q"], status: .usage,

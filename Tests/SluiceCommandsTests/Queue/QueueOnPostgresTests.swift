@@ -45,6 +45,45 @@ import Testing
         }
     }
 
+    @Test func `has relative directories below that of the worker`() async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            // Given
+            let list = scene.directory.appending(path: "list")
+            try Data("\(scene.origin.url("/b"))\n  dir=other/./dir/\n\(scene.origin.url("/c"))\n  dir=\n".utf8).write(
+                to: list)
+            let added = await scene.queue("add", "-d", "./music//7", scene.origin.url("/a"), "-i", list.path)
+            #expect(added.output == "Added 3 downloads.\n", "\(added.error)")
+            let listing = try await scene.listing()
+            #expect(listing.waiting.map(\.file) == ["music/7/a", "other/dir/b", "c"])
+            // When
+            let worked = await scene.queue("work", "--until-empty", "-q", "-d", scene.files.path)
+            // Then
+            #expect(worked.status == .success, "\(worked.error)")
+            for name in ["music/7/a", "other/dir/b", "c"] {
+                #expect(FileManager.default.fileExists(atPath: scene.files.appending(path: name).path), "\(name)")
+            }
+            // Whether another machine still has the file can't be seen.
+            let again = await scene.queue("add", "-d", "music/7", scene.origin.url("/a"))
+            #expect(again.output == "Added 0 downloads. 1 is done already.\n", "\(again)")
+        }
+    }
+
+    @Test(arguments: ["..", "music/../..", ".hidden", "a\u{7}"])
+    func `refuses relative directories that would leave the worker's`(directory: String) async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            let urls = [scene.origin.url("/a"), scene.origin.url("/b")]
+            let added = await scene.queue("add", ["-d", directory] + urls)
+            #expect(added.status == .usage && added.error.hasPrefix("sluice: -d "), "\(added)")
+            #expect(added.error.hasSuffix("control characters, or name an absolute directory.\n"), "\(added)")
+            let list = scene.directory.appending(path: "list")
+            try Data("\(urls[0])\n  dir=\(directory)\n".utf8).write(to: list)
+            let listed = await scene.queue("add", "-d", "music", "-i", list.path)
+            #expect(listed.status == .usage && listed.error.contains(":1: dir="), "\(listed)")
+            // Nothing was created.
+            #expect(await scene.queue("list").status == .store)
+        }
+    }
+
     @Test func `isn't copied to itself`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             await scene.add(["/a"])

@@ -79,7 +79,8 @@ struct QueueScene: Sendable {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
             try await LoopbackOrigin.serve(answer) { origin in
                 try await body(
-                    QueueScene(directory: directory, origin: origin, database: try place.newDatabase(in: directory)))
+                    QueueScene(
+                        directory: directory, origin: origin, database: try place.newQueue("queue.db", in: directory)))
             }
         }
     }
@@ -121,9 +122,10 @@ struct QueueScene: Sendable {
 }
 
 extension QueueScene.Place {
-    fileprivate func newDatabase(in directory: URL) throws -> String {
+    /// The argument of `--db` for a queue that doesn't exist yet.
+    func newQueue(_ name: String, in directory: URL) throws -> String {
         switch self {
-        case .file: directory.appending(path: "queue.db").path
+        case .file: directory.appending(path: name).path
         #if PostgreSQL
         case .postgres: try PostgresServer.newQueue()
         #endif

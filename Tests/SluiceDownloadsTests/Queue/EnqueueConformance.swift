@@ -76,6 +76,26 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a relative directory comes back unchanged, and isn't the absolute one of the same names`(_ kind: StoreKind)
+        async throws
+    {
+        try await StoreFixture.with(kind) { fixture in
+            let url = URL(string: "https://host.example/x")!
+            let hostile = "it's \"all\"/a:b/\u{1F3B5} %"
+            let requests =
+                ["", "music", hostile].map { DownloadRequest(url, below: $0) }
+                + [DownloadRequest(url, to: URL(filePath: "/music")), DownloadRequest(url, to: URL(filePath: "/"))]
+            let jobs = try await fixture.store.enqueue(requests, options: .init())
+            #expect(jobs.allSatisfy { $0.outcome == .added })
+            #expect(try await fixture.store.jobs(jobs.map(\.id)).map(\.request) == requests)
+            #expect(try await fixture.enqueue(requests[2]).outcome == .joined)
+            let other = DownloadRequest(URL(string: "https://host.example/y")!, below: "music", name: "x")
+            #expect(try await fixture.enqueue(other).outcome == .conflict(with: url))
+            #expect(try await fixture.claim(10).map(\.request) == requests)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `joining raises the priority and never lowers it`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             let low = try await fixture.add("low", priority: 1)

@@ -131,6 +131,7 @@ private struct Comparison {
                     host: pick(of: ["x.example", "y.example:81"]),
                     to: URL(string: "file:///music/")!, name: "a", user: request.user, priority: request.priority)
             }
+            if pick(6) == 0 { request.directory = URL(string: pick(of: ["./", "music/", "a%20b/c/"]))! }
             if pick(3) > 0 { request.name = "one-\(pick(20))" }
             requests.append(request)
         }

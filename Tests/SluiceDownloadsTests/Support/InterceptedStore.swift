@@ -1,5 +1,6 @@
 import SluiceConcurrency
 import SluiceDownloads
+import TestSupport
 
 /// A queue in memory with exchanges that a test carries out, fails or adds to, with renewals that it fails, and with announcements.
 final class InterceptedStore: QueueStore {
@@ -8,6 +9,9 @@ final class InterceptedStore: QueueStore {
         JobExchange
 
     let isShared: Bool
+    let spansMachines: Bool
+    /// The options of each call of `enqueue`.
+    let enqueued = Recorder<EnqueueOptions>()
     /// What the store announces.
     let announcements = AsyncQueue<QueueAnnouncement>()
     /// The queue, as other processes use it.
@@ -17,10 +21,12 @@ final class InterceptedStore: QueueStore {
 
     init(
         isShared: Bool = false,
+        spansMachines: Bool = false,
         onExchange: @escaping Exchange = { try await $0.exchange($1, claiming: $2) },
         onRenewal: @escaping @Sendable () throws -> Void = {}
     ) {
         self.isShared = isShared
+        self.spansMachines = spansMachines
         self.onExchange = onExchange
         self.onRenewal = onRenewal
     }
@@ -36,7 +42,8 @@ final class InterceptedStore: QueueStore {
     func attach() async throws -> QueueWorker { try await store.attach() }
     func detach(_ worker: QueueWorker) async throws { try await store.detach(worker) }
     func enqueue(_ requests: [DownloadRequest], options: EnqueueOptions) async throws -> [EnqueuedJob] {
-        try await store.enqueue(requests, options: options)
+        enqueued.note(options)
+        return try await store.enqueue(requests, options: options)
     }
     func renew(_ worker: QueueWorker, lease: Duration) async throws -> [RenewedLease] {
         try onRenewal()

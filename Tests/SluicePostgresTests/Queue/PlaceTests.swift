@@ -31,6 +31,22 @@ import Testing
         }
     }
 
+    @Test func `have absolute targets: the others are claimed anywhere, and are the same on all machines`() async throws
+    {
+        try await QueueFixture.with { fixture in
+            let url = URL(string: "https://h0.example/song")!
+            let requests = [
+                DownloadRequest(url, to: URL(filePath: "/music"), name: "absolute"),
+                DownloadRequest(url, below: "music", name: "relative"),
+            ]
+            let first = try await fixture.store.enqueue(requests, options: .init(place: "one"))
+            let second = try await fixture.store.enqueue(requests, options: .init(place: "two"))
+            #expect(second.map(\.outcome) == [.added, .joined] && second[1].id == first[1].id)
+            #expect(try await Self.claim(fixture, on: "three") == ["relative"])
+            #expect(try await Self.claim(fixture, on: "two") == ["absolute"])
+        }
+    }
+
     @Test func `are claimed there for a batch and with a resolver`() async throws {
         try await QueueFixture.with { fixture in
             let directory = URL(string: "file:///music/")!
@@ -68,6 +84,21 @@ import Testing
             // Also when they are tried again.
             #expect(try await store.cancel(.all).stopped.count == 3)
             #expect(try await store.retry(.all) == [first.id, second.id, third.id])
+        }
+    }
+
+    @Test func `are copied jobs too`() async throws {
+        try await QueueFixture.with { old in
+            try await QueueFixture.with { new in
+                _ = try await old.store.enqueue([.numbered(1)], options: .init())
+                let downloads = try await old.store.unfinished(after: JobID(rawValue: .min), atMost: 9)
+                let jobs = try await new.store.add(downloads, place: "one")
+                #expect(
+                    try await new.store.add(downloads, place: "one") == [EnqueuedJob(id: jobs[0].id, outcome: .joined)])
+                #expect(try await new.store.add(downloads, place: "two").map(\.outcome) == [.added])
+                #expect(try await Self.claim(new, on: "one") == ["1"])
+                #expect(try await Self.claim(new, on: "one") == [])
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ extension SQLiteQueueStore: CopyableQueue {
         }
     }
 
-    package func add(_ downloads: [QueuedDownload]) async throws -> [EnqueuedJob] {
+    package func add(_ downloads: [QueuedDownload], place _: String?) async throws -> [EnqueuedJob] {
         try await write { database, now in try downloads.map { try database.add($0, now: now) } }
     }
 }

@@ -53,7 +53,7 @@ extension PostgresQueueSchema {
     private static let freeOfUser = userRoom("head.user_name", taken: "p_users")
 
     /// Stores those lanes of a query in `lanes` that have room: the first `p_count` in order.
-    private static func open(_ query: String) -> String {
+    private static func openLanes(of query: String) -> String {
         """
         SELECT array_agg(ROW(lane, host, user_name, room, rank, job)::open_lane) INTO lanes FROM (
             SELECT * FROM (
@@ -103,7 +103,7 @@ extension PostgresQueueSchema {
             v_names text[];
         BEGIN
             last_rank := 9223372036854775807; last_job := 9223372036854775807;
-            \(open(lanes(of: allStreams, atMost: "64") + " ORDER BY rank, job LIMIT 64"));
+            \(openLanes(of: lanes(of: allStreams, atMost: "64") + " ORDER BY rank, job LIMIT 64"));
             IF cardinality(lanes) < p_count OR lanes IS NULL THEN
                 SELECT rank, job INTO last_rank, last_job FROM (
                     \(lanes(of: allStreams, atMost: "64"))) AS lane
@@ -116,17 +116,17 @@ extension PostgresQueueSchema {
                 last_rank := 9223372036854775807; last_job := 9223372036854775807;
                 \(distinct("host"));
                 IF cardinality(v_names) < 64 THEN
-                    \(open(lanes(
+                    \(openLanes(of: lanes(
                         by: "host", where: "\(freeOfUser) > 0",
                         andName: "\(hostRoom("stream.name", taken: "p_hosts")) > 0")));
                 ELSE
                     \(distinct("user_name"));
                     IF cardinality(v_names) < 64 THEN
-                        \(open(lanes(
+                        \(openLanes(of: lanes(
                             by: "user_name", where: "\(freeOfHost) > 0",
                             andName: "\(userRoom("stream.name", taken: "p_users")) > 0")));
                     ELSE
-                        \(open(lanes(of: allStreams, where: "\(freeOfHost) > 0 AND \(freeOfUser) > 0", atMost: "p_count")
+                        \(openLanes(of: lanes(of: allStreams, where: "\(freeOfHost) > 0 AND \(freeOfUser) > 0", atMost: "p_count")
                             + " ORDER BY rank, job"));
                     END IF;
                 END IF;

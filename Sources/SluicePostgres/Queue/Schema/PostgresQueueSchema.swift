@@ -21,7 +21,7 @@ enum PostgresQueueSchema {
 
     private static let version1 =
         tables + jobFunctions + settlementFunctions + laneFunctions + claimFunctions + enqueueFunctions
-        + controlFunctions
+        + copyFunctions + controlFunctions
 
     /// Settings of the functions that operations call. The plans are made once for each session, and must be right for tables that have no
     /// statistics, or those of an empty queue: the planner then takes one row for a whole queue. So each statement has one way to run.
@@ -182,7 +182,7 @@ enum PostgresQueueSchema {
         """,
         """
         CREATE VIEW download AS
-            SELECT queue, id, url, directory, name, rank, state, failures, not_before, bytes, message, charged, ended,
+            SELECT queue, id, url, directory, name, rank, state, failures, not_before, bytes, message, charged, is_cancelled, ended,
                 (SELECT json_agg(json_build_object('user', user_name, 'batch', batch, 'priority', priority,
                         'isPaused', is_paused) ORDER BY position)
                     FROM member WHERE member.queue = job.queue AND member.job = job.id) AS members
