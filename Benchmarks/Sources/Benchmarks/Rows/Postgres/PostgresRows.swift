@@ -33,7 +33,7 @@ enum PostgresRows {
             against: "1,000 waiting in 10 lanes",
             figure: .below(2)
         ) { stage, rounds in
-            let count = stage.count(64, quick: 16)
+            let count = stage.count(200, quick: 16)
             try await withBench(stage) { bench in
                 let many = try await bench.jobs(stage.count(100_000, quick: 10_000), users: 10_000)
                 let few = try await bench.jobs(1_000, users: 10)
