@@ -10,6 +10,8 @@ let only = Context.environment["SLUICE_ONLY"]
 let withConcurrency = only != "SluiceFiles"
 let withFiles = only != "SluiceConcurrency"
 let withAll = only == nil
+/// `SLUICE_TRAITS=PostgreSQL` builds the rows of the queue on PostgreSQL too, which need libpq.
+let withPostgres = withAll && Context.environment["SLUICE_TRAITS"] == "PostgreSQL"
 
 var settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
@@ -21,6 +23,7 @@ var settings: [SwiftSetting] = [
 if withConcurrency { settings.append(.define("WITH_CONCURRENCY")) }
 if withFiles { settings.append(.define("WITH_FILES")) }
 if withAll { settings.append(.define("WITH_ALL")) }
+if withPostgres { settings.append(.define("WITH_POSTGRES")) }
 
 let concurrency: [Target.Dependency] = [
     .product(name: "SluiceConcurrency", package: "sluice"),
@@ -36,18 +39,19 @@ let upperLayers: [Target.Dependency] = [
     .product(name: "SluiceCache", package: "sluice"), .product(name: "SluiceDownloads", package: "sluice"),
     .product(name: "NativeMark", package: "sluice"),
 ]
+let postgres: [Target.Dependency] = [.product(name: "SluicePostgres", package: "sluice")]
 
 let excluded =
     (withConcurrency ? [] : ["Rows/Broadcast", "Rows/Condition", "Rows/Limiter", "Rows/Queue"])
     + (withFiles ? [] : ["External", "Rows/Files"])
-    + (withAll ? [] : ["Rows/Cache", "Rows/Downloads", "Rows/Markdown"])
+    + (withAll ? [] : ["Rows/Cache", "Rows/Downloads", "Rows/Markdown"]) + (withPostgres ? [] : ["Rows/Postgres"])
     + (withAll || !withFiles ? [] : ["External/Download.swift", "External/Loopback.swift", "External/Nginx.swift"])
 
 let package = Package(
     name: "sluice-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "sluice", path: ".."),
+        .package(name: "sluice", path: "..", traits: withPostgres ? ["PostgreSQL"] : [.defaults]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     ]
         + (withConcurrency
@@ -61,7 +65,8 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")]
                 + (withConcurrency ? concurrency : [])
-                + (withFiles ? files + ["RawLoops"] : []) + (withAll ? upperLayers : []),
+                + (withFiles ? files + ["RawLoops"] : []) + (withAll ? upperLayers : [])
+                + (withPostgres ? postgres : []),
             exclude: excluded,
             swiftSettings: settings),
         // A loop of system calls in C: the peer of the rows that read whole files.

@@ -4,6 +4,7 @@
 #     Scripts/run-benchmarks.sh --filter limiter
 #     SLUICE_ONLY=SluiceConcurrency Scripts/run-benchmarks.sh      # only the rows of this module: a minute to build
 #     SLUICE_ONLY=SluiceFiles Scripts/run-benchmarks.sh
+#     SLUICE_TRAITS=PostgreSQL Scripts/checks/postgres.sh Scripts/run-benchmarks.sh --filter postgres/
 #
 # The benchmarks are a separate package, built into the root's directory, so that Sluice and its dependencies are built once. The root
 # is built first, because the rows of `sluice get` run its program. Without the option, SwiftPM would reuse the build plan of the package
@@ -19,7 +20,13 @@ if [[ -n ${SLUICE_ONLY:-} ]]; then
     # Another package graph needs a separate directory, or each build undoes the other.
     scratch=.build-only-benchmarks-$SLUICE_ONLY
 else
-    swift build -c release --product sluice --scratch-path "$scratch" --disable-build-manifest-caching
+    traits=()
+    if [[ -n ${SLUICE_TRAITS:-} ]]; then
+        traits=(--traits "$SLUICE_TRAITS")
+        # Otherwise the next build without it would compile all targets again.
+        scratch=.build-benchmarks-$SLUICE_TRAITS
+    fi
+    swift build -c release --product sluice --scratch-path "$scratch" --disable-build-manifest-caching "${traits[@]}"
 fi
 swift build -c release --package-path Benchmarks --scratch-path "$scratch" --disable-build-manifest-caching
 # With --require-all, a row that is missing from the catalog is an error too.

@@ -165,7 +165,7 @@ auth_type = scram-sha-256
 auth_file = $directory/users
 pool_mode = transaction
 default_pool_size = 10
-max_client_conn = 300
+max_client_conn = 1100
 END
         [[ $(id -u) != 0 ]] || chown -R postgres: "$directory"
         (as_server "$pgbouncer" -q "$directory/pgbouncer.ini" >"$directory/log" 2>&1) &

@@ -1,8 +1,8 @@
 /// Every row, in the order of the table. A new group adds its line here, a new row one to its group.
 ///
-/// `SLUICE_ONLY` selects the groups of one module; see `Package.swift` of this package.
+/// `SLUICE_ONLY` selects the groups of one module, and `SLUICE_TRAITS=PostgreSQL` adds one; see `Package.swift` of this package.
 enum Catalog {
-    static var rows: [Row] { concurrency + files + upperLayers }
+    static var rows: [Row] { concurrency + files + upperLayers + postgres }
 
     /// Returns whether the group of this row is built.
     static func isBuilt(_ name: String) -> Bool {
@@ -10,6 +10,7 @@ enum Catalog {
         return switch group {
         case "limiter", "queue", "condition", "broadcast": withConcurrency
         case "files": withFiles
+        case "postgres": withPostgres
         default: withAll
         }
     }
@@ -36,5 +37,13 @@ enum Catalog {
     #else
     private static let withAll = false
     private static var upperLayers: [Row] { [] }
+    #endif
+
+    #if WITH_POSTGRES
+    private static let withPostgres = true
+    private static var postgres: [Row] { PostgresRows.all }
+    #else
+    private static let withPostgres = false
+    private static var postgres: [Row] { [] }
     #endif
 }

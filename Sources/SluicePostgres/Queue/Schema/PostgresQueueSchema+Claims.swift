@@ -1,5 +1,21 @@
 #if PostgreSQL
 extension PostgresQueueSchema {
+    /// Stores those jobs of a query in `v_candidates` that a claim for the batch `p_batch` may take: the first `v_count` in order.
+    private static func candidates(of jobs: String) -> String {
+        """
+        SELECT array_agg(ROW(rank, id, host, host_room, users, user_rooms, NULL)::candidate) INTO v_candidates FROM (
+            SELECT rank, id, host, \(hostRoom("job.host")) AS host_room, member.* FROM (\(jobs)) AS job
+            CROSS JOIN LATERAL (
+                SELECT array_agg(user_name ORDER BY position) AS users,
+                    array_agg(\(userRoom("member.user_name")) ORDER BY position) AS user_rooms,
+                    bool_or(batch = p_batch) AND max(\(userRoom("member.user_name", taken: "v_users"))) > 0 AS fits
+                FROM member WHERE member.queue = p_queue AND member.job = job.id AND NOT is_paused) AS member
+            WHERE state = 0 AND (p_resolves OR NOT is_unresolved) AND place = ANY (v_places) AND fits
+                AND \(hostRoom("job.host", taken: "v_hosts")) > 0
+            ORDER BY rank, id LIMIT v_count) AS listed
+        """
+    }
+
     /// Claims, and what a worker waits for when there is nothing to claim.
     static let claimFunctions = [
         // A job that a claim may take. The rooms are those of its host and of the users of its active members, in the order of the members.
@@ -83,18 +99,20 @@ extension PostgresQueueSchema {
                                 FROM member WHERE queue = p_queue AND member.job = listed.job AND NOT is_paused) AS member
                             ORDER BY rank, job) AS listed;
                 ELSE
-                    SELECT array_agg(ROW(rank, id, host, host_room, users, user_rooms, NULL)::candidate)
-                        INTO v_candidates FROM (
-                            SELECT rank, id, host, \(hostRoom("job.host")) AS host_room, member.* FROM job
-                            CROSS JOIN LATERAL (
-                                SELECT array_agg(user_name ORDER BY position) AS users,
-                                    array_agg(\(userRoom("member.user_name")) ORDER BY position) AS user_rooms,
-                                    bool_or(batch = p_batch) AND max(\(userRoom("member.user_name", taken: "v_users"))) > 0 AS fits
-                                FROM member WHERE queue = p_queue AND member.job = job.id AND NOT is_paused) AS member
-                            WHERE queue = p_queue AND state IN (0, 5) AND state = 0 AND (rank, id) > (v_rank, v_job)
-                                AND (p_resolves OR NOT is_unresolved) AND place = ANY (v_places) AND fits
-                                AND \(hostRoom("job.host", taken: "v_hosts")) > 0
-                            ORDER BY rank, id LIMIT v_count) AS listed;
+                    -- The next jobs of the queue; if none of many is of the batch, the jobs of the batch.
+                    \(candidates(of: """
+                        SELECT * FROM job WHERE queue = p_queue AND state IN (0, 5) AND (rank, id) > (v_rank, v_job)
+                        ORDER BY rank, id LIMIT 256
+                        """));
+                    IF v_candidates IS NULL THEN
+                        \(candidates(of: """
+                            SELECT job.* FROM (
+                                SELECT DISTINCT job FROM (
+                                    SELECT job FROM member WHERE queue = p_queue AND batch >= p_batch AND batch <= p_batch
+                                    ORDER BY batch, queue, job) AS member) AS member
+                            \(job("member.job")) WHERE (rank, id) > (v_rank, v_job)
+                            """));
+                    END IF;
                     EXIT WHEN v_candidates IS NULL;
                 END IF;
                 v_count := cardinality(v_jobs);

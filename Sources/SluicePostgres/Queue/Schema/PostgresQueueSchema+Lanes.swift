@@ -87,9 +87,9 @@ extension PostgresQueueSchema {
         CREATE TYPE open_lane AS (lane int8, host text, user_name text, room int8, rank int8, job int8)
         """,
         // The first lanes with room behind a position, at most p_count. Up to the position of last_rank and last_job, no other lane has
-        // room. It looks at 64 lanes in order. If all are full, it looks at the first lanes of each host or of each user, if there are fewer
-        // than 64 of them: a full host may have ten thousand users before the first lane with room, but no more users are full than jobs
-        // run. The jobs that the claim has taken so far have the hosts p_hosts and are charged to p_users.
+        // room. It looks at 64 lanes in order. If all are full, it looks at the first lanes of each host or of each user, if there are
+        // fewer than 64 of them: a full host may have ten thousand users before the first lane with room, but no more users are full than
+        // jobs run. The jobs that the claim has taken so far have the hosts p_hosts and are charged to p_users.
         """
         CREATE FUNCTION open_lanes(
             p_queue int8, p_now int8, p_places text[], p_unresolved bool[], p_per_host int8, p_per_user int8,

@@ -2,9 +2,9 @@
 /// The tables of ``PostgresQueueStore``, and the functions that change them.
 ///
 /// The tables are like those of the store on SQLite. A **lane** is a pair of host and user, by which the limits count; jobs that not every
-/// worker may claim have lanes of their own: those whose URLs have to be resolved, and those of each machine. The jobs of a lane that can
-/// be claimed stand in its **line**, in the order in which they are claimed, and the first of them is the lane's **head**. A claim reads the
-/// heads in order, regardless of the number of waiting jobs.
+/// worker may claim have lanes of their own: those whose URLs have to be resolved, and those of each machine. The jobs of a lane that
+/// can be claimed stand in its **line**, in the order in which they are claimed, and the first of them is the lane's **head**. A claim
+/// reads the heads in order, regardless of the number of waiting jobs.
 ///
 /// Jobs run by the thousand on many machines, so the running jobs of each host and user are counted in `running` instead of for each claim.
 /// Each function that starts or ends a job's run calls `count_running` under the queue's lock, and `prune` counts again.

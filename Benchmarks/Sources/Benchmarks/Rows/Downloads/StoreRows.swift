@@ -45,34 +45,40 @@ enum StoreRows {
     }
 }
 
-/// The jobs of a queue on disk. Each job fails before its request, so only the queue is measured: claiming jobs and recording their ends.
-private final class FailingJobs {
+/// The jobs of a queue. Each job fails before its request, so only the queue is measured: claiming jobs and recording their ends.
+final class FailingJobs {
     private struct Refusal: Error {}
 
+    let name: String
     let downloads: DownloadCoordinator
     private let users: Int
     private let directory: URL
     private var enqueued = 0
 
-    /// Creates the queue, with limits per user that allow eight running jobs.
-    init(_ count: Int, users: Int, in directory: URL) async throws {
+    /// Creates the queue, on disk by default, with limits per user that allow eight running jobs.
+    init(
+        _ count: Int, users: Int, in directory: URL, name: String? = nil, store: DownloadStore? = nil
+    ) async throws {
+        self.name = name ?? "\(count).db"
         self.users = users
         self.directory = directory
         downloads = DownloadCoordinator(
-            store: .sqlite(at: directory.appending(path: "\(count).db")),
+            store: store ?? .sqlite(at: directory.appending(path: self.name)),
             limits: .init(total: 8, perHost: nil, perUser: users < 8 ? 8 : 1),
             configuration: .init(headerFields: { _ in throw Refusal() }))
-        try await enqueue(count)
+        for start in stride(from: 0, to: count, by: 10_000) { try await enqueue(min(10_000, count - start)) }
     }
 
-    func enqueue(_ count: Int) async throws {
+    /// Returns the number of added requests.
+    @discardableResult
+    func enqueue(_ count: Int) async throws -> Int {
         let requests = (enqueued..<enqueued + count).map { number in
             DownloadRequest(
                 URL(string: "https://host.example/\(number)")!, to: directory, name: "\(number)",
                 user: "user \(number % users)")
         }
         enqueued += count
-        try await downloads.enqueue(requests)
+        return try await downloads.enqueue(requests).count
     }
 
     /// Enqueues 500 requests `count` times.

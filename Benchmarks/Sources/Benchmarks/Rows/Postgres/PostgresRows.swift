@@ -1,0 +1,144 @@
+import Foundation
+import SluiceDownloads
+import SluicePostgres
+
+/// A queue in PostgreSQL, beside pgbench, which calls the same functions of the store and does nothing else. The server is that of
+/// Scripts/checks/postgres.sh.
+enum PostgresRows {
+    static var all: [Row] { [1, 8, 64].map(working) + [claiming, enqueueing] }
+
+    /// The claims and settlements of a worker.
+    private static func working(lanes: Int) -> Row {
+        Row(
+            "postgres/jobs without transfers from \(lanes) lanes, 100,000 waiting", .perSecond("jobs"),
+            against: "pgbench, 8 jobs for each exchange"
+        ) { stage, rounds in
+            let count = stage.count(200, quick: 20)
+            try await withBench(stage) { bench in
+                let waiting = stage.count(100_000, quick: 10_000)
+                let ours = try await bench.jobs(waiting, users: lanes)
+                let peer = try await bench.jobs(waiting, users: lanes)
+                try await rounds(
+                    { try await ours.work(times: count) },
+                    { try await bench.run(Bench.settling + Bench.claiming, on: peer, times: count, jobs: 8) })
+                try await ours.downloads.close()
+                try await peer.downloads.close()
+            }
+        }
+    }
+
+    private static var claiming: Row {
+        Row(
+            "postgres/claim of 8 jobs, 100,000 waiting in 10,000 lanes", .milliseconds,
+            against: "1,000 waiting in 10 lanes",
+            figure: .below(2)
+        ) { stage, rounds in
+            let count = stage.count(200, quick: 16)
+            try await withBench(stage) { bench in
+                let many = try await bench.jobs(stage.count(100_000, quick: 10_000), users: 10_000)
+                let few = try await bench.jobs(1_000, users: 10)
+                try await rounds(
+                    { try await bench.run(Bench.claiming, on: many, times: count) },
+                    {
+                        try await few.enqueue(8 * count)
+                        return try await bench.run(Bench.claiming, on: few, times: count)
+                    })
+                try await many.downloads.close()
+                try await few.downloads.close()
+            }
+        }
+    }
+
+    private static var enqueueing: Row {
+        Row(
+            "postgres/enqueue 10,000 requests", .milliseconds, against: "pgbench, whose arrays the server fills",
+            figure: .below(300)
+        ) { stage, rounds in
+            let count = stage.count(10_000, quick: 2_000)
+            try await withBench(stage) { bench in
+                let (ours, peer) = (try await bench.jobs(1, users: 1), try await bench.jobs(1, users: 1))
+                try await rounds(
+                    { try await timed(1, expecting: count) { try await ours.enqueue(count) } },
+                    { try await bench.run(Bench.enqueueing(count), on: peer, times: 1) })
+                try await ours.downloads.close()
+                try await peer.downloads.close()
+            }
+        }
+    }
+
+    private static func withBench(_ stage: Stage, _ body: (Bench) async throws -> Void) async throws {
+        guard let url = ProcessInfo.processInfo.environment["SLUICE_POSTGRES"] else {
+            throw RowFailure.missing("there is no server; run the benchmarks with Scripts/checks/postgres.sh")
+        }
+        let pgbench = try Programs.found("pgbench")
+        try await stage.withDirectory { directory in
+            let children = Children(childUsage: stage.childUsage, report: directory.appending(path: "usage"))
+            try await body(Bench(url: url, pgbench: pgbench, children: children, directory: directory))
+        }
+    }
+}
+
+/// Runs pgbench.
+private struct Bench {
+    let url: String
+    let pgbench: URL
+    let children: Children
+    let directory: URL
+
+    private static let namespace = "benchmarks"
+
+    /// Creates a queue.
+    func jobs(_ count: Int, users: Int) async throws -> FailingJobs {
+        let name = "benchmark \(UInt64.random(in: 0 ... .max))"
+        return try await FailingJobs(
+            count, users: users, in: directory, name: name,
+            store: .postgres(url, queue: name, namespace: Self.namespace))
+    }
+
+    /// Runs statements as one transaction under a lock, in one round trip, `count` times.
+    func run(_ statements: [String], on queue: FailingJobs, times count: Int, jobs: Int = 1) async throws -> Sample {
+        let script = directory.appending(path: "script.sql")
+        let lines =
+            [
+                "\\set token random(1, 4000000000000000000)",
+                "SELECT number AS queue FROM \(Self.namespace).queue WHERE name = '\(queue.name)' \\gset",
+            ]
+            + (["BEGIN", "SET LOCAL search_path = \(Self.namespace)", "SELECT pg_advisory_xact_lock(1)"] + statements)
+            .map { $0 + "\\;" } + ["COMMIT;"]
+        try Data(lines.joined(separator: "\n").utf8).write(to: script)
+        return try await children.run(pgbench, ["-n", "-M", "simple", "-f", script.path, "-t", "\(count)", url])
+            .sample(operations: count * jobs, bytes: 0)
+    }
+
+    static let settling = [
+        """
+        SELECT count(*) FROM (
+            SELECT array_agg(id) AS jobs, array_agg(token) AS tokens, ARRAY[count(*)::int] AS number
+            FROM job WHERE queue = :queue AND state = 1 AND worker = 'pgbench') AS held
+        CROSS JOIN LATERAL settle(:queue, NULL, false, jobs, tokens, array_fill(3::int8, number), array_fill(NULL::int8, number),
+            array_fill('refused'::text, number), array_fill(NULL::text, number), array_fill(0::int8, number),
+            array_fill(0::int8, number), array_fill(0::int8, number)) WHERE jobs IS NOT NULL
+        """
+    ]
+
+    static let claiming = [
+        """
+        SELECT count(*) FROM claim(:queue, NULL, false, 'pgbench', 8, 1000000, NULL, NULL, 3600000, NULL, false, '', :token)
+        """,
+        "SELECT due FROM outlook(:queue, NULL, NULL)",
+    ]
+
+    static func enqueueing(_ count: Int) -> [String] {
+        let numbers = "FROM generate_series(last_job + 1, last_job + \(count)) AS i"
+        func all(_ value: String) -> String { "array_fill(\(value), ARRAY[\(count)])" }
+        return [
+            """
+            SELECT count(*) FROM queue CROSS JOIN LATERAL enqueue(number, NULL, '', false,
+                ARRAY(SELECT 'https://host.example/' || i \(numbers)), \(all("'file:///music/'::text")),
+                ARRAY(SELECT i::text \(numbers)), ARRAY(SELECT ('/music/' || i)::bytea \(numbers)),
+                \(all("'host.example'::text")), \(all("''::text")), \(all("false")), \(all("'user 0'::text")),
+                \(all("0::int8"))) WHERE number = :queue
+            """
+        ]
+    }
+}
