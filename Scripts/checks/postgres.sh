@@ -138,6 +138,7 @@ END
             PGPASSWORD=$password "$binaries/psql" -X -q -v ON_ERROR_STOP=1 -h 127.0.0.1 -p "$port" -U postgres postgres >&2 <<END
 CREATE ROLE sluice LOGIN PASSWORD '$password';
 CREATE DATABASE sluice OWNER sluice;
+CREATE DATABASE empty OWNER sluice;
 END
             echo "$port"
             return

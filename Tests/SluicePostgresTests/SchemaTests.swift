@@ -78,7 +78,8 @@ import Testing
     }
 
     @Test func `tables go into the first schema of the search path if none is named`() async throws {
-        try await withDatabase { (database) async throws in
+        // Other tests may create a schema with the user's name, but not in this database.
+        try await withDatabase(Servers.url { $0.path = "/empty" }) { (database) async throws in
             let application = "test \(UInt64.random(in: 0 ... .max))"
             try await PostgresSchema(application: application, migrations: [["SELECT 1"]]).apply(to: database)
             let version = PostgresStatement(

@@ -52,6 +52,8 @@ struct CoordinatorState {
     private var unknown: Set<JobLease> = []
     private var isExchanging = false
     private var wantsAnother = false
+    /// Whether a job had to stop that the exchange that is running may have claimed.
+    private var hasMissedStop = false
     private var exchangeCount = 0
     private var due: Int64?
     private var armed = Chore.allCases.map { _ in Int64.max }
@@ -85,6 +87,8 @@ struct CoordinatorState {
 
     /// Returns the task to cancel.
     mutating func stop(_ job: JobID, because reason: StopReason) -> Task<SettledJob?, Never>? {
+        // The exchange that is running may have claimed the job. The renewal after it tells whether the job has to stop.
+        if active[job] == nil, isExchanging { hasMissedStop = true }
         active[job]?.stop = reason
         return active[job]?.task
     }
@@ -125,6 +129,7 @@ struct CoordinatorState {
     mutating func endExchange(now: Int64) -> Bool {
         defer { wantsAnother = false }
         isExchanging = wantsAnother && failure == nil && now >= outage.until
+        if !isExchanging { hasMissedStop = false }
         return isExchanging
     }
 
@@ -159,6 +164,11 @@ struct CoordinatorState {
         (outage, isOutageReported) = (Outage(), false)
         self.due = due
         if isEmpty, active.isEmpty, settled.isEmpty { isStopping = true }
+        if hasMissedStop {
+            hasMissedStop = false
+            requested.insert(.renew)
+            return true
+        }
         return isStopping || Chore.allCases.contains { (time(of: $0) ?? .max) < armed[$0.rawValue] }
     }
 

@@ -50,10 +50,12 @@ extension DownloadCoordinator {
         try await waitUntilStopped(change.pausing)
     }
 
+    /// Waits until jobs have stopped, or another call has revoked the stop. A job that was resumed may run again before anything shows that
+    /// it had stopped.
     private func waitUntilStopped(_ jobs: [JobID]) async throws {
         guard !jobs.isEmpty else { return }
         var change = observers.changes.next
-        while try await store.jobs(jobs).contains(where: { $0.state == .running }) {
+        while try await store.jobs(jobs).contains(where: \.isStopping) {
             try Task.checkCancellation()
             await timing.wait(for: change, atMost: timing.poll)
             change = observers.changes.next

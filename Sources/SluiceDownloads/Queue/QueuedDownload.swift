@@ -108,6 +108,13 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     public var message: String?
     /// The earliest time of the next attempt, if the download has to wait for a delay.
     public var notBefore: Date?
+    /// Whether the download runs and is being cancelled.
+    package var isCancelling = false
+
+    /// Whether the download runs and is being cancelled or paused.
+    package var isStopping: Bool {
+        state == .running && (isCancelling || !members.isEmpty && members.allSatisfy(\.isPaused))
+    }
 
     /// Creates a value, for previews and tests of a user interface.
     public init(

@@ -101,6 +101,7 @@ extension QueuedDownload {
             state: State(column: try row.value("state")), failureCount: try row.value("failures"),
             bytes: try row.value("bytes"), message: try row.value("message"),
             notBefore: try row.value("not_before", as: Int64?.self).map { Date(queueTime: $0) })
+        isCancelling = try row.value("is_cancelled")
     }
 }
 

@@ -73,6 +73,25 @@ import Testing
         #expect(!state.takes(.look, now: 0))
     }
 
+    // MARK: Stopping
+
+    @Test func `a job that has to stop while it is being claimed is stopped by a renewal`() {
+        let state = Self.state()
+        #expect(state.beginExchange(now: 0))
+        #expect(state.stop(Self.lease(1).job, because: .paused) == nil)
+        state.claimed([Self.claimed(1)], at: 0)
+        #expect(state.noteAnswer(due: nil, isEmpty: false))
+        #expect(state.arm(.renew, now: 5) == 0)
+        #expect(state.takes(.renew, now: 5))
+        #expect(state.arm(.renew, now: 5) == 995)
+        #expect(!state.endExchange(now: 5))
+        // A job of another worker is stopped by that.
+        _ = state.stop(Self.lease(2).job, because: .paused)
+        #expect(state.beginExchange(now: 10))
+        _ = state.noteAnswer(due: nil, isEmpty: false)
+        #expect(state.arm(.renew, now: 10) == 990)
+    }
+
     // MARK: Outages
 
     @Test func `an outage postpones outcomes and is reported once`() {
@@ -197,6 +216,9 @@ private final class RunState {
 
     func claimed(_ jobs: [ClaimedJob], at sent: Int64) { state.claimed(jobs, at: sent) }
     func settle(_ job: ClaimedJob, _ outcome: SettledJob?) { state.settle(job, outcome) }
+    func stop(_ job: JobID, because reason: CoordinatorState.StopReason) -> Task<SettledJob?, Never>? {
+        state.stop(job, because: reason)
+    }
     func stopReason(of job: JobID) -> CoordinatorState.StopReason? { state.stopReason(of: job) }
     func beginExchange(now: Int64, isLast: Bool = false) -> Bool { state.beginExchange(now: now, isLast: isLast) }
     func endExchange(now: Int64) -> Bool { state.endExchange(now: now) }

@@ -111,6 +111,42 @@ import Testing
         }
     }
 
+    /// The job is claimed again in the transaction in which it stops, so nothing shows that it has stopped.
+    @Test(arguments: [false, true])
+    func `a stop that is revoked before it is recorded doesn't keep its caller waiting`(isCancelled: Bool) async throws
+    {
+        let gate = Gate()
+        try await downloading { _ in
+            await gate.pass()
+            return OriginResponse(body: bytes(1000))
+        } _: { list, origin, directory in
+            let isRevoked = Gate()
+            let store = InterceptedStore { store, settlements, claim in
+                if !settlements.isEmpty { await isRevoked.pass() }
+                return try await store.exchange(settlements, claiming: claim)
+            }
+            let downloads = list.coordinator(store: store)
+            let song = try request("song", origin, directory, user: "ann")
+            try await running(downloads) {
+                let handle = try await downloads.enqueue([song])[0]
+                await gate.arrivals(1)
+                async let stopping: Void = isCancelled ? downloads.cancel(.all) : downloads.pause(.all)
+                await isRevoked.arrivals(1)
+                if isCancelled {
+                    try await downloads.enqueue([song])
+                } else {
+                    try await downloads.resume(.all)
+                }
+                await isRevoked.open()
+                await gate.arrivals(2)
+                try await stopping
+                #expect(try await downloads.snapshot().counts == [.running: 1])
+                await gate.open()
+                if !isCancelled { #expect(try await handle.result.state == .done) }
+            }
+        }
+    }
+
     @Test func `a download that is paused and resumed while its transfer stops waits again`() async throws {
         let gate = Gate()
         try await downloading { _ in

@@ -175,6 +175,26 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a running job shows that it has to stop, until that is revoked`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let id = try await fixture.add("song", user: "ann")
+            try await fixture.add("song", user: "ben")
+            _ = try await fixture.claim()
+            func isStopping() async throws -> Bool? { try await fixture.job(id)?.isStopping }
+            _ = try await fixture.store.pause(.user("ann"))
+            #expect(try await isStopping() == false)
+            _ = try await fixture.store.pause(.all)
+            #expect(try await isStopping() == true)
+            _ = try await fixture.store.resume(.user("ben"))
+            #expect(try await isStopping() == false)
+            _ = try await fixture.store.cancel(.all)
+            #expect(try await isStopping() == true)
+            try await fixture.add("song", user: "ben")
+            #expect(try await isStopping() == false)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `the last active member leaves, and the job is paused`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["runs", "waits"] {

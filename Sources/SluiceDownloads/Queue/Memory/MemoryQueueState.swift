@@ -30,6 +30,7 @@ struct MemoryQueueState {
         var seen: QueuedDownload {
             var seen = download
             seen.members = members.members
+            seen.isCancelling = lease?.isCancelled == true
             seen.request.user = lease.map { $0.user.isEmpty ? nil : $0.user } ?? seen.members[0].user
             seen.request.headerFields = members.all[0].headerFields ?? [:]
             return seen

@@ -50,7 +50,7 @@ extension Database {
         _ rest: String, _ arguments: StatementArguments = [], limit count: Int
     ) throws -> [QueuedDownload] {
         let query = """
-            SELECT id, url, folder, name, priority, state, failures, not_before, bytes, message, charged FROM job \(rest) LIMIT ?
+            SELECT id, url, folder, name, priority, state, failures, not_before, bytes, message, charged, is_cancelled FROM job \(rest) LIMIT ?
             """
         return try Row.fetchAll(cachedStatement(sql: query), arguments: arguments + [count]).map { row in
             try QueuedDownload(row: row, members: members(of: row["id"]).members)
@@ -70,6 +70,7 @@ extension QueuedDownload {
             id: JobID(rawValue: row["id"]), request: try DownloadRequest(row: row, user: user), members: members,
             state: QueuedDownload.State(column: row["state"]), failureCount: row["failures"], bytes: row["bytes"],
             message: row["message"], notBefore: notBefore.map { Date(queueTime: $0) })
+        isCancelling = row["is_cancelled"]
     }
 }
 
