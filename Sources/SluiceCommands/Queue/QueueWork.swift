@@ -77,8 +77,12 @@ struct QueueWork: Sendable {
                 let feeding = Task { await feed.run() }
                 let result = await Result {
                     try await withThrowingTaskGroup { group in
-                        if reporter.showsCounts { group.addTask { try await Self.count(downloads, for: reporter) } }
-                        try await downloads.run(until: end) { feed.note($0) }
+                        if reporter.showsCounts { group.addTask { await Self.count(downloads, for: reporter) } }
+                        try await downloads.run(until: end) {
+                            feed.note($0)
+                        } onWarning: { warning in
+                            reporter.announce(database.text(of: warning))
+                        }
                         group.cancelAll()
                     }
                 }
@@ -94,11 +98,18 @@ struct QueueWork: Sendable {
 }
 
 extension QueueWork {
-    /// Counting a long queue takes milliseconds, so it is done at most twice a second.
-    private static func count(_ downloads: DownloadCoordinator, for reporter: any ProgressReporter) async throws {
-        for try await snapshot in downloads.snapshots(listing: 0) {
-            reporter.note(snapshot.counts)
-            try await Task.sleep(for: .milliseconds(400))
+    /// Counting a long queue takes milliseconds, so it is done at most twice a second. While the queue can't be reached, the last counts
+    /// stay.
+    private static func count(_ downloads: DownloadCoordinator, for reporter: any ProgressReporter) async {
+        while !Task.isCancelled {
+            do {
+                for try await snapshot in downloads.snapshots(listing: 0) {
+                    reporter.note(snapshot.counts)
+                    try await Task.sleep(for: .milliseconds(400))
+                }
+            } catch {
+                try? await Task.sleep(for: .seconds(2))
+            }
         }
     }
 }

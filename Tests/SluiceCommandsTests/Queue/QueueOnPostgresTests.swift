@@ -33,6 +33,23 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func `has a worker that warns once if a pooler loses announcements`() async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            await scene.add(["/a"])
+            let name = try #require(scene.database.split(separator: "#").last)
+            let recorded = RecordedConsole()
+            let console = recorded.console
+            let arguments = ["queue", "work", "--db", "\(try PostgresServer.pooler)#\(name)", "--progress", "lines"]
+            async let worked = SluiceProgram.run(arguments, console: console)
+            try await recorded.output(.error) { $0.contains("\na ") || $0.hasPrefix("a ") }
+            try await recorded.output(.error) { $0.contains("session mode") }
+            console.interruption.request()
+            #expect(await worked == .interrupted)
+            let warnings = recorded.errorLines.filter { $0.hasPrefix("sluice: --db postgres://sluice@127.0.0.1:") }
+            #expect(warnings.count == 1, "\(recorded.error)")
+        }
+    }
+
     @Test func `is one of several in a database`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             await scene.add(["/a"])

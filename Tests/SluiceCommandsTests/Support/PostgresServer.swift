@@ -12,14 +12,17 @@ enum PostgresServer {
         || environment["SLUICE_REQUIRE_SERVERS"] != nil
 
     struct Missing: Error, CustomStringConvertible {
-        var description: String { "SLUICE_POSTGRES isn't set. Run the tests with Scripts/checks/postgres.sh." }
+        var name: String
+        var description: String { "\(name) isn't set. Run the tests with Scripts/checks/postgres.sh." }
     }
 
-    static var url: String {
-        get throws {
-            guard let url = environment["SLUICE_POSTGRES"] else { throw Missing() }
-            return url
-        }
+    static var url: String { get throws { try variable("SLUICE_POSTGRES") } }
+    /// The address of a pooler in transaction mode.
+    static var pooler: String { get throws { try variable("SLUICE_PGBOUNCER") } }
+
+    private static func variable(_ name: String) throws -> String {
+        guard let value = environment[name] else { throw Missing(name: name) }
+        return value
     }
 
     /// The URL with another part.

@@ -20,8 +20,10 @@ final class RecordedConsole: Sendable {
     var error: String { texts.state[.error, default: ""] }
     var errorLines: [String] { error.split(separator: "\n").map(String.init) }
 
-    /// Waits until `isReached` returns true for the output.
-    func output(where isReached: @escaping @Sendable (String) -> Bool) async throws {
-        try await texts.waitUnlessCancelled(where: { isReached($0[.output, default: ""]) })
+    /// Waits until `isReached` returns true for the text of a stream.
+    func output(
+        _ stream: Console.Stream = .output, where isReached: @escaping @Sendable (String) -> Bool
+    ) async throws {
+        try await texts.waitUnlessCancelled(where: { isReached($0[stream, default: ""]) })
     }
 }
