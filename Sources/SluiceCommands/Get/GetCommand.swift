@@ -29,6 +29,8 @@ struct GetCommand: ConsoleCommand {
                 out=song.mp3
                 dir=music
                 user=ann
+            All entries are checked before the first download starts, so the list is in memory: 100,000 URLs take about 250 MB. \
+            'sluice queue add' and 'sluice queue work' take a list of any length in 50 MB.
 
             PROGRESS never slows a download. If nothing reads the lines, all results wait in memory, but only the latest \
             \(LineBacklog.newsLimit) of the lines 'started', 'responded' and 'retrying'. A line 'dropped' counts the others. Output \
