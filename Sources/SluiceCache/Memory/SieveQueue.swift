@@ -8,11 +8,12 @@
 ///
 /// Freed slots are reused, so slot numbers stay below the largest count so far. All operations take constant time except
 /// ``nextVictim()``, whose steps beyond the first each clear a mark.
+@usableFromInline
 struct SieveQueue {
     private(set) var cost = 0
 
     /// A doubly linked list, linked by index. Free slots form a second list, linked by `newer`.
-    private var slots: [Slot] = []
+    @usableFromInline var slots: [Slot] = []
     private var firstFree: Int?
     private var oldest: Int?
     private var newest: Int?
@@ -20,9 +21,10 @@ struct SieveQueue {
     /// The slot to examine next when room is needed. `nil` means the oldest.
     private var hand: Int?
 
-    private struct Slot {
+    @usableFromInline
+    struct Slot {
         var cost: Int
-        var isMarked: Bool
+        @usableFromInline var isMarked: Bool
         var older: Int?
         var newer: Int?
     }
@@ -44,8 +46,10 @@ struct SieveQueue {
         return slot
     }
 
+    @inlinable
     mutating func mark(_ slot: Int) {
-        slots[slot].isMarked = true
+        // Most are marked already, and a check for a unique array would be needed.
+        if !slots[slot].isMarked { slots[slot].isMarked = true }
     }
 
     /// Moves the hand to the first value without a mark, clears marks on the way, and returns the value's slot, or `nil` if the queue is

@@ -1,5 +1,6 @@
 /// The state of a ``MemoryCache``, without a lock. The methods return removed keys and values, so that the caller decides when they are
 /// destroyed. No method destroys them itself.
+@usableFromInline
 package struct SieveState<Key: Hashable, Value> {
     package struct Entry {
         package var key: Key
@@ -8,17 +9,23 @@ package struct SieveState<Key: Hashable, Value> {
 
     package let maximumCost: Int
     package let maximumCount: Int
-    package private(set) var counts = SieveCounts()
+    @usableFromInline package internal(set) var counts = SieveCounts()
 
-    private var items: [Key: Item] = [:]
-    private var queue = SieveQueue()
+    @usableFromInline var items: [Key: Item] = [:]
+    @usableFromInline var queue = SieveQueue()
 
     /// The key of each slot of the queue. It is the same instance as in `items`, so removing it from `items` doesn't destroy it.
     private var keys: [Key?] = []
 
-    private struct Item {
-        var value: Value
-        var slot: Int
+    @usableFromInline
+    struct Item {
+        @usableFromInline var value: Value
+        @usableFromInline var slot: Int
+
+        init(value: Value, slot: Int) {
+            self.value = value
+            self.slot = slot
+        }
     }
 
     package init(maximumCost: Int, maximumCount: Int) {
@@ -34,6 +41,7 @@ package struct SieveState<Key: Hashable, Value> {
 
     package var maximumEntryCost: Int { maximumCost / 10 }
 
+    @inlinable
     package mutating func value(for key: Key) -> Value? {
         guard let item = items[key] else {
             counts.misses += 1
@@ -98,8 +106,9 @@ package struct SieveState<Key: Hashable, Value> {
     }
 }
 
+@usableFromInline
 package struct SieveCounts: Sendable, Hashable {
-    package var hits = 0
-    package var misses = 0
+    @usableFromInline package var hits = 0
+    @usableFromInline package var misses = 0
     package var evictions = 0
 }

@@ -13,6 +13,9 @@ struct Unit: Sendable {
     /// Memory for each operation.
     static let bytesEach = Unit(label: "B each") { Double($0.bytes) / Double($0.operations) }
 
+    /// The share of operations that succeeded. Their number is that of the bytes.
+    static let percent = Unit(label: "%") { 100 * Double($0.bytes) / Double($0.operations) }
+
     /// Operations per second, with the name of the operation, such as `files` or `reads`.
     static func perSecond(_ operations: String) -> Unit {
         Unit(label: "\(operations)/s") { Double($0.operations) / $0.seconds }
