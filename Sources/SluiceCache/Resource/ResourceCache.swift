@@ -41,7 +41,7 @@ public final class ResourceCache: Sendable {
 
     let memory: MemoryCache<ResourceKey, StoredResponse>
     let disk: DiskStore
-    let flights = SingleFlight<ResourceKey, Data>()
+    let flights = SingleFlight<ResourceKey, StoredResponse>()
     let limiter: ConcurrencyLimiter
     let transport: any Transport
     let counters = Lock(ResourceCache.Statistics())

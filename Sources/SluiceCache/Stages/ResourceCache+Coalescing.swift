@@ -13,14 +13,16 @@ extension ResourceCache {
     ///
     /// The work is cancelled when all callers that wait for it are cancelled. An error goes to all of them, because the fetch stage has
     /// already tried again after transient errors. A caller that waits here holds no place of the limiter.
-    func together(_ key: ResourceKey, _ work: @escaping @Sendable () async throws -> Data) async throws -> Data {
+    func together(
+        _ key: ResourceKey, _ work: @escaping @Sendable () async throws -> StoredResponse
+    ) async throws -> StoredResponse {
         let began = Began()
-        let data = try await flights.run(for: key) {
+        let response = try await flights.run(for: key) {
             began.isSet.store(true, ordering: .releasing)
             return try await work()
         }
         if !began.isSet.load(ordering: .acquiring) { count { $0.coalesced += 1 } }
-        return data
+        return response
     }
 }
 

@@ -26,14 +26,22 @@ extension ResourceCache {
         try checkOpen(for: url)
         guard !url.holdsCredentials else { return try await fetchAlone(url, [:]) }
         let key = ResourceKey(url)
-        if let data = lookUpInMemory(key) { return data }
-        return try await together(key) {
+        if let response = lookUpInMemory(key) { return response.body }
+        return try await response(for: url, key, keepsInMemory: true).body
+    }
+
+    /// The stages after the first one.
+    ///
+    /// - Parameter keepsInMemory: Whether the response is stored in memory. A caller that waits for the same fetch may decide differently;
+    ///   then the one that began it decides.
+    func response(for url: URL, _ key: ResourceKey, keepsInMemory: Bool) async throws -> StoredResponse {
+        try await together(key) {
             // Another caller's work may have ended since the first lookup.
-            if let data = self.lookUpInMemory(key) { return data }
-            let kept = try await self.lookUpOnDisk(key) ?? self.memory.value(for: key)
-            if let kept, kept.head.isFresh(at: self.now(), self.configuration.policy) { return kept.body }
+            if let response = self.lookUpInMemory(key) { return response }
+            let kept = try await self.lookUpOnDisk(key, keepsInMemory: keepsInMemory) ?? self.memory.value(for: key)
+            if let kept, kept.head.isFresh(at: self.now(), self.configuration.policy) { return kept }
             let response = try await self.fetch(url, validating: kept)
-            return await self.keep(response, for: key, inPlaceOf: kept).body
+            return await self.keep(response, for: key, inPlaceOf: kept, keepsInMemory: keepsInMemory)
         }
     }
 

@@ -3,15 +3,15 @@ import SluiceHTTP
 
 // Stage 3: disk.
 extension ResourceCache {
-    /// Returns the undamaged response on disk, fresh or stale, or `nil` if there is none. Stores a fresh response in memory. Throws only
+    /// Returns the undamaged response on disk, fresh or stale, or `nil` if there is none. Stores a fresh response in memory, if that is wanted. Throws only
     /// `CancellationError`; other errors count as disk failures.
-    func lookUpOnDisk(_ key: ResourceKey) async throws -> StoredResponse? {
+    func lookUpOnDisk(_ key: ResourceKey, keepsInMemory: Bool) async throws -> StoredResponse? {
         do {
             switch try await disk.lookUp(key, configuration.maximumHeuristicLifetime) {
             case .found(let response):
                 guard response.head.isFresh(at: now(), configuration.policy) else { return response }
                 count { $0.diskHits += 1 }
-                keepInMemory(response, for: key)
+                if keepsInMemory { keepInMemory(response, for: key) }
                 return response
             case .damaged(let row):
                 count { $0.damaged += 1 }

@@ -7,7 +7,7 @@ extension ResourceCache {
     /// The method doesn't throw, because the caller has its bytes. It stores the response in memory after the disk, so that the response's
     /// row is known, even if the disk has failed.
     func keep(
-        _ fetched: FetchedResponse, for key: ResourceKey, inPlaceOf old: StoredResponse?
+        _ fetched: FetchedResponse, for key: ResourceKey, inPlaceOf old: StoredResponse?, keepsInMemory: Bool
     ) async -> StoredResponse {
         var response = StoredResponse(head: fetched.head, body: fetched.body)
         do {
@@ -26,7 +26,12 @@ extension ResourceCache {
         } catch {
             noteDiskFailure(error)
         }
-        if mayKeep(fetched) { keepInMemory(response, for: key) }
+        if mayKeep(fetched), keepsInMemory {
+            keepInMemory(response, for: key)
+        } else {
+            // An older version.
+            memory.remove(key)
+        }
         return response
     }
 

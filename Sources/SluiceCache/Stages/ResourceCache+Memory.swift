@@ -6,12 +6,12 @@ import Foundation
 
 // Stage 1: memory.
 extension ResourceCache {
-    func lookUpInMemory(_ key: ResourceKey) -> Data? {
+    func lookUpInMemory(_ key: ResourceKey) -> StoredResponse? {
         guard let kept = memory.value(for: key), kept.head.isFresh(at: now(), configuration.policy) else { return nil }
         count { $0.memoryHits += 1 }
         // A hit in memory counts as a use of the entry on disk. The next transaction writes it to the index.
         if let row = kept.row { disk.uses.note(row) }
-        return kept.body
+        return kept
     }
 
     func keepInMemory(_ response: StoredResponse, for key: ResourceKey) {
@@ -19,5 +19,7 @@ extension ResourceCache {
     }
 
     /// The length of the body and an estimate for the rest. Without the estimate, the number of empty bodies would be unlimited.
-    func memoryCost(of response: StoredResponse) -> Int { response.body.count + 512 }
+    func memoryCost(of response: StoredResponse) -> Int { response.body.count + Self.memoryOverhead }
+
+    static let memoryOverhead = 512
 }

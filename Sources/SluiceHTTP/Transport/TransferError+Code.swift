@@ -99,6 +99,9 @@ extension TransferError.Code {
     public static let responseTooLarge = Self(
         "responseTooLarge", "The response is too large",
         "Raise the cache's maximumResponseSize if the resource may be that large.")
+    /// The body isn't what was asked for, for example an HTML page instead of an image.
+    public static let unexpectedContent = Self(
+        "unexpectedContent", "The response isn't what was asked for", "Open the URL in a browser to see what it is.")
     /// The body is encoded, with `gzip` for example, although the request asked for `identity`.
     public static let unexpectedCoding = Self(
         "unexpectedCoding", "The server sent an encoded body",

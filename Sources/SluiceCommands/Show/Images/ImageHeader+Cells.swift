@@ -1,3 +1,5 @@
+import SluiceCache
+
 extension ImageHeader {
     /// The image is scaled down if it doesn't fit, but covers at least one cell.
     func cells(of cell: Console.CellSize, columns: Int, rows: Int) -> (columns: Int, rows: Int) {

@@ -1,4 +1,5 @@
 import NativeMark
+import SluiceCache
 import SluiceConcurrency
 
 /// Loads the images of a document after its text was written, and shows each when it arrives.
@@ -11,6 +12,8 @@ struct ShowImages: Sendable {
 
     /// The largest width and height in pixels: larger than all screens, and the limit of some terminals.
     private static let largestSide = 10_000
+    /// What the terminals of both protocols decode.
+    private static let formats: Set<ImageHeader.Format> = [.png, .jpeg, .gif, .webP]
 
     private struct Wanted: Sendable {
         var number: Int
@@ -102,7 +105,7 @@ struct ShowImages: Sendable {
     private func loadedImage(
         _ bytes: [UInt8], of source: ImageSource, room: (columns: Int, rows: Int)
     ) throws(ImageLoader.Failure) -> TerminalRenderer.Image {
-        guard let header = ImageHeader(bytes) else {
+        guard let header = ImageHeader(bytes), Self.formats.contains(header.format) else {
             throw .init(
                 line: "\(source.name) isn't a PNG, JPEG, GIF or WebP image. Convert it to one of these formats.")
         }

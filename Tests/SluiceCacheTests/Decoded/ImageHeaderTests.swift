@@ -1,8 +1,6 @@
-import Foundation
+import SluiceCache
 import TestSupport
 import Testing
-
-@testable import SluiceCommands
 
 @Suite struct `Headers of images` {
     static let good: [(bytes: [UInt8], format: ImageHeader.Format, width: Int, height: Int)] = [
@@ -12,6 +10,9 @@ import Testing
         (TestImage.webP(16_383, 7), .webP, 16_383, 7), (TestImage.losslessWebP(16_384, 3), .webP, 16_384, 3),
         (TestImage.losslessWebP(1, 16_384), .webP, 1, 16_384),
         (TestImage.extendedWebP(1 << 24, 5), .webP, 1 << 24, 5),
+        (TestImage.avif(8_000, 6_000), .avif, 8_000, 6_000), (TestImage.avif(3, 2, brand: "avis"), .avif, 3, 2),
+        (TestImage.avif(70_000, 1, longIDs: true), .avif, 70_000, 1), (TestImage.bmp(640, 480), .bmp, 640, 480),
+        (TestImage.bmp(640, -480), .bmp, 640, 480), (TestImage.oldBMP(65_535, 1), .bmp, 65_535, 1),
     ]
 
     @Test func `tell format and size`() {
@@ -52,6 +53,9 @@ import Testing
                 [0x89] + Array("PNG\r\n\u{1A}\n\0\0\0\rIDAT\0\0\0\u{5}\0\0\0\u{5}".utf8)
             ),
             ("a WebP of another kind", Array("RIFF\0\0\0\0WEBPVP9 ".utf8) + [UInt8](repeating: 1, count: 30)),
+            ("another picture in boxes", TestImage.avif(5, 5, brand: "heic")),
+            ("boxes without a picture", TestImage.box("ftyp", Array("avif\0\0\0\0".utf8))),
+            ("a bitmap of negative width", TestImage.bmp(-5, 5)), ("a bitmap of no height", TestImage.bmp(5, 0)),
             ("a sound", Array("RIFF\0\0\0\0WAVEVP8X".utf8) + [UInt8](repeating: 1, count: 30)),
         ] as [(String, [UInt8])])
     func `that lie are none`(what: String, bytes: [UInt8]) {
@@ -74,60 +78,5 @@ import Testing
             #expect(header.width > 0 && header.height > 0)
         }
         #expect(read > 1_000, "most are refused, but not all")
-    }
-
-    @Test(arguments: [
-        (80, 32, 10, 2), (1, 1, 1, 1), (800, 320, 40, 8), (8_000, 16, 40, 1), (16, 8_000, 1, 10), (640, 320, 40, 10),
-        (100, 20, 13, 1), (10_000, 10_000, 20, 10),
-    ])
-    func `tell how many cells an image takes, within the room there is`(
-        width: Int, height: Int, columns: Int, rows: Int
-    ) {
-        let header = ImageHeader(TestImage.png(width, height))
-        let cells = header?.cells(of: .init(), columns: 40, rows: 10)
-        #expect(cells?.columns == columns && cells?.rows == rows, "\(String(describing: cells))")
-    }
-}
-
-@Suite struct `Addresses of images` {
-    @Test(arguments: [
-        ("a.png", "notes.md", "./a.png"), ("img/a.png", "/docs/notes.md", "/docs/img/a.png"),
-        ("../a.png", "docs/notes.md", "docs/../a.png"), ("/x/a.png", "docs/notes.md", "/x/a.png"),
-        ("a%20b%23.png", "-", "./a b#.png"), ("a.png?raw=true#top", "-", "./a.png"), ("~/a.png", "-", "./~/a.png"),
-        ("./a:b.png", "-", "././a:b.png"), ("a/b:c", "-", "./a/b:c"), ("%E4%BD%A0.png", "-", "./你.png"),
-    ])
-    func `without a scheme are files, from the directory of the document`(
-        source: String, document: String, path: String
-    ) {
-        let file = URL(filePath: path, directoryHint: .notDirectory)
-        #expect(ImageSource(source, besides: document) == .local(file))
-    }
-
-    @Test(arguments: ["https://example.com/a.png?x#y", "http://127.0.0.1:8080/a", "HTTPS://EXAMPLE.com/"])
-    func `with http or https are on servers`(source: String) throws {
-        #expect(ImageSource(source, besides: "-") == .remote(try #require(URL(string: source))))
-    }
-
-    @Test(arguments: [
-        ("file:///etc/passwd", "file"), ("data:image/png;base64,AAAA", "data"), ("ftp://example.com/a", "ftp"),
-        ("C:/a.png", "c"), ("//example.com/a.png", "no scheme"), ("", "no address"), ("?x", "no address"),
-        ("#a", "no address"), ("a%00.png", "isn't a path"), ("%FF.png", "isn't a path"), ("100%.png", "isn't a path"),
-        ("http:", "no host"), ("http://a:99999/", "port"), (":x", "no scheme"),
-    ])
-    func `of other kinds are refused, with a reason`(source: String, reason: String) {
-        guard case .refused(let why) = ImageSource(source, besides: "-") else {
-            Issue.record("\(source) is not refused")
-            return
-        }
-        #expect(why.contains(reason))
-    }
-
-    @Test(arguments: [
-        (["XDG_CACHE_HOME": "/c", "HOME": "/h"], "/c/sluice"), (["HOME": "/h"], "/h/.cache/sluice"),
-        (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "/h/.cache/sluice"),
-        (["XDG_CACHE_HOME": "", "HOME": "/h"], "/h/.cache/sluice"), ([:], nil), (["HOME": ""], nil),
-    ])
-    func `are kept in the user's directory for caches`(environment: [String: String], path: String?) {
-        #expect(Console.cacheDirectory(environment: environment)?.path == path)
     }
 }

@@ -1,0 +1,139 @@
+import SluiceConcurrency
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// Values that are decoded from resources, such as images, kept in memory instead of the resources' bytes.
+///
+///     let cache = try await ResourceCache(directory: directory)
+///     let thumbnails = cache.decoded(cost: \.byteCount) { data in try Thumbnail(data) }      // DecodedCache<Thumbnail>
+///     let thumbnail = try await thumbnails.value(for: url)
+///
+/// A value is looked up in memory. If it is missing, its bytes come from the disk or the network, as
+/// ``ResourceCache/data(for:)`` describes, and are decoded once for all callers that wait for it. The bytes aren't kept in memory. For
+/// images, see ``ImageCache``.
+///
+/// **Freshness.** A value is as fresh as the response that it was decoded from. A stale response is validated with its server. If the server
+/// confirms it, the value stays and isn't decoded again.
+///
+/// **Failure.** If a response can't be decoded, it is removed from the cache, and the next call fetches it again.
+///
+/// **Cancellation.** A cancelled caller throws immediately. The decoding is cancelled when its last caller is.
+///
+/// - Complexity: A hit takes three short locks and doesn't suspend.
+public final class DecodedCache<Value: Sendable>: Sendable {
+    /// The cache of the bytes.
+    public let resources: ResourceCache
+
+    private struct Decoded: Sendable {
+        var value: Value
+        var head: StoredResponse.Head
+        /// The version of the response on disk; `nil` if it isn't on disk.
+        var row: Int64?
+    }
+
+    private let memory: MemoryCache<ResourceKey, Decoded>
+    private let flights = SingleFlight<ResourceKey, Value>()
+    private let cost: @Sendable (Value) -> Int
+    private let decode: @Sendable (URL, Data) async throws -> Value
+
+    init(
+        _ resources: ResourceCache, maximumMemorySize: Int, cost: @escaping @Sendable (Value) -> Int,
+        decode: @escaping @Sendable (URL, Data) async throws -> Value
+    ) {
+        self.resources = resources
+        self.cost = cost
+        self.decode = decode
+        memory = MemoryCache(maximumCost: maximumMemorySize, maximumCount: .max)
+    }
+
+    /// Returns the value of a resource, from memory, the disk or its server.
+    ///
+    /// A resource whose URL has a user name or password is fetched and decoded for this caller only.
+    ///
+    /// - Throws: `TransferError`; the error of the decoder; `CancellationError` if the calling task is cancelled.
+    public func value(for url: URL) async throws -> Value {
+        try resources.checkOpen(for: url)
+        guard !url.holdsCredentials else { return try await decoded(resources.data(for: url), of: url) }
+        let key = ResourceKey(url)
+        if let value = fresh(key) { return value }
+        return try await flights.run(for: key) { [self] in
+            // Another caller's work may have ended since the first lookup.
+            if let value = fresh(key) { return value }
+            return try await decodedAgain(url, key)
+        }
+    }
+
+    /// Returns the value if it is in memory and fresh, without waiting: for the first frame of a view.
+    public func valueInMemory(for url: URL) -> Value? {
+        url.holdsCredentials ? nil : fresh(ResourceKey(url))
+    }
+
+    /// Evicts values until their cost is at most `cost`. Call it when memory is low.
+    public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
+
+    /// Removes all values from memory. The bytes stay on disk.
+    public func removeAll() { memory.removeAll() }
+
+    private func fresh(_ key: ResourceKey) -> Value? {
+        guard let decoded = memory.value(for: key),
+            decoded.head.isFresh(at: resources.now(), resources.configuration.policy)
+        else { return nil }
+        if let row = decoded.row { resources.disk.uses.note(row) }
+        return decoded.value
+    }
+
+    private func decodedAgain(_ url: URL, _ key: ResourceKey) async throws -> Value {
+        let response = try await resources.response(for: url, key, keepsInMemory: false)
+        if let old = memory.value(for: key), let row = old.row, row == response.row {
+            // The server has confirmed this version.
+            keep(Decoded(value: old.value, head: response.head, row: row), for: key)
+            return old.value
+        }
+        do {
+            let value = try await decoded(response.body, of: url)
+            keep(Decoded(value: value, head: response.head, row: response.row), for: key)
+            return value
+        } catch let error where !(error is CancellationError) {
+            memory.remove(key)
+            try? await resources.remove(url)
+            throw error
+        }
+    }
+
+    /// Off the caller's actor, because decoding takes milliseconds.
+    @concurrent private func decoded(_ data: Data, of url: URL) async throws -> Value { try await decode(url, data) }
+
+    private func keep(_ decoded: Decoded, for key: ResourceKey) {
+        memory.insert(decoded, for: key, cost: cost(decoded.value) + ResourceCache.memoryOverhead)
+    }
+}
+
+extension ResourceCache {
+    /// Returns a cache of values that are decoded from the resources of this cache.
+    ///
+    ///     let thumbnails = cache.decoded(cost: \.byteCount) { data in try Thumbnail(data) }
+    ///
+    /// Each call returns a separate cache, so call it once for each kind of value and keep the result.
+    ///
+    /// - Parameters:
+    ///   - maximumMemorySize: The limit on the sum of the costs, usually in bytes. A value that costs more than a tenth of it isn't kept.
+    ///   - cost: The cost of a value. It must not change.
+    ///   - decode: A function that decodes the bytes of a resource, off the caller's actor, concurrently for several resources.
+    public func decoded<Value: Sendable>(
+        maximumMemorySize: Int = 64 << 20, cost: @escaping @Sendable (Value) -> Int,
+        decode: @escaping @Sendable (Data) async throws -> Value
+    ) -> DecodedCache<Value> {
+        decoded(maximumMemorySize: maximumMemorySize, cost: cost) { _, data in try await decode(data) }
+    }
+
+    func decoded<Value: Sendable>(
+        maximumMemorySize: Int, cost: @escaping @Sendable (Value) -> Int,
+        decode: @escaping @Sendable (URL, Data) async throws -> Value
+    ) -> DecodedCache<Value> {
+        DecodedCache(self, maximumMemorySize: maximumMemorySize, cost: cost, decode: decode)
+    }
+}

@@ -1,0 +1,58 @@
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// Images by URL: complete responses that begin with the header of a known format.
+///
+///     let images = cache.images()
+///     let image = try await images.value(for: url)
+///     print(image.header.width, image.header.height)
+public typealias ImageCache = DecodedCache<EncodedImage>
+
+/// The bytes of an image, with its format and its size in pixels.
+public struct EncodedImage: Sendable, Hashable {
+    /// The format and the size in pixels.
+    public let header: ImageHeader
+    /// The file's bytes.
+    public let data: Data
+
+    /// Returns `nil` if the bytes don't begin with the header of a known format, such as those of a page that reports an error. See
+    /// ``ImageHeader``.
+    public init?(_ data: Data) {
+        guard let header = ImageHeader(data) else { return nil }
+        self.header = header
+        self.data = data
+    }
+}
+
+extension ResourceCache {
+    /// Returns a cache of images in the formats of ``ImageHeader``.
+    ///
+    /// Other responses, such as a page that reports an error with status 200, throw `TransferError` with the code `unexpectedContent` and
+    /// aren't kept.
+    ///
+    /// - Parameter maximumMemorySize: The limit on the bytes of the images in memory. An image of more than a tenth of it isn't kept in
+    ///   memory.
+    public func images(maximumMemorySize: Int = 64 << 20) -> ImageCache {
+        decoded(maximumMemorySize: maximumMemorySize, cost: \.data.count) { url, data in
+            guard let image = EncodedImage(data) else {
+                throw TransferError(.unexpectedContent, url: url, detail: Self.kind(of: data))
+            }
+            return image
+        }
+    }
+
+    /// What a response is instead of an image.
+    private static func kind(of data: Data) -> String {
+        guard !data.isEmpty else { return "it is empty" }
+        let beginning = String(decoding: data.prefix(64), as: UTF8.self).lowercased()
+            .drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+        if beginning.hasPrefix("<!doctype html") || beginning.hasPrefix("<html") { return "it is an HTML page" }
+        if beginning.hasPrefix("<svg") || beginning.hasPrefix("<?xml") { return "it is an XML document" }
+        return "it isn't a PNG, JPEG, GIF, WebP, AVIF or BMP image"
+    }
+}

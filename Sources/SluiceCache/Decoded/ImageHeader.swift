@@ -1,0 +1,243 @@
+/// The format of an image and its size in pixels, from its first bytes.
+///
+///     guard let header = ImageHeader(data) else { throw NotAnImage() }
+///     print(header.format.rawValue, header.width, header.height)          // JPEG 4000 3000
+///
+/// The rest of the image may still be invalid. Rotation, as in EXIF, isn't applied to the size. O(1), for JPEG and AVIF O(n): the size
+/// follows after the camera's metadata.
+///
+/// PNG (W3C, section 11.2.2), GIF89a (section 18), JPEG (ITU-T T.81, annex B), WebP (RFC 9649), AVIF (ISO/IEC 14496-12 and 23008-12), BMP
+/// (Microsoft, BITMAPINFOHEADER).
+public struct ImageHeader: Sendable, Hashable {
+    /// The format of an image. Formats may be added: switch with a `default`.
+    public struct Format: RawRepresentable, Sendable, Hashable {
+        /// The name for people, such as `JPEG`.
+        public let rawValue: String
+
+        /// Creates the format of this name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Portable Network Graphics.
+        public static let png = Self(rawValue: "PNG")
+        /// Joint Photographic Experts Group.
+        public static let jpeg = Self(rawValue: "JPEG")
+        /// Graphics Interchange Format, also animated.
+        public static let gif = Self(rawValue: "GIF")
+        /// WebP, also lossless and animated.
+        public static let webP = Self(rawValue: "WebP")
+        /// AV1 Image File Format.
+        public static let avif = Self(rawValue: "AVIF")
+        /// The bitmap of Windows and OS/2.
+        public static let bmp = Self(rawValue: "BMP")
+    }
+
+    /// The format.
+    public let format: Format
+    /// The width in pixels, at least 1.
+    public let width: Int
+    /// The height in pixels, at least 1.
+    public let height: Int
+
+    /// Returns `nil` if the bytes don't begin with a header of these formats, or if the width or height is 0.
+    public init?(_ bytes: some RandomAccessCollection<UInt8>) {
+        let bytes = Bytes(bytes)
+        let size: (width: Int, height: Int)?
+        if bytes.has("\u{89}PNG\r\n\u{1A}\n", at: 0) {
+            (format, size) = (.png, bytes.png)
+        } else if bytes.has("GIF87a", at: 0) || bytes.has("GIF89a", at: 0) {
+            (format, size) = (.gif, bytes.gif)
+        } else if bytes.has("\u{FF}\u{D8}", at: 0) {
+            (format, size) = (.jpeg, bytes.jpeg)
+        } else if bytes.has("RIFF", at: 0), bytes.has("WEBP", at: 8) {
+            (format, size) = (.webP, bytes.webP)
+        } else if bytes.has("ftyp", at: 4) {
+            (format, size) = (.avif, bytes.avif)
+        } else if bytes.has("BM", at: 0) {
+            (format, size) = (.bmp, bytes.bmp)
+        } else {
+            return nil
+        }
+        guard let size, size.width > 0, size.height > 0 else { return nil }
+        (width, height) = size
+    }
+}
+
+// MARK: Formats
+
+extension Bytes {
+    fileprivate var png: (Int, Int)? {
+        guard big(4, at: 8) == 13, has("IHDR", at: 12), let width = big(4, at: 16),
+            let height = big(4, at: 20), max(width, height) <= Int32.max
+        else { return nil }
+        return (width, height)
+    }
+
+    fileprivate var gif: (Int, Int)? {
+        guard let width = little(2, at: 6), let height = little(2, at: 8) else { return nil }
+        return (width, height)
+    }
+
+    /// The size is in the first frame header, which is found by going from marker to marker.
+    fileprivate var jpeg: (Int, Int)? {
+        var place = 2
+        while big(1, at: place) == 0xFF {
+            place += 1
+            guard let marker = big(1, at: place) else { return nil }
+            switch marker {
+            case 0xFF: continue  // Fill bytes before a marker.
+            case 0x01, 0xD0...0xD8: place += 1  // Markers without a length.
+            case 0xC0...0xCF where ![0xC4, 0xC8, 0xCC].contains(marker):
+                guard let height = big(2, at: place + 4), let width = big(2, at: place + 6) else {
+                    return nil
+                }
+                return (width, height)
+            // The image data, or the end of the image.
+            case 0x00, 0xD9, 0xDA: return nil
+            default:
+                guard let length = big(2, at: place + 1), length >= 2 else { return nil }
+                place += 1 + length
+            }
+        }
+        return nil
+    }
+
+    fileprivate var webP: (Int, Int)? {
+        if has("VP8X", at: 12) {
+            guard let width = little(3, at: 24), let height = little(3, at: 27) else { return nil }
+            return (width + 1, height + 1)
+        }
+        if has("VP8L", at: 12) {
+            guard big(1, at: 20) == 0x2F, let bits = little(4, at: 21) else { return nil }
+            return (bits & 0x3FFF + 1, bits >> 14 & 0x3FFF + 1)
+        }
+        guard has("VP8 ", at: 12), has("\u{9D}\u{01}\u{2A}", at: 23),
+            let width = little(2, at: 26), let height = little(2, at: 28)
+        else { return nil }
+        return (width & 0x3FFF, height & 0x3FFF)
+    }
+
+    /// The width and height of the primary item, from its property `ispe`.
+    fileprivate var avif: (Int, Int)? {
+        guard let type = boxes(in: 0..<count).first(where: { $0.type == "ftyp" }),
+            stride(from: type.contents.lowerBound, to: type.contents.upperBound, by: 4).contains(where: {
+                has("avif", at: $0) || has("avis", at: $0)
+            }),
+            let meta = boxes(in: 0..<count).first(where: { $0.type == "meta" })
+        else { return nil }
+        var item: Int?
+        var properties: Range<Int>?
+        for box in boxes(in: meta.contents.dropFirst(4)) {
+            switch box.type {
+            case "pitm":
+                let place = box.contents.lowerBound
+                item = big(1, at: place) == 0 ? big(2, at: place + 4) : big(4, at: place + 4)
+            case "iprp": properties = box.contents
+            default: break
+            }
+        }
+        guard let item, let properties else { return nil }
+        let inProperties = boxes(in: properties)
+        guard let container = inProperties.first(where: { $0.type == "ipco" }) else { return nil }
+        let all = boxes(in: container.contents)
+        for associations in inProperties where associations.type == "ipma" {
+            for index in indices(in: associations.contents, of: item) where all.indices.contains(index - 1) {
+                let property = all[index - 1]
+                guard property.type == "ispe", let width = big(4, at: property.contents.lowerBound + 4),
+                    let height = big(4, at: property.contents.lowerBound + 8), max(width, height) <= Int32.max
+                else { continue }
+                return (width, height)
+            }
+        }
+        return nil
+    }
+
+    /// Returns the numbers of an item's properties, which count from 1 (ItemPropertyAssociationBox).
+    private func indices(in box: Range<Int>, of item: Int) -> [Int] {
+        guard let version = big(1, at: box.lowerBound), let flags = big(3, at: box.lowerBound + 1),
+            let entryCount = big(4, at: box.lowerBound + 4)
+        else { return [] }
+        var place = box.lowerBound + 8
+        for _ in 0..<entryCount {
+            let idSize = version < 1 ? 2 : 4
+            guard place < box.upperBound, let id = big(idSize, at: place),
+                let associationCount = big(1, at: place + idSize)
+            else { return [] }
+            place += idSize + 1
+            let size = flags & 1 == 0 ? 1 : 2
+            if id == item {
+                return (0..<associationCount).compactMap { number in
+                    big(size, at: place + number * size).map { $0 & (size == 1 ? 0x7F : 0x7FFF) }
+                }
+            }
+            place += associationCount * size
+        }
+        return []
+    }
+
+    /// Returns the boxes of a range one after the other (ISO/IEC 14496-12, section 4.2), as far as they are within the bytes.
+    private func boxes(in range: Range<Int>) -> [(type: String, contents: Range<Int>)] {
+        var boxes: [(String, Range<Int>)] = []
+        var place = range.lowerBound
+        while place + 8 <= range.upperBound, boxes.count < 1000, var size = big(4, at: place),
+            let type = big(4, at: place + 4)
+        {
+            var headerSize = 8
+            if size == 0 {
+                size = range.upperBound - place
+            } else if size == 1 {
+                guard let high = big(4, at: place + 8), high == 0, let low = big(4, at: place + 12) else { break }
+                (size, headerSize) = (low, 16)
+            }
+            // The pixels needn't be there.
+            let end = min(place + size, range.upperBound)
+            guard size >= headerSize, place + headerSize <= end else { break }
+            let name = String(decoding: (0..<4).map { UInt8(type >> (24 - 8 * $0) & 0xFF) }, as: UTF8.self)
+            boxes.append((name, place + headerSize..<end))
+            place += size
+        }
+        return boxes
+    }
+
+    /// The height is negative if the first line is at the top.
+    fileprivate var bmp: (Int, Int)? {
+        guard let headerSize = little(4, at: 14) else { return nil }
+        if headerSize == 12 {
+            guard let width = little(2, at: 18), let height = little(2, at: 20) else { return nil }
+            return (width, height)
+        }
+        guard (40...124).contains(headerSize), let width = little(4, at: 18), let height = little(4, at: 22) else {
+            return nil
+        }
+        func signed(_ value: Int) -> Int { Int(Int32(truncatingIfNeeded: value)) }
+        return (max(0, signed(width)), abs(signed(height)))
+    }
+}
+
+/// Bytes with accessors that return `nil` beyond the end.
+private struct Bytes<Base: RandomAccessCollection<UInt8>> {
+    private let bytes: Base
+
+    init(_ bytes: Base) { self.bytes = bytes }
+
+    var count: Int { bytes.count }
+
+    private func byte(at place: Int) -> Int { Int(bytes[bytes.index(bytes.startIndex, offsetBy: place)]) }
+
+    func has(_ text: String, at place: Int) -> Bool {
+        let wanted = text.unicodeScalars
+        return place + wanted.count <= count
+            && zip(wanted, place...).allSatisfy { $0.value == UInt32(byte(at: $1)) }
+    }
+
+    /// The most significant byte first.
+    func big(_ count: Int, at place: Int) -> Int? {
+        guard place + count <= self.count else { return nil }
+        return (place..<place + count).reduce(0) { $0 << 8 | byte(at: $1) }
+    }
+
+    /// The least significant byte first.
+    func little(_ count: Int, at place: Int) -> Int? {
+        guard place + count <= self.count else { return nil }
+        return (place..<place + count).reversed().reduce(0) { $0 << 8 | byte(at: $1) }
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import HTTPTypes
+import SluiceConcurrency
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+@Suite(.timeLimit(.minutes(5))) struct `A cache of decoded values` {
+    private struct NoText: Error {}
+
+    /// A cache of texts that records what is decoded.
+    private static func texts(_ cache: ResourceCache, _ decoded: Recorder<String>) -> DecodedCache<String> {
+        cache.decoded(cost: \.utf8.count) { data in
+            let text = String(decoding: data, as: UTF8.self)
+            decoded.note(text)
+            guard !text.hasPrefix("?") else { throw NoText() }
+            return text
+        }
+    }
+
+    private static let validated: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
+
+    @Test func `decodes once for all callers, and keeps the value instead of the bytes`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let gate = Gate()
+                let decoded = Recorder<Int>()
+                let texts = cache.decoded(cost: \.utf8.count) { data in
+                    decoded.note(data.count)
+                    await gate.pass()
+                    return String(decoding: data, as: UTF8.self)
+                }
+                #expect(texts.valueInMemory(for: url("a")) == nil)
+                try await withThrowingTaskGroup(of: String.self) { group in
+                    for _ in 0..<100 { group.addTask { try await texts.value(for: url("a")) } }
+                    await gate.arrivals(1)
+                    await gate.open()
+                    for try await value in group { #expect(value == "song") }
+                }
+                #expect(try await texts.value(for: url("a#part")) == "song")
+                #expect(texts.valueInMemory(for: url("a")) == "song")
+                #expect(decoded.values == [4] && transport.requests.values.count == 1)
+                #expect(cache.memory.count == 0)
+                texts.removeAll()
+                #expect(texts.valueInMemory(for: url("a")) == nil)
+                #expect(try await texts.value(for: url("a")) == "song")
+                #expect(decoded.values == [4, 4] && transport.requests.values.count == 1, "from the disk")
+                texts.trim(toCost: 0)
+                #expect(texts.valueInMemory(for: url("a")) == nil)
+            }
+        }
+    }
+
+    @Test func `doesn't decode a version again that the server confirms`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { request, number in
+                switch number {
+                case 1: .bytes(Data("one".utf8), Self.validated)
+                case 2: .response(status: .notModified, headerFields: Self.validated, body: [])
+                default: .bytes(Data("two".utf8), Self.validated)
+                }
+            }
+            let wall = WallClock()
+            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
+                let decoded = Recorder<String>()
+                let texts = Self.texts(cache, decoded)
+                for (expected, requests) in [("one", 1), ("one", 2), ("two", 3)] {
+                    for _ in 0..<2 { #expect(try await texts.value(for: url("a")) == expected) }
+                    #expect(transport.requests.values.count == requests)
+                    wall.advance(61)
+                    #expect(texts.valueInMemory(for: url("a")) == nil, "stale")
+                }
+                #expect(decoded.values == ["one", "two"])
+            }
+        }
+    }
+
+    @Test func `drops what can't be decoded, and fetches it again`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, number in .bytes(Data((number == 1 ? "?" : "song").utf8)) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let decoded = Recorder<String>()
+                let texts = Self.texts(cache, decoded)
+                await #expect(throws: NoText.self) { try await texts.value(for: url("a")) }
+                #expect(bodies(in: directory).isEmpty)
+                #expect(try await texts.value(for: url("a")) == "song")
+                #expect(transport.requests.values.count == 2 && decoded.values == ["?", "song"])
+            }
+        }
+    }
+
+    @Test func `keeps nothing of a URL with credentials`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let texts = Self.texts(cache, Recorder())
+                let secret = URL(string: "http://ann:secret@example.test/a")!
+                for _ in 0..<2 { #expect(try await texts.value(for: secret) == "song") }
+                #expect(transport.requests.values.count == 2)
+                #expect(texts.valueInMemory(for: secret) == nil && bodies(in: directory).isEmpty)
+            }
+        }
+    }
+
+    @Test func `cancels the decoding with its last caller`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let (entered, enter) = Condition.makeCondition()
+                let (ended, end) = Condition.makeCondition()
+                let texts = cache.decoded(cost: { (_: String) in 1 }) { _ in
+                    enter.signal()
+                    defer { end.signal() }
+                    try await Task.sleep(for: .seconds(3600))
+                    return ""
+                }
+                let callers = (0..<2).map { _ in Task { try await texts.value(for: url("a")) } }
+                try await entered.waitUnlessCancelled()
+                callers[0].cancel()
+                await #expect(throws: CancellationError.self) { try await callers[0].value }
+                callers[1].cancel()
+                await #expect(throws: CancellationError.self) { try await callers[1].value }
+                try await ended.waitUnlessCancelled()
+                #expect(bodies(in: directory).count == 1, "the bytes arrived")
+            }
+        }
+    }
+
+    @Test func `stops with its cache`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+            var texts: DecodedCache<String>?
+            try await withCache(in: directory, transport) { texts = Self.texts($0, Recorder()) }
+            let error = await #expect(throws: TransferError.self) { try await texts?.value(for: url("a")) }
+            #expect(error?.code == .shutDown)
+        }
+    }
+}
+
+@Suite struct `A cache of images` {
+    @Test func `has their formats and sizes`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(Data(TestImage.avif(640, 480))) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let image = try await cache.images().value(for: url("a"))
+                #expect(image.header.format == .avif && image.header.width == 640 && image.header.height == 480)
+                #expect(image.data == Data(TestImage.avif(640, 480)))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("\u{FEFF} <!DOCTYPE HTML><html>", "it is an HTML page"), ("<html lang=en>", "it is an HTML page"),
+        ("<?xml version='1.0'?><svg/>", "it is an XML document"), ("<svg/>", "it is an XML document"),
+        ("", "it is empty"), ("hello", "it isn't a PNG, JPEG, GIF, WebP, AVIF or BMP image"),
+    ])
+    func `refuses and drops other responses, and says what they are`(text: String, detail: String) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(Data(text.utf8)) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let images = cache.images()
+                let error = await #expect(throws: TransferError.self) { try await images.value(for: url("a?secret")) }
+                #expect(error?.code == .unexpectedContent && error?.isTransient == false)
+                #expect(
+                    error?.description == "http://example.test/a?…: The response isn't what was asked for (\(detail)). "
+                        + "Open the URL in a browser to see what it is.")
+                #expect(bodies(in: directory).isEmpty)
+            }
+        }
+    }
+}
