@@ -219,7 +219,8 @@ let targets: [Target] = [
     .testTarget(
         name: "SluiceCommandsTests",
         dependencies: [
-            "SluiceCommands", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP", "NativeMark",
+            "SluiceCommands", "SluiceCache", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP",
+            "NativeMark",
             "LoopbackOrigin", "TestSupport", "sluice",
         ],
         swiftSettings: settings),

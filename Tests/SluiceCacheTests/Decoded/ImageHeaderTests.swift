@@ -53,8 +53,8 @@ import Testing
                 [0x89] + Array("PNG\r\n\u{1A}\n\0\0\0\rIDAT\0\0\0\u{5}\0\0\0\u{5}".utf8)
             ),
             ("a WebP of another kind", Array("RIFF\0\0\0\0WEBPVP9 ".utf8) + [UInt8](repeating: 1, count: 30)),
-            ("another picture in boxes", TestImage.avif(5, 5, brand: "heic")),
-            ("boxes without a picture", TestImage.box("ftyp", Array("avif\0\0\0\0".utf8))),
+            ("another image in boxes", TestImage.avif(5, 5, brand: "heic")),
+            ("boxes without an image", TestImage.box("ftyp", Array("avif\0\0\0\0".utf8))),
             ("a bitmap of negative width", TestImage.bmp(-5, 5)), ("a bitmap of no height", TestImage.bmp(5, 0)),
             ("a sound", Array("RIFF\0\0\0\0WAVEVP8X".utf8) + [UInt8](repeating: 1, count: 30)),
         ] as [(String, [UInt8])])

@@ -2,7 +2,7 @@ import Foundation
 import SluiceCache
 
 /// The share of lookups that a full cache answers. The trace has popular keys by Zipf's law, and scans over keys that are looked up once,
-/// as a long list does that someone scrolls through.
+/// as when a long list is scrolled through.
 extension CacheRows {
     static var hitRates: [Row] {
         [
