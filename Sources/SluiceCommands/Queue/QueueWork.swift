@@ -77,8 +77,12 @@ struct QueueWork: Sendable {
                 let feeding = Task { await feed.run() }
                 let result = await Result {
                     try await withThrowingTaskGroup { group in
-                        if reporter.showsCounts { group.addTask { try await Self.count(downloads, for: reporter) } }
-                        try await downloads.run(until: end) { feed.note($0) }
+                        if reporter.showsCounts { group.addTask { await Self.count(downloads, for: reporter) } }
+                        try await downloads.run(until: end) {
+                            feed.note($0)
+                        } onWarning: {
+                            reporter.announce("\(database.option) \($0) The worker goes on.")
+                        }
                         group.cancelAll()
                     }
                 }
@@ -95,7 +99,17 @@ struct QueueWork: Sendable {
 
 extension QueueWork {
     /// Counting a long queue takes milliseconds, so it is done at most twice a second.
-    private static func count(_ downloads: DownloadCoordinator, for reporter: any ProgressReporter) async throws {
+    private static func count(_ downloads: DownloadCoordinator, for reporter: any ProgressReporter) async {
+        while !Task.isCancelled {
+            // The run tells about an error, and goes on after an outage.
+            try? await countUntilFailure(downloads, for: reporter)
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private static func countUntilFailure(
+        _ downloads: DownloadCoordinator, for reporter: any ProgressReporter
+    ) async throws {
         for try await snapshot in downloads.snapshots(listing: 0) {
             reporter.note(snapshot.counts)
             try await Task.sleep(for: .milliseconds(400))

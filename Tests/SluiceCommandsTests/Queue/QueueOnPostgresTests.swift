@@ -84,6 +84,42 @@ import Testing
         }
     }
 
+    @Test func `is found with variables instead of a URL, and messages have their values`() async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            await scene.add(["/a"])
+            let parts = try #require(
+                URLComponents(string: scene.database.split(separator: "#").first.map(String.init) ?? ""))
+            let variables =
+                "PGHOST='\(parts.host ?? "")' PGPORT=\(parts.port ?? 0) PGUSER='\(parts.user ?? "")' PGDATABASE=sluice "
+            let password = "PGPASSWORD='\(try PostgresServer.password)' "
+            let name = scene.database.split(separator: "#").last.map(String.init) ?? ""
+            let list = ["queue", "list", "--db", "postgres:///#\(name)"]
+            let found = try await ChildProgram.run("\(variables) \(password) exec \"$@\"", list)
+            #expect(found.status == 0 && found.output.hasPrefix("0 running, 1 waiting\n"), "\(found)")
+            let refused = try await ChildProgram.run("\(variables) PGPASSWORD=wrong-secret exec \"$@\"", list)
+            #expect(refused.status == ExitStatus.store.rawValue)
+            #expect(refused.error.hasPrefix("sluice: --db postgres://sluice@127.0.0.1:"), "\(refused.error)")
+            #expect(!refused.error.contains("secret"))
+        }
+    }
+
+    @Test func `says that announcements don't arrive through a pooler, and goes on`() async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            await scene.add(["/a"])
+            let name = scene.database.split(separator: "#").last ?? ""
+            let messages = RecordedConsole()
+            let console = messages.console
+            let arguments = ["queue", "work", "--db", "\(try PostgresServer.pooler)#\(name)", "--progress", "lines"]
+            async let worked = SluiceProgram.run(arguments, console: console)
+            try await messages.error(containing: "The worker goes on.")
+            #expect(messages.error.contains("so the queue is checked each second. "), "\(messages.error)")
+            await scene.add(["/b"])
+            while try await scene.listing().counts["done"] != 2 {}
+            console.interruption.request()
+            #expect(await worked == .interrupted)
+        }
+    }
+
     @Test func `isn't copied to itself`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             await scene.add(["/a"])

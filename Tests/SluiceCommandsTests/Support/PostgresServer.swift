@@ -12,12 +12,22 @@ enum PostgresServer {
         || environment["SLUICE_REQUIRE_SERVERS"] != nil
 
     struct Missing: Error, CustomStringConvertible {
-        var description: String { "SLUICE_POSTGRES isn't set. Run the tests with Scripts/checks/postgres.sh." }
+        var description: String {
+            "SLUICE_POSTGRES or SLUICE_PGBOUNCER isn't set. Run the tests with Scripts/checks/postgres.sh."
+        }
     }
 
     static var url: String {
         get throws {
             guard let url = environment["SLUICE_POSTGRES"] else { throw Missing() }
+            return url
+        }
+    }
+
+    /// A pooler in transaction mode in front of the server.
+    static var pooler: String {
+        get throws {
+            guard let url = environment["SLUICE_PGBOUNCER"] else { throw Missing() }
             return url
         }
     }

@@ -24,4 +24,9 @@ final class RecordedConsole: Sendable {
     func output(where isReached: @escaping @Sendable (String) -> Bool) async throws {
         try await texts.waitUnlessCancelled(where: { isReached($0[.output, default: ""]) })
     }
+
+    /// Waits until the messages contain a text.
+    func error(containing text: String) async throws {
+        try await texts.waitUnlessCancelled(where: { $0[.error, default: ""].contains(text) })
+    }
 }
