@@ -96,5 +96,19 @@ import Testing
             #expect(error?.sqlState == "42501" && error?.remedy?.contains("Grant") == true)
         }
     }
+
+    @Test func `a user that isn't allowed to use the schema is told so`() async throws {
+        try await withName { (database, name) async throws in
+            try await schema(name, versions: 3).apply(to: database)
+            // An owner can take its own privilege away, and give it back.
+            _ = try await database.run([
+                PostgresStatement("REVOKE USAGE ON SCHEMA \(PostgresStatement.quoted(name)) FROM CURRENT_USER")
+            ])
+            let error = await expectPostgresError(.notPermitted) {
+                try await schema(name, versions: 3).apply(to: database)
+            }
+            #expect(error?.message.contains(name) == true && error?.remedy?.contains("Grant USAGE") == true)
+        }
+    }
 }
 #endif

@@ -10,9 +10,10 @@ struct QueueCommand: AsyncParsableCommand {
             download them. The limits of the workers hold for all of them together. A worker that is killed loses no download.
 
             Processes on several machines share a queue in a PostgreSQL database: --db postgres://ann@db.example/sluice. A database \
-            can have several queues: the name of one follows the URL, as in postgres://ann@db.example/sluice#songs. Put the \
-            password into the variable PGPASSWORD or the file ~/.pgpass, because all users of a machine can see the arguments of \
-            its processes. This needs a build with --traits PostgreSQL.
+            can have several queues: the name of one follows the URL, as in postgres://ann@db.example/sluice#songs. What the URL \
+            leaves out comes from the variables PGHOST, PGUSER, PGDATABASE and so on: with them, postgres:///#songs is enough. Put \
+            the password into the variable PGPASSWORD or the file ~/.pgpass, because all users of a machine can see the arguments \
+            of its processes. This needs a build with --traits PostgreSQL.
 
             EXAMPLES:
               Add a list of URLs to a queue, which is created if it is missing:

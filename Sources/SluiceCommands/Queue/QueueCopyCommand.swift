@@ -122,9 +122,15 @@ private struct QueueCopy: Sendable {
         let text = isJSON ? try QueueJSON.line(result) : Self.text(result) + "\n"
         await console.writeWhole(text, to: .output)
         if absoluteCount > 0 {
+            let isOne = absoluteCount == 1
+            let reason =
+                if base == nil {
+                    "\(isOne ? "its directory is" : "their directories are") absolute. Pass --relative-to to make directories relative."
+                } else {
+                    "\(isOne ? "its directory isn't" : "their directories aren't") below that of --relative-to."
+                }
             await console.report(
-                "--to: Only this machine will download \(Format.count(absoluteCount, "file")) with absolute directories. Pass "
-                    + "--relative-to to make directories relative.")
+                "--to: Only this machine will download \(Format.count(absoluteCount, "file")), because \(reason)")
         }
         if Task.isCancelled {
             await console.report(

@@ -112,12 +112,6 @@ struct QueueDatabase: Sendable {
         }
     }
 
-    /// A warning of a run, which goes on.
-    func text(of warning: QueueStoreError) -> String {
-        let isOutage = warning.code == .unavailable || warning.code == .busy
-        return "\(option) \(warning)" + (isOutage ? " The worker goes on when the queue is back." : "")
-    }
-
     private func withStore<Value: Sendable>(_ body: (DownloadStore) async throws -> Value) async throws -> Value {
         let store = try store()
         return try await naming {

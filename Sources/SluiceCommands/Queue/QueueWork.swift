@@ -80,8 +80,8 @@ struct QueueWork: Sendable {
                         if reporter.showsCounts { group.addTask { await Self.count(downloads, for: reporter) } }
                         try await downloads.run(until: end) {
                             feed.note($0)
-                        } onWarning: { warning in
-                            reporter.announce(database.text(of: warning))
+                        } onWarning: {
+                            reporter.announce("\(database.option) \($0) The worker goes on.")
                         }
                         group.cancelAll()
                     }

@@ -21,6 +21,9 @@ struct QueueWorkCommand: ConsoleCommand {
             continues them. So there is nothing to repeat, unlike with 'sluice get'. The status is 7, also without --until-empty; \
             a service manager should count it as success (systemd: SuccessExitStatus=7).
 
+            While a PostgreSQL server is away, the worker says so once, goes on, and records later what it has downloaded. If the \
+            server is away when the worker starts, the status is 10.
+
             EXAMPLES:
               Download everything, then exit:
                 sluice queue work --db songs.db --until-empty

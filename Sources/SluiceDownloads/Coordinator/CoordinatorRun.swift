@@ -206,19 +206,24 @@ final class CoordinatorRun: Sendable {
 
     /// Receives what other processes announce.
     private func listen() async {
-        do {
-            try await coordinator.store.listen { announcement in
-                state.withLock { $0.isListening = true }
-                switch announcement {
-                case .jobs: request(.look)
-                case .anything: request(.look, .renew)
+        while !Task.isCancelled {
+            do {
+                return try await coordinator.store.listen { announcement in
+                    state.withLock { $0.isListening = true }
+                    switch announcement {
+                    case .jobs: request(.look)
+                    case .anything: request(.look, .renew)
+                    }
                 }
+            } catch let error as QueueStoreError where !Task.isCancelled {
+                state.withLock { $0.isListening = false }
+                // The exchange tells about an outage.
+                guard error.isOutage else { return onWarning(error) }
+                try? await coordinator.timing.clock.sleep(for: .seconds(5))
+            } catch {
+                // The run has ended.
+                return
             }
-        } catch let error as QueueStoreError where !Task.isCancelled {
-            state.withLock { $0.isListening = false }
-            onWarning(error)
-        } catch {
-            // The run has ended.
         }
     }
 

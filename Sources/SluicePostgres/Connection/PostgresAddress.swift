@@ -1,12 +1,18 @@
 #if PostgreSQL
 internal import CSluicePostgres
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 /// The URL of a database, `postgres://user:password@host:5432/database`, as libpq reads it: see section 34.1.1 of PostgreSQL's
 /// documentation. What it leaves out comes from the environment (`PGHOST`, `PGPASSWORD`) and the password file.
 package struct PostgresAddress: Sendable, Hashable {
     /// The URL with its password, for libpq.
     let url: String
-    /// The URL without the password and the options, for messages.
+    /// The URL without the password and the options, and with what it leaves out, for messages.
     package let subject: String
     private let password: String?
     /// `connect_timeout` of the URL. libpq doesn't apply it to connections that are established without blocking.
@@ -24,16 +30,19 @@ package struct PostgresAddress: Sendable, Hashable {
                 remedy: "Write it as postgres://user:password@host:5432/database, with % codes for special characters.")
         }
         defer { PQconninfoFree(options) }
+        let environment = ProcessInfo.processInfo.environment
         var values: [String: String] = [:]
         var option = options
         while let keyword = option.pointee.keyword {
-            if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
+            let variable = option.pointee.envvar.flatMap { environment[String(cString: $0)] }
+            values[String(cString: keyword)] = option.pointee.val.map { String(cString: $0) } ?? variable
             option += 1
         }
         // libpq refuses a wrong port only when it connects.
         guard (values["port"] ?? "").split(separator: ",").allSatisfy({ UInt16($0) ?? 0 > 0 }) else {
             throw PostgresError(
-                .invalidURL, subject: "postgres://…", message: "The port in the URL isn't a number from 1 to 65535.",
+                .invalidURL, subject: "postgres://…",
+                message: "The port in the URL or in PGPORT isn't a number from 1 to 65535.",
                 remedy: "Write it as postgres://user:password@host:5432/database.")
         }
         self.url = url

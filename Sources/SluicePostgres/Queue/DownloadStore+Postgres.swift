@@ -8,7 +8,7 @@ extension DownloadStore {
     ///     let downloads = DownloadCoordinator(
     ///         store: .postgres("postgres://sluice@db.example/queue"), limits: .init(total: 100, perHost: 4))
     ///
-    /// The first operation connects, and creates the tables if they are missing. The article <doc:QueueOnPostgreSQL> describes the
+    /// The first operation connects, and creates the tables if they are missing. The article <doc:FromOneMachineToMany> describes the
     /// privileges, what is exact, and what happens when a part fails.
     ///
     /// **Limits** hold exactly for all workers of the queue together, on all machines. All of them must use the same limits.

@@ -36,6 +36,12 @@ package struct PostgresSchema: Sendable {
             if try await isWithoutNamespace(connection) {
                 guard let namespace else { throw missingNamespace(connection.subject) }
                 try await connection.execute("CREATE SCHEMA \(PostgresStatement.quoted(namespace))")
+            } else if let namespace {
+                // Without this privilege, the tables would seem to be missing.
+                let isUsable = "SELECT has_schema_privilege($1, 'USAGE')"
+                guard try await connection.holds(isUsable, [.text(namespace)]) else {
+                    throw unusableNamespace(namespace, connection.subject)
+                }
             }
             if try await connection.holds("SELECT to_regclass('sluice_schema') IS NULL") {
                 try await connection.execute(
@@ -79,6 +85,12 @@ package struct PostgresSchema: Sendable {
             message:
                 "The tables have version \(found) and this program knows version \(migrations.count), so they weren't changed.",
             remedy: "Use the newer program that changed them, or choose another database.")
+    }
+
+    private func unusableNamespace(_ name: String, _ subject: String) -> PostgresError {
+        PostgresError(
+            .notPermitted, subject: subject, message: "The user isn't allowed to use the schema '\(name)'.",
+            remedy: "Grant USAGE on the schema and the privileges on its tables, or connect as its owner.")
     }
 
     private func missingNamespace(_ subject: String) -> PostgresError {

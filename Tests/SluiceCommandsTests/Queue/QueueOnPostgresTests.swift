@@ -33,23 +33,6 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `has a worker that warns once if a pooler loses announcements`() async throws {
-        try await QueueScene.run(on: .postgres) { scene in
-            await scene.add(["/a"])
-            let name = try #require(scene.database.split(separator: "#").last)
-            let recorded = RecordedConsole()
-            let console = recorded.console
-            let arguments = ["queue", "work", "--db", "\(try PostgresServer.pooler)#\(name)", "--progress", "lines"]
-            async let worked = SluiceProgram.run(arguments, console: console)
-            try await recorded.output(.error) { $0.contains("\na ") || $0.hasPrefix("a ") }
-            try await recorded.output(.error) { $0.contains("session mode") }
-            console.interruption.request()
-            #expect(await worked == .interrupted)
-            let warnings = recorded.errorLines.filter { $0.hasPrefix("sluice: --db postgres://sluice@127.0.0.1:") }
-            #expect(warnings.count == 1, "\(recorded.error)")
-        }
-    }
-
     @Test func `is one of several in a database`() async throws {
         try await QueueScene.run(on: .postgres) { scene in
             await scene.add(["/a"])
@@ -98,6 +81,42 @@ import Testing
             #expect(listed.status == .usage && listed.error.contains(":1: dir="), "\(listed)")
             // Nothing was created.
             #expect(await scene.queue("list").status == .store)
+        }
+    }
+
+    @Test func `is found with variables instead of a URL, and messages have their values`() async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            await scene.add(["/a"])
+            let parts = try #require(
+                URLComponents(string: scene.database.split(separator: "#").first.map(String.init) ?? ""))
+            let variables =
+                "PGHOST='\(parts.host ?? "")' PGPORT=\(parts.port ?? 0) PGUSER='\(parts.user ?? "")' PGDATABASE=sluice "
+            let password = "PGPASSWORD='\(try PostgresServer.password)' "
+            let name = scene.database.split(separator: "#").last.map(String.init) ?? ""
+            let list = ["queue", "list", "--db", "postgres:///#\(name)"]
+            let found = try await ChildProgram.run("\(variables) \(password) exec \"$@\"", list)
+            #expect(found.status == 0 && found.output.hasPrefix("0 running, 1 waiting\n"), "\(found)")
+            let refused = try await ChildProgram.run("\(variables) PGPASSWORD=wrong-secret exec \"$@\"", list)
+            #expect(refused.status == ExitStatus.store.rawValue)
+            #expect(refused.error.hasPrefix("sluice: --db postgres://sluice@127.0.0.1:"), "\(refused.error)")
+            #expect(!refused.error.contains("secret"))
+        }
+    }
+
+    @Test func `says that announcements don't arrive through a pooler, and goes on`() async throws {
+        try await QueueScene.run(on: .postgres) { scene in
+            await scene.add(["/a"])
+            let name = scene.database.split(separator: "#").last ?? ""
+            let messages = RecordedConsole()
+            let console = messages.console
+            let arguments = ["queue", "work", "--db", "\(try PostgresServer.pooler)#\(name)", "--progress", "lines"]
+            async let worked = SluiceProgram.run(arguments, console: console)
+            try await messages.output(.error) { $0.contains("The worker goes on.") }
+            #expect(messages.error.contains("so the queue is checked each second. "), "\(messages.error)")
+            await scene.add(["/b"])
+            while try await scene.listing().counts["done"] != 2 {}
+            console.interruption.request()
+            #expect(await worked == .interrupted)
         }
     }
 

@@ -14,12 +14,13 @@ struct QueueFixture: Sendable {
 
     /// Runs `body` with an empty queue, in tables that the tests share.
     static func with(
-        _ url: String? = nil, workers: Int = 1, _ body: (QueueFixture) async throws -> Void
+        _ url: String? = nil, workers: Int = 1, time: QueueTime? = nil, _ body: (QueueFixture) async throws -> Void
     ) async throws {
         let url = try url ?? Servers.url
         let queue = "test \(UInt64.random(in: 0 ... .max))"
         let stores = (0..<workers).map { _ in
-            PostgresQueueStore(url, queue: queue, namespace: namespace, configuration: .init(concurrency: 2))
+            PostgresQueueStore(
+                url, queue: queue, namespace: namespace, time: time, configuration: .init(concurrency: 2))
         }
         try await body(QueueFixture(url: url, queue: queue, stores: stores))
         for store in stores { try await store.close() }

@@ -55,6 +55,11 @@ extension PostgresQueueSchema {
             END IF;
             p_per_host := coalesce(p_per_host, 4611686018427387904);
             p_per_user := coalesce(p_per_user, 4611686018427387904);
+            -- A lease that ends in the far future is from before the clock was set back. A claim of nothing has no lease.
+            IF p_lease > 0 THEN
+                UPDATE job SET lease_until = p_now + p_lease WHERE queue = p_queue AND state = 1
+                    AND lease_until > p_now + greatest(600000, 10 * least(p_lease, 1125899906842624));
+            END IF;
             v_jobs := ARRAY(
                 SELECT id FROM job WHERE queue = p_queue AND state = 1 AND lease_until <= p_now ORDER BY lease_until);
             IF cardinality(v_jobs) > 0 THEN PERFORM take_back(p_queue, p_now, v_jobs); END IF;
