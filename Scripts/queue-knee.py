@@ -8,7 +8,7 @@ An exchange settles a worker's jobs and claims others, in one transaction that h
 it takes, c, with 8 connections that wait for nothing else. Then up to 1,000 workers run, each with a connection through pgbouncer, and
 each pauses after an exchange as long as a transfer takes. The knee is where the workers want more exchanges than 1/c per second.
 
-The exchanges are those of the store: its own functions, sent in one round trip. The tables are made by `sluice queue list`.
+The exchanges are those of the store: its own functions, sent in one round trip. The tables are made by `sluice queue add`.
 """
 
 import argparse
@@ -58,7 +58,10 @@ class Queue:
         self.url, self.pooler = url, pooler
         self.filled = 0
         if self.sql("SELECT to_regclass('sluice.queue') IS NULL") == "t":
-            subprocess.run([sluice, "queue", "list", "--db", url], check=True, stdout=subprocess.DEVNULL)
+            # Creates the tables. No worker runs the queue that the job is in.
+            if subprocess.run([sluice, "queue", "add", "--db", url, "-d", "knee", "https://host.example/knee"],
+                              stdout=subprocess.DEVNULL).returncode:
+                sys.exit(f"{sluice} failed. Build it with --traits PostgreSQL, or name another one with --sluice.")
         self.number = int(self.sql(
             "INSERT INTO sluice.queue (name, channel) VALUES ('knee ' || clock_timestamp(), 'knee') RETURNING number"))
 
