@@ -8,7 +8,7 @@ An exchange settles a worker's jobs and claims others, in one transaction that h
 it takes, c, with 8 connections that wait for nothing else. Then up to 1,000 workers run, each with a connection through pgbouncer, and
 each pauses after an exchange as long as a transfer takes. The knee is where the workers want more exchanges than 1/c per second.
 
-The exchanges are those of the store: its own functions, sent in one round trip. The tables are made by `sluice queue list`.
+The exchanges are those of the store: its own functions, sent in one round trip. The tables are made by `sluice queue add`.
 """
 
 import argparse
@@ -58,7 +58,10 @@ class Queue:
         self.url, self.pooler = url, pooler
         self.filled = 0
         if self.sql("SELECT to_regclass('sluice.queue') IS NULL") == "t":
-            subprocess.run([sluice, "queue", "list", "--db", url], check=True, stdout=subprocess.DEVNULL)
+            # Creates the tables. No worker runs the queue that the job is in.
+            if subprocess.run([sluice, "queue", "add", "--db", url, "-d", "knee", "https://host.example/knee"],
+                              stdout=subprocess.DEVNULL).returncode:
+                sys.exit(f"{sluice} failed. Build it with --traits PostgreSQL, or name another one with --sluice.")
         self.number = int(self.sql(
             "INSERT INTO sluice.queue (name, channel) VALUES ('knee ' || clock_timestamp(), 'knee') RETURNING number"))
 
@@ -83,7 +86,8 @@ class Queue:
         script = EXCHANGE.replace("QUEUE", str(self.number)).replace("BATCH", str(batch))
         if pause:
             microseconds = round(1e6 * pause)
-            script += f"\\set pause random({microseconds // 2}, {microseconds * 3 // 2})\n\\sleep :pause us\n"
+            # First, so that the workers don't begin together.
+            script = f"\\set pause random(0, {2 * microseconds})\n\\sleep :pause us\n" + script
         with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
             file.write(script)
             file.flush()
@@ -97,11 +101,13 @@ class Queue:
         latency = re.search(r"^ +([0-9.]+) +\d+ +BEGIN", done.stdout, re.MULTILINE)
         if not rate or not latency:
             sys.exit(f"pgbench completed no transaction:\n{done.stdout}{done.stderr[-2000:]}")
+        if self.waiting() < batch * clients:
+            sys.exit("The queue ran empty, so exchanges claimed less. Pass a larger --waiting.")
         return float(rate[1]), float(latency[1])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=5, help="the time of each measurement")
     parser.add_argument("--transfer", type=float, default=0.5, help="the mean time in seconds between a worker's exchanges")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 10, 100, 200, 400, 700, 1000])
@@ -114,7 +120,7 @@ def main():
         sys.exit("There is no server. Run this script with Scripts/checks/postgres.sh.")
     queue = Queue(url, pooler, options.sluice)
     found = {"ceilings": [], "workers": []}
-    print(f"{options.waiting:,} jobs wait in {LANES} lanes.\n")
+    print(f"{options.waiting:,} jobs wait in {LANES} lanes; fsync is {queue.sql('SHOW fsync')}.\n")
     print("jobs of an exchange   c, ms   exchanges/s   jobs/s")
     for batch in [1, 8, 64]:
         queue.fill(options.waiting)
@@ -125,16 +131,17 @@ def main():
     print(f"\n8 jobs for each exchange, one in {options.transfer:g} s for each worker, through pgbouncer:\n")
     print("workers   wanted/s   exchanges/s   of the ceiling   mean wait and work, ms")
     for workers in options.workers:
-        queue.fill(options.waiting)
         # Many workers need longer until each has had some exchanges.
         seconds = options.seconds + workers // 40
+        wanted = workers / options.transfer
+        queue.fill(options.waiting + round(8 * seconds * min(wanted, ceiling)))
         rate, latency = queue.exchanges(8, workers, seconds, options.transfer, pooled=True)
         found["workers"].append({"workers": workers, "exchanges": rate, "milliseconds": latency})
-        print(f"{workers:7,}   {workers / options.transfer:8,.0f}   {rate:11,.0f}   {rate / ceiling:14.0%}   {latency:22.1f}",
-              flush=True)
+        print(f"{workers:7,}   {wanted:8,.0f}   {rate:11,.0f}   {rate / ceiling:14.0%}   {latency:22.1f}", flush=True)
     print(f"\nThe knee is at {ceiling * options.transfer:,.0f} workers with {options.transfer:g} s between their exchanges, because"
           f"\n{ceiling * options.transfer:,.0f} / {options.transfer:g} s = {ceiling:,.0f} exchanges per second. 10,000 workers are below it if each has"
-          f"\n{10_000 / ceiling:.0f} s or more between its exchanges.")
+          f"\n{10_000 / ceiling:.0f} s or more between its exchanges, or if {-(-10_000 // (ceiling * options.transfer)):.0f} queues on"
+          " as many servers share them.")
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

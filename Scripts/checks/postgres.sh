@@ -11,7 +11,8 @@
 # SLUICE_POSTGRES_ADDRESS the servers also listen on that address, for its network.
 #
 # The user of the URLs owns its database and isn't a superuser. As root the servers run as the user postgres, because they refuse to run
-# as root. fsync is off: kill -9 of a server loses nothing that the kernel has, no test cuts the power, and the directory is deleted.
+# as root. fsync is off: kill -9 of a server loses nothing that the kernel has, no test cuts the power, and the directory is deleted. Set
+# SLUICE_POSTGRES_FSYNC=on to measure with it.
 #
 # If a program is missing, the command runs without the variables, and its tests are skipped. With CI or SLUICE_REQUIRE_SERVERS set, that
 # is an error.
@@ -46,7 +47,7 @@ control() {
         done
         (cd "$2" && as_server "$binaries/pg_ctl" start -w -t 60 -s -D "$2/data" -l "$2/log" >>"$2/control.log" 2>&1)
         ;;
-    *) sed -n '2,19p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,18p' "$0" >&2; exit 2 ;;
     esac
 }
 
@@ -68,7 +69,7 @@ if [[ ${1:-} == --control ]]; then
     exit
 fi
 if (($# == 0)); then
-    sed -n '2,19p' "$0" >&2
+    sed -n '2,18p' "$0" >&2
     exit 2
 fi
 missing=''
@@ -131,7 +132,7 @@ port = $port
 unix_socket_directories = ''
 max_connections = 200
 shared_buffers = '64MB'
-fsync = off
+fsync = ${SLUICE_POSTGRES_FSYNC:-off}
 log_min_messages = fatal
 END
         if control start "$directory" >&2; then
@@ -189,6 +190,8 @@ export SLUICE_POSTGRES_MORTAL=postgres://sluice:$password@127.0.0.1:$mortal_port
 export SLUICE_PGBOUNCER=postgres://sluice:$password@127.0.0.1:$pooler_port/sluice
 SLUICE_POSTGRES_CONTROL="$(cd "$(dirname "$0")" && pwd)/postgres.sh --control $root/mortal"
 export SLUICE_POSTGRES_CONTROL
+# Debian's commands in /usr/bin are scripts that start these, which takes time that benchmarks measure.
+[[ $binaries == /usr/bin ]] || PATH=$binaries:$PATH
 
 # In a process group of its own, so that a signal reaches the children of the command too.
 set -m

@@ -53,32 +53,41 @@ final class FailingJobs {
     let downloads: DownloadCoordinator
     private let users: Int
     private let directory: URL
+    private let isRelative: Bool
     private var enqueued = 0
 
-    /// Creates the queue, on disk by default, with limits per user that allow eight running jobs.
+    /// Creates the queue, with limits per user that allow eight running jobs.
+    ///
+    /// Its store is `store`, whose jobs are for any machine, or a database in `directory`.
     init(
         _ count: Int, users: Int, in directory: URL, name: String? = nil, store: DownloadStore? = nil
     ) async throws {
         self.name = name ?? "\(count).db"
         self.users = users
         self.directory = directory
+        isRelative = store != nil
         downloads = DownloadCoordinator(
             store: store ?? .sqlite(at: directory.appending(path: self.name)),
-            limits: .init(total: 8, perHost: nil, perUser: users < 8 ? 8 : 1),
-            configuration: .init(headerFields: { _ in throw Refusal() }))
+            limits: .init(total: 8, perHost: nil, perUser: Self.perUser(users)),
+            configuration: .init(directory: directory, headerFields: { _ in throw Refusal() }))
         for start in stride(from: 0, to: count, by: 10_000) { try await enqueue(min(10_000, count - start)) }
     }
 
-    /// Returns the number of added requests.
-    @discardableResult
-    func enqueue(_ count: Int) async throws -> Int {
-        let requests = (enqueued..<enqueued + count).map { number in
-            DownloadRequest(
-                URL(string: "https://host.example/\(number)")!, to: directory, name: "\(number)",
-                user: "user \(number % users)")
+    /// The limit for each user, with which eight jobs can run.
+    static func perUser(_ users: Int) -> Int { users < 8 ? 8 : 1 }
+
+    func enqueue(_ count: Int) async throws { try await downloads.enqueue(requests(count)) }
+
+    /// Returns requests for new jobs, which go to the users in turn.
+    func requests(_ count: Int) -> [DownloadRequest] {
+        defer { enqueued += count }
+        return (enqueued..<enqueued + count).map { number in
+            let url = URL(string: "https://host.example/\(number)")!
+            let user = "user \(number % users)"
+            return isRelative
+                ? DownloadRequest(url, below: "", name: "\(number)", user: user)
+                : DownloadRequest(url, to: directory, name: "\(number)", user: user)
         }
-        enqueued += count
-        return try await downloads.enqueue(requests).count
     }
 
     /// Enqueues 500 requests `count` times.
@@ -89,7 +98,7 @@ final class FailingJobs {
         }
     }
 
-    /// Runs the queue until `count` times eight jobs have ended.
+    /// Runs the queue until `count` times eight jobs have ended. Eight jobs are one operation.
     func work(times count: Int) async throws -> Sample {
         let ends = AsyncQueue<Void>()
         return try await timed(count, expecting: 8 * count) { [downloads] in

@@ -5,43 +5,54 @@ import SluicePostgres
 /// A queue in PostgreSQL, beside pgbench, which calls the same functions of the store and does nothing else. The server is that of
 /// Scripts/checks/postgres.sh.
 enum PostgresRows {
-    static var all: [Row] { [1, 8, 64].map(working) + [claiming, enqueueing] }
+    static var all: [Row] { [1, 8, 64].map(working) + [100_000, 1_000_000].map(claiming) + [enqueueing] }
 
-    /// The claims and settlements of a worker.
+    /// The exchanges of a worker, each of which settles jobs and claims others.
     private static func working(lanes: Int) -> Row {
         Row(
-            "postgres/jobs without transfers from \(lanes) lanes, 100,000 waiting", .perSecond("jobs"),
-            against: "pgbench, 8 jobs for each exchange"
+            "postgres/jobs without transfers from \(lanes) \(lanes == 1 ? "lane" : "lanes"), 100,000 waiting",
+            .perSecond("jobs"), against: "pgbench, 8 jobs for each exchange"
         ) { stage, rounds in
-            let count = stage.count(200, quick: 20)
+            let count = stage.count(500, quick: 20)
             try await withBench(stage) { bench in
                 let waiting = stage.count(100_000, quick: 10_000)
                 let ours = try await bench.jobs(waiting, users: lanes)
                 let peer = try await bench.jobs(waiting, users: lanes)
+                // It holds jobs before each round, as ours does from its first exchange on.
+                try await bench.run(Bench.claiming(perUser: FailingJobs.perUser(lanes)), on: peer, times: 1)
                 try await rounds(
-                    { try await ours.work(times: count) },
-                    { try await bench.run(Bench.settling + Bench.claiming, on: peer, times: count, jobs: 8) })
+                    {
+                        var sample = try await ours.work(times: count)
+                        sample.operations *= 8
+                        return sample
+                    },
+                    {
+                        try await bench.run(
+                            Bench.settling + Bench.claiming(perUser: FailingJobs.perUser(lanes)), on: peer,
+                            times: count, jobs: 8)
+                    })
                 try await ours.downloads.close()
                 try await peer.downloads.close()
             }
         }
     }
 
-    private static var claiming: Row {
+    /// The claim alone, without the store's client. The claimed jobs go on running, and are settled between the rounds.
+    private static func claiming(waiting: Int) -> Row {
         Row(
-            "postgres/claim of 8 jobs, 100,000 waiting in 10,000 lanes", .milliseconds,
-            against: "1,000 waiting in 10 lanes",
-            figure: .below(2)
+            "postgres/pgbench: claim of 8 jobs, \(Format.number(Double(waiting))) waiting in 10,000 lanes",
+            .milliseconds,
+            against: "1,000 waiting in 10 lanes", figure: .below(2)
         ) { stage, rounds in
-            let count = stage.count(200, quick: 16)
+            let count = stage.count(500, quick: 16)
             try await withBench(stage) { bench in
-                let many = try await bench.jobs(stage.count(100_000, quick: 10_000), users: 10_000)
+                let many = try await bench.jobs(stage.count(waiting, quick: 10_000), users: 10_000)
                 let few = try await bench.jobs(1_000, users: 10)
                 try await rounds(
-                    { try await bench.run(Bench.claiming, on: many, times: count) },
+                    { try await bench.claim(on: many, times: count) },
                     {
                         try await few.enqueue(8 * count)
-                        return try await bench.run(Bench.claiming, on: few, times: count)
+                        return try await bench.claim(on: few, times: count)
                     })
                 try await many.downloads.close()
                 try await few.downloads.close()
@@ -51,14 +62,19 @@ enum PostgresRows {
 
     private static var enqueueing: Row {
         Row(
-            "postgres/enqueue 10,000 requests", .milliseconds, against: "pgbench, whose arrays the server fills",
-            figure: .below(300)
+            "postgres/enqueue 10,000 requests", .milliseconds, against: "pgbench, whose arrays the server fills"
         ) { stage, rounds in
             let count = stage.count(10_000, quick: 2_000)
             try await withBench(stage) { bench in
-                let (ours, peer) = (try await bench.jobs(1, users: 1), try await bench.jobs(1, users: 1))
+                let ours = try await bench.jobs(1, users: 1)
+                let peer = try await bench.jobs(1, users: 1)
                 try await rounds(
-                    { try await timed(1, expecting: count) { try await ours.enqueue(count) } },
+                    {
+                        let requests = ours.requests(count)
+                        return try await timed(1, expecting: count) {
+                            try await ours.downloads.enqueue(requests).count { $0.outcome == .added }
+                        }
+                    },
                     { try await bench.run(Bench.enqueueing(count), on: peer, times: 1) })
                 try await ours.downloads.close()
                 try await peer.downloads.close()
@@ -79,6 +95,8 @@ enum PostgresRows {
 }
 
 /// Runs pgbench.
+///
+/// Its statements fail, by dividing by zero, if they do less than they are measured for. Then pgbench exits with 2.
 private struct Bench {
     let url: String
     let pgbench: URL
@@ -96,48 +114,62 @@ private struct Bench {
     }
 
     /// Runs statements as one transaction under a lock, in one round trip, `count` times.
-    func run(_ statements: [String], on queue: FailingJobs, times count: Int, jobs: Int = 1) async throws -> Sample {
+    @discardableResult
+    func run(
+        _ statements: [String], on queue: FailingJobs, times count: Int, jobs: Int = 1, waitsForDisk: Bool = true
+    ) async throws -> Sample {
         let script = directory.appending(path: "script.sql")
         let lines =
-            [
-                "\\set token random(1, 4000000000000000000)",
-                "SELECT number AS queue FROM \(Self.namespace).queue WHERE name = '\(queue.name)' \\gset",
-            ]
-            + (["BEGIN", "SET LOCAL search_path = \(Self.namespace)", "SELECT pg_advisory_xact_lock(1)"] + statements)
-            .map { $0 + "\\;" } + ["COMMIT;"]
+            ["\\set token random(1, 4000000000000000000)", "BEGIN\\;"]
+            + (["SET LOCAL search_path = \(Self.namespace)"]
+            + (waitsForDisk ? [] : ["SET LOCAL synchronous_commit = off"])
+            + ["SELECT pg_advisory_xact_lock(1)"] + statements)
+            .map { $0.replacing("QUEUE", with: "(SELECT number FROM queue WHERE name = '\(queue.name)')") + "\\;" }
+            + ["COMMIT;"]
         try Data(lines.joined(separator: "\n").utf8).write(to: script)
         return try await children.run(pgbench, ["-n", "-M", "simple", "-f", script.path, "-t", "\(count)", url])
             .sample(operations: count * jobs, bytes: 0)
     }
 
+    /// Claims eight jobs `count` times, and then, when the time has been taken, settles them all.
+    func claim(on queue: FailingJobs, times count: Int) async throws -> Sample {
+        let sample = try await run(Self.claiming(perUser: nil), on: queue, times: count, waitsForDisk: false)
+        try await run(Self.settling, on: queue, times: 1)
+        return sample
+    }
+
     static let settling = [
         """
-        SELECT count(*) FROM (
+        SELECT 1 / (count(*) = 0)::int FROM (
             SELECT array_agg(id) AS jobs, array_agg(token) AS tokens, ARRAY[count(*)::int] AS number
-            FROM job WHERE queue = :queue AND state = 1 AND worker = 'pgbench') AS held
-        CROSS JOIN LATERAL settle(:queue, NULL, false, jobs, tokens, array_fill(3::int8, number), array_fill(NULL::int8, number),
+            FROM job WHERE queue = QUEUE AND state = 1 AND worker = 'pgbench') AS held
+        CROSS JOIN LATERAL settle(QUEUE, NULL, false, jobs, tokens, array_fill(3::int8, number), array_fill(NULL::int8, number),
             array_fill('refused'::text, number), array_fill(NULL::text, number), array_fill(0::int8, number),
-            array_fill(0::int8, number), array_fill(0::int8, number)) WHERE jobs IS NOT NULL
+            array_fill(0::int8, number), array_fill(0::int8, number))
         """
     ]
 
-    static let claiming = [
-        """
-        SELECT count(*) FROM claim(:queue, NULL, false, 'pgbench', 8, 1000000, NULL, NULL, 3600000, NULL, false, '', :token)
-        """,
-        "SELECT due FROM outlook(:queue, NULL, NULL)",
-    ]
+    static func claiming(perUser: Int?) -> [String] {
+        let limits = perUser.map { "8, NULL, \($0)" } ?? "1000000, NULL, NULL"
+        return [
+            """
+            SELECT 1 / (count(*) = 8)::int
+            FROM claim(QUEUE, NULL, false, 'pgbench', 8, \(limits), 3600000, NULL, false, 'machine', :token)
+            """,
+            "SELECT due FROM outlook(QUEUE, NULL, NULL)",
+        ]
+    }
 
     static func enqueueing(_ count: Int) -> [String] {
         let numbers = "FROM generate_series(last_job + 1, last_job + \(count)) AS i"
         func all(_ value: String) -> String { "array_fill(\(value), ARRAY[\(count)])" }
         return [
             """
-            SELECT count(*) FROM queue CROSS JOIN LATERAL enqueue(number, NULL, '', false,
+            SELECT 1 / (count(*) = \(count))::int FROM queue CROSS JOIN LATERAL enqueue(number, NULL, '', false,
                 ARRAY(SELECT 'https://host.example/' || i \(numbers)), \(all("'file:///music/'::text")),
                 ARRAY(SELECT i::text \(numbers)), ARRAY(SELECT ('/music/' || i)::bytea \(numbers)),
                 \(all("'host.example'::text")), \(all("''::text")), \(all("false")), \(all("'user 0'::text")),
-                \(all("0::int8"))) WHERE number = :queue
+                \(all("0::int8"))) WHERE number = QUEUE AND outcome = 0
             """
         ]
     }
