@@ -1,7 +1,8 @@
 /// The format of an image and its size in pixels, from its first bytes.
 ///
-///     guard let header = ImageHeader(data) else { throw NotAnImage() }
-///     print(header.format.rawValue, header.width, header.height)          // JPEG 4000 3000
+///     if let header = ImageHeader(data) {
+///         print(header.format.rawValue, header.width, header.height)          // JPEG 4000 3000
+///     }
 ///
 /// The rest of the image may still be invalid. Rotation, as in EXIF, isn't applied to the size. O(1), for JPEG and AVIF O(n): the size
 /// follows after the camera's metadata.

@@ -5,10 +5,16 @@ import SluiceCache
 
 struct Image: Sendable { var byteCount = 0 }
 
+struct Thumbnail: Sendable {
+    var byteCount = 0
+    init(_ data: Data) throws {}
+}
+
 let url = URL(filePath: "/")
 let directory = URL(filePath: "/")
 let image = Image()
 let rendered = Data()
+let data = Data()
 let token = ""
 
 var cache: ResourceCache { fatalError() }
