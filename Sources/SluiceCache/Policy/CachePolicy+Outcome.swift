@@ -49,21 +49,24 @@ extension CachePolicy {
         let status = exchange.response.status.code
         let replaced = matching(stored, exchange.request)
         if let head = head(of: exchange), mayStore(head, for: exchange.request) {
-            outcome.removals = Set(replaced)
-            let others = stored.indices.filter { !outcome.removals.contains($0) }
-            let excess = others.count + 1 - Self.maximumVariants
-            if excess > 0 {
-                let oldest = others.sorted {
-                    stored[$0].received.secondsSince1970 < stored[$1].received.secondsSince1970
-                }
-                outcome.removals.formUnion(oldest.prefix(excess))
-            }
-            outcome.addition = Outcome.Addition(head: head, body: [.response])
+            add(Outcome.Addition(head: head, body: [.response]), inPlaceOf: replaced, to: &outcome, stored)
         } else if (200..<400).contains(status) || status == 404 || status == 410 {
             // It can't be stored, but shows that the stored responses are out of date.
             outcome.removals = Set(replaced)
         }
         return outcome
+    }
+
+    /// Stores a response in place of others. Removes the oldest of too many variants.
+    func add(
+        _ addition: Outcome.Addition, inPlaceOf replaced: [Int], to outcome: inout Outcome,
+        _ stored: [StoredResponse.Head]
+    ) {
+        outcome.addition = addition
+        outcome.removals = Set(replaced)
+        let others = stored.indices.filter { !outcome.removals.contains($0) }
+            .sorted { stored[$0].received.secondsSince1970 < stored[$1].received.secondsSince1970 }
+        outcome.removals.formUnion(others.prefix(max(0, others.count + 1 - Self.maximumVariants)))
     }
 
     /// Returns the stored responses that could answer the request (section 4.1).

@@ -18,8 +18,7 @@ extension CachePolicy {
                 return outcome
             }
             if let (head, body) = combination(old, index, new, exchange), mayStore(head, for: request) {
-                outcome.removals = Set(replaced)
-                outcome.addition = Outcome.Addition(head: head, body: body)
+                add(Outcome.Addition(head: head, body: body), inPlaceOf: replaced, to: &outcome, stored)
                 if isCompletion {
                     let served = served(head, for: request, at: exchange.received, isValidated: true)
                     outcome.answer = served.map { .addition($0) } ?? .again
@@ -33,8 +32,7 @@ extension CachePolicy {
         }
         let whole = new.total == new.length && range.lowerBound == 0 ? new.asWhole(policy: self) : new
         if mayStore(whole, for: request) {
-            outcome.removals = Set(replaced)
-            outcome.addition = Outcome.Addition(head: whole, body: [.response])
+            add(Outcome.Addition(head: whole, body: [.response]), inPlaceOf: replaced, to: &outcome, stored)
         }
         return outcome
     }
@@ -79,7 +77,7 @@ extension CachePolicy {
         case (206, let part?): (start, total) = (part.lowerBound, head.total)
         default: return Outcome(answer: .response)
         }
-        guard let end = total ?? head.part?.upperBound, start + head.length < end else {
+        guard let end = total ?? head.part?.upperBound, head.length < end - start else {
             return Outcome(answer: .response)
         }
         let received = head.asPart(start..<start + head.length, total: total, policy: self)

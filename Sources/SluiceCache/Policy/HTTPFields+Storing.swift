@@ -34,9 +34,17 @@ extension HTTPFields {
         return fields
     }
 
-    private var namesInConnection: [String] {
-        (self[.connection] ?? "").split(separator: ",").map { $0.trimmingSpaces().lowercased() }
+    /// The names of fields that are for the next recipient only. A field for all recipients can't be one: otherwise a mistake of the
+    /// server would hide `Cache-Control: no-store` (RFC 9110, section 7.6.1).
+    private var namesInConnection: Set<String> {
+        let names = (self[.connection] ?? "").split(separator: ",").map { $0.trimmingSpaces().lowercased() }
+        return Set(names).subtracting(Self.forAllRecipients.lazy.map(\.canonicalName))
     }
+
+    private static let forAllRecipients: [HTTPField.Name] = [
+        .age, .cacheControl, .contentEncoding, .contentLength, .contentLocation, .contentRange, .contentType, .date,
+        .eTag, .expires, .lastModified, .vary,
+    ]
 
     /// Section 3.1, with the fields for proxies and those of RFC 9110, section 7.6.1.
     private static let aboutConnection: Set<HTTPField.Name> = {

@@ -214,6 +214,10 @@ let rangeCases = #"""
     GET -> fetch <- cut 200 "01234" {Cache-Control: max-age=60 | $}
     GET -> fetch
 
+    # 3.3 A part at the end of the largest representation isn't too much
+    GET {Range: bytes=9223372036854775806-} -> fetch <- cut 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 9223372036854775806-9223372036854775806/* | ETag: "a"}
+    GET {Range: bytes=9223372036854775806-9223372036854775807} -> fetch
+
     # 3.3 An error that was cut off isn't stored
     GET -> fetch <- cut 404 "01234" {Cache-Control: max-age=60 | Content-Length: 10 | ETag: "a"}
     GET -> fetch

@@ -124,6 +124,11 @@ let storingCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60 | Connection: close, X-A | Connection: x-b | X-A: 1 | X-B: 2 | X-C: 3}
     GET -> serve => 200 {!Connection | !X-A | !X-B | X-C: 3}
 
+    # 9110 7.6.1 A field for all recipients isn't one of the connection: $
+    for: Cache-Control: no-store, max-age=60 ;; Expires: 0 ;; Vary: * | Cache-Control: max-age=60
+    GET -> fetch <- 200 {$ | Connection: cache-control, expires, vary}
+    GET -> fetch
+
     # 3.1 Fields that describe the content are stored: $
     for: Content-Type ;; Content-Encoding ;; Content-Language ;; Content-Disposition ;; Link ;; X-Unknown ;; Set-Cookie
     GET -> fetch <- 200 {Cache-Control: max-age=60 | $: x}
