@@ -3,6 +3,9 @@ import SluiceHTTP
 
 // Whether a stored response answers a request (RFC 9111, sections 4, 4.1, 4.2.4 and 5.2.1).
 extension CachePolicy {
+    /// Returns what to do with a request.
+    ///
+    /// - Parameter stored: All stored responses of the request's URL.
     func decision(
         for request: TransportRequest, mode: LookupMode = .useCache, stored: [StoredResponse.Head], at now: HTTPDate
     ) -> Decision {
@@ -17,6 +20,7 @@ extension CachePolicy {
         switch use(head, control, at: now) {
         case .fresh, .accepted: return .serve(index, served)
         case .whileRevalidating:
+            if elsewhere == .fail { return .serve(index, served) }
             let fields = validation(of: request, with: head) ?? request.headerFields
             return .serveAndRevalidate(index, served, fields)
         case .needsValidation:
@@ -56,7 +60,7 @@ extension CachePolicy {
             && (request.headerFields[.ifMatch] != nil || request.headerFields[.ifUnmodifiedSince] != nil)
     }
 
-    func control(of request: TransportRequest, _ mode: LookupMode) -> CacheControl {
+    private func control(of request: TransportRequest, _ mode: LookupMode) -> CacheControl {
         var control = CacheControl.ofRequest(request.headerFields, rules: rules)
         if mode == .cacheOnly {
             control.onlyIfCached = true

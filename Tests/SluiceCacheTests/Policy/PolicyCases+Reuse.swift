@@ -116,6 +116,11 @@ let reuseCases = #"""
     +90 GET -> revalidate {If-None-Match: "a"} <- 304 => 200 "1" {Age: 90}
     GET -> serve => 200 "1" {Age: 0}
 
+    # 5861 3 only-if-cached gets the stale response without validation
+    GET -> fetch <- 200 {Cache-Control: max-age=60, stale-while-revalidate=30 | ETag: "a"}
+    +60 GET {Cache-Control: only-if-cached} -> serve => 200 "1"
+    +31 GET {Cache-Control: only-if-cached} -> fail => 504
+
     # 5861 3 The background validation may bring a new response
     GET -> fetch <- 200 {Cache-Control: max-age=60, stale-while-revalidate=30 | ETag: "a"}
     +60 GET -> revalidate {If-None-Match: "a"} <- 200 {Cache-Control: max-age=60} => 200 "1"
