@@ -10,18 +10,6 @@ import Testing
 
     @Test(
         arguments: [
-            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
-            ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-            ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799), ("Sun, 06 Nov 1994 25:00:00 GMT", nil),
-            ("Sun, 06 Now 1994 08:49:37 GMT", nil), ("06 Nov 1994", nil), ("", nil),
-            ("Sun, 06 Nov 1994 08:49:37 UTC", nil),
-        ] as [(String, Int64?)])
-    func `a date is read in all three forms`(text: String, seconds: Int64?) {
-        #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
-    }
-
-    @Test(
-        arguments: [
             ("120", .seconds(120)), (" 0 ", .zero), ("-1", nil), ("1.5", nil), ("soon", nil), ("", nil),
             ("Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)), ("Sun, 06 Nov 1994 08:00:00 GMT", .zero),
             ("99999999999999999999", .seconds(Int64(Int32.max))),

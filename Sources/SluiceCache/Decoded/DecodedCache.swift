@@ -80,7 +80,7 @@ public final class DecodedCache<Value: Sendable>: Sendable {
 
     private func fresh(_ key: ResourceKey) -> Value? {
         guard let decoded = memory.value(for: key),
-            decoded.head.isFresh(at: resources.now(), resources.configuration.policy)
+            resources.policy.isFresh(decoded.head, at: resources.now())
         else { return nil }
         if let row = decoded.row { resources.disk.uses.note(row) }
         return decoded.value

@@ -87,7 +87,7 @@ enum DiskIndex {
 
     // MARK: Reading
 
-    static func find(_ key: ResourceKey, _ maximumHeuristicLifetime: Duration, in database: Database) throws -> Found {
+    static func find(_ key: ResourceKey, _ policy: CachePolicy, in database: Database) throws -> Found {
         let sql = "SELECT id, bytes, digest, status, requested, received, fields FROM entry WHERE key = ? AND state = 0"
         guard let row = try Row.fetchOne(database, sql: sql, arguments: [key.text]) else { return .nothing }
         let id: Int64 = row[0]
@@ -99,8 +99,8 @@ enum DiskIndex {
             let fields = String.fromDatabaseValue(row[6]).flatMap({ HTTPFields(lines: $0) })
         else { return .garbage(id) }
         let head = StoredResponse.Head(
-            status: status, fields: fields, requested: HTTPDate(secondsSince1970: requested),
-            received: HTTPDate(secondsSince1970: received), maximumHeuristicLifetime: maximumHeuristicLifetime)
+            status: status, fields: fields, length: Int64(bytes), requested: HTTPDate(secondsSince1970: requested),
+            received: HTTPDate(secondsSince1970: received), policy: policy)
         return .ready(Ready(id: id, bytes: bytes, digest: digest, head: head))
     }
 

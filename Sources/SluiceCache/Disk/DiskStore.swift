@@ -96,9 +96,9 @@ final class DiskStore: Sendable {
 
     /// Returns the entry if its file has the length and the digest of the stored body. An error, for example if the index can't be read,
     /// doesn't mean that the entry is damaged.
-    func lookUp(_ key: ResourceKey, _ maximumHeuristicLifetime: Duration) async throws -> Lookup {
+    func lookUp(_ key: ResourceKey, _ policy: CachePolicy) async throws -> Lookup {
         let row: DiskIndex.Ready
-        switch try await database.read({ try DiskIndex.find(key, maximumHeuristicLifetime, in: $0) }) {
+        switch try await database.read({ try DiskIndex.find(key, policy, in: $0) }) {
         case .nothing: return .missing
         case .garbage(let id): return .damaged(id)
         case .ready(let found): row = found
@@ -130,8 +130,8 @@ final class DiskStore: Sendable {
         .limitExceeded, .isDirectory, .tooManyLinks, .notRegularFile,
     ]
 
-    func head(for key: ResourceKey, _ maximumHeuristicLifetime: Duration) async throws -> StoredResponse.Head? {
-        let found = try await database.read { try DiskIndex.find(key, maximumHeuristicLifetime, in: $0) }
+    func head(for key: ResourceKey, _ policy: CachePolicy) async throws -> StoredResponse.Head? {
+        let found = try await database.read { try DiskIndex.find(key, policy, in: $0) }
         guard case .ready(let row) = found else { return nil }
         return row.head
     }

@@ -15,9 +15,8 @@ extension ResourceCache {
     public func contains(_ url: URL) async throws -> Bool {
         guard !url.holdsCredentials else { return false }
         let key = ResourceKey(url)
-        if memory.value(for: key)?.head.isFresh(at: now(), configuration.policy) == true { return true }
-        return try await disk.head(for: key, configuration.maximumHeuristicLifetime)?
-            .isFresh(at: now(), configuration.policy) == true
+        if let kept = memory.value(for: key), policy.isFresh(kept.head, at: now()) { return true }
+        return try await disk.head(for: key, policy).map { policy.isFresh($0, at: now()) } ?? false
     }
 
     /// Stores bytes as if `url` had just returned them, and returns whether they are on disk.
@@ -39,8 +38,8 @@ extension ResourceCache {
         try checkOpen(for: url)
         let now = now()
         let head = StoredResponse.Head(
-            status: 200, fields: [.cacheControl: "max-age=\(max(0, lifetime.components.seconds))"], requested: now,
-            received: now, maximumHeuristicLifetime: .zero)
+            status: 200, fields: [.cacheControl: "max-age=\(max(0, lifetime.components.seconds))"],
+            length: Int64(data.count), requested: now, received: now, policy: policy)
         var response = StoredResponse(head: head, body: data)
         let key = ResourceKey(url)
         keepInMemory(response, for: key)

@@ -44,6 +44,7 @@ public final class ResourceCache: Sendable {
     let flights = SingleFlight<ResourceKey, StoredResponse>()
     let limiter: ConcurrencyLimiter
     let transport: any Transport
+    let policy: CachePolicy
     let counters = Lock(ResourceCache.Statistics())
     let clock: any Clock<Duration>
     let now: @Sendable () -> HTTPDate
@@ -75,6 +76,9 @@ public final class ResourceCache: Sendable {
         self.directory = directory
         self.clock = clock
         self.now = now
+        policy = CachePolicy(
+            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime.components.seconds,
+            isImmutable: configuration.policy == .immutable)
         memory = MemoryCache(maximumCost: configuration.maximumMemorySize, maximumCount: .max)
         limiter = ConcurrencyLimiter(concurrency: configuration.concurrency)
         disk = try await DiskStore.open(

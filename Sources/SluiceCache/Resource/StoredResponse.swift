@@ -16,35 +16,109 @@ struct StoredResponse: Sendable {
     struct Head: Sendable {
         let status: Int
         let fields: HTTPFields
+        /// The length of the stored body. That of a part (206) is shorter than the representation.
+        let length: Int64
+        /// The request fields that the response depends on.
+        let variant: Variant
         /// The time of the request that brought or last confirmed the response.
         let requested: HTTPDate
         /// The time at which the response arrived or was last confirmed.
         let received: HTTPDate
+        let control: CacheControl
         let freshness: Freshness
 
         init(
-            status: Int, fields: HTTPFields, requested: HTTPDate, received: HTTPDate, maximumHeuristicLifetime: Duration
+            status: Int, fields: HTTPFields, length: Int64, variant: Variant = .any, requested: HTTPDate,
+            received: HTTPDate, policy: CachePolicy
         ) {
             self.status = status
-            self.fields = Freshness.stored(fields)
+            self.fields = fields.stored(receivedAt: received, rules: policy.rules)
+            self.length = length
+            self.variant = variant
             self.requested = requested
             self.received = received
+            control = CacheControl(self.fields, rules: policy.rules)
             freshness = Freshness(
-                fields: fields, requested: requested, received: received,
-                maximumHeuristicLifetime: maximumHeuristicLifetime.components.seconds)
-        }
-
-        func isFresh(at now: HTTPDate, _ policy: ResourceCache.Configuration.Policy) -> Bool {
-            policy == .immutable || freshness.isFresh(at: now)
-        }
-
-        /// Returns whether the response may be stored and can be used or validated later.
-        func isWorthStoring(_ policy: ResourceCache.Configuration.Policy) -> Bool {
-            guard Freshness.mayStore(status: .init(code: status), fields: fields) else { return false }
-            return policy == .immutable || isFresh(at: received, policy) || Freshness.conditions(for: fields) != nil
+                status: status, fields: self.fields, control: control, requested: requested, received: received,
+                policy: policy)
         }
     }
 }
+
+// MARK: What the fields say
+
+extension StoredResponse.Head {
+    /// The bytes of a part (206) within the representation, or `nil` if the response isn't a part.
+    var part: Range<Int64>? {
+        guard status == 206, case .part(let first, let last, _) = fields[.contentRange].flatMap({ ContentRange($0) })
+        else { return nil }
+        return first..<last + 1
+    }
+
+    /// The length of the whole representation, or `nil` if a part doesn't tell.
+    var total: Int64? {
+        guard status == 206 else { return length }
+        guard case .part(_, _, let total) = fields[.contentRange].flatMap({ ContentRange($0) }) else { return nil }
+        return total
+    }
+
+    /// The length that the server announced, which differs from `length` if the response was cut off.
+    var announcedLength: Int64? {
+        fields[.contentLength].flatMap { $0.isDigits ? Int64($0) : nil }
+    }
+
+    /// The `Last-Modified` field as the server wrote it, if it is a date.
+    var modified: String? {
+        fields[.lastModified].flatMap { HTTPDate(parsing: $0, now: received) == nil ? nil : $0.trimmingSpaces() }
+    }
+
+    var hasExplicitFreshness: Bool { control.maxAge != nil || fields[.expires] != nil }
+
+    /// The time of creation, in seconds since 1970: the `Date` field, or the time of arrival.
+    var created: Int64 {
+        (fields[.date].flatMap { HTTPDate(parsing: $0, now: received) } ?? received).secondsSince1970
+    }
+}
+
+// MARK: Changes
+
+extension StoredResponse.Head {
+    /// Returns the head after a 304, a response to `HEAD` or another part of the same representation.
+    func updated(by exchange: CachePolicy.Exchange, policy: CachePolicy) -> Self {
+        Self(
+            status: status, fields: fields.updated(by: exchange.response.headerFields, rules: policy.rules),
+            length: length, variant: variant, requested: exchange.requested, received: exchange.received,
+            policy: policy)
+    }
+
+    /// Returns the head with another variant.
+    func of(_ variant: Variant, policy: CachePolicy) -> Self {
+        Self(
+            status: status, fields: fields, length: length, variant: variant, requested: requested,
+            received: received, policy: policy)
+    }
+
+    /// Returns the head of a longer part, or of the whole if the part has all bytes.
+    func asPart(_ range: Range<Int64>, total: Int64?, policy: CachePolicy) -> Self {
+        if range.lowerBound == 0, range.upperBound == total { return changed(nil, length: range.upperBound, policy) }
+        let text = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total.map(String.init) ?? "*")"
+        return changed(text, length: range.upperBound - range.lowerBound, policy)
+    }
+
+    /// Returns the head of a part that has all bytes.
+    func asWhole(policy: CachePolicy) -> Self { changed(nil, length: length, policy) }
+
+    private func changed(_ contentRange: String?, length: Int64, _ policy: CachePolicy) -> Self {
+        var fields = fields
+        fields[.contentRange] = contentRange
+        fields[.contentLength] = "\(length)"
+        return Self(
+            status: contentRange == nil ? 200 : 206, fields: fields, length: length, variant: variant,
+            requested: requested, received: received, policy: policy)
+    }
+}
+
+// MARK: The index
 
 extension HTTPFields {
     var lines: String {

@@ -39,10 +39,23 @@ extension ResourceCache {
             // Another caller's work may have ended since the first lookup.
             if let response = self.lookUpInMemory(key) { return response }
             let kept = try await self.lookUpOnDisk(key, keepsInMemory: keepsInMemory) ?? self.memory.value(for: key)
-            if let kept, kept.head.isFresh(at: self.now(), self.configuration.policy) { return kept }
-            let response = try await self.fetch(url, validating: kept)
-            return await self.keep(response, for: key, inPlaceOf: kept, keepsInMemory: keepsInMemory)
+            if let kept, self.policy.isFresh(kept.head, at: self.now()) { return kept }
+            do {
+                let response = try await self.fetch(url, validating: kept)
+                return await self.keep(response, for: key, inPlaceOf: kept, keepsInMemory: keepsInMemory)
+            } catch let error as TransferError {
+                guard let kept, self.mayAnswer(kept, after: error, url) else { throw error }
+                return kept
+            }
         }
+    }
+
+    /// Returns whether the stale response may be used because its server failed (`stale-if-error`).
+    private func mayAnswer(_ kept: StoredResponse, after error: TransferError, _ url: URL) -> Bool {
+        let failures: [HTTPResponse.Status] = [.internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout]
+        guard error.isTransient, error.status.map(failures.contains) ?? true else { return false }
+        return policy.staleResponse(
+            for: TransportRequest(url), stored: [kept.head], at: now(), isOffline: error.status == nil) != nil
     }
 
     /// Returns the bytes of a resource, requested with the given header fields and for this caller only.

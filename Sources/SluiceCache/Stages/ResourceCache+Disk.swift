@@ -7,9 +7,9 @@ extension ResourceCache {
     /// `CancellationError`; other errors count as disk failures.
     func lookUpOnDisk(_ key: ResourceKey, keepsInMemory: Bool) async throws -> StoredResponse? {
         do {
-            switch try await disk.lookUp(key, configuration.maximumHeuristicLifetime) {
+            switch try await disk.lookUp(key, policy) {
             case .found(let response):
-                guard response.head.isFresh(at: now(), configuration.policy) else { return response }
+                guard policy.isFresh(response.head, at: now()) else { return response }
                 count { $0.diskHits += 1 }
                 if keepsInMemory { keepInMemory(response, for: key) }
                 return response

@@ -13,6 +13,8 @@ struct FetchedResponse: Sendable {
     var body: Data
     /// Whether the server confirmed the stored response (304). The body is then the stored body.
     var isConfirmation = false
+    /// Whether the rules for caches allow to store the response.
+    var mayBeStored: Bool
     var wasRedirected = false
 }
 
@@ -20,7 +22,7 @@ struct FetchedResponse: Sendable {
 extension ResourceCache {
     /// Fetches the resource, or validates the stored response if it has a validator.
     func fetch(_ url: URL, validating kept: StoredResponse?) async throws -> FetchedResponse {
-        guard let kept, let conditions = Freshness.conditions(for: kept.head.fields) else {
+        guard let kept, let conditions = policy.validation(of: TransportRequest(url), with: kept.head) else {
             return try await fetch(url, [:])
         }
         do {
@@ -67,7 +69,7 @@ extension ResourceCache {
         do {
             let response = try await transport.open(TransportRequest(url, headerFields: headerFields))
             if let kept, response.status.code == 304 {
-                return try confirmed(kept, by: response, requested: requested)
+                return try confirmed(kept, by: response, of: url, sent: headerFields, requested: requested)
             }
             return try await whole(response, of: url, requested: requested)
         } catch let known where known is CancellationError || known is TransferError || known is MistakenConfirmation {
@@ -104,9 +106,11 @@ extension ResourceCache {
         }
         count { $0.fetched += 1 }
         let head = StoredResponse.Head(
-            status: response.status.code, fields: response.headerFields, requested: requested, received: received,
-            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime)
-        return FetchedResponse(head: head, body: body, wasRedirected: response.redirectCount > 0)
+            status: response.status.code, fields: response.headerFields, length: Int64(body.count),
+            requested: requested, received: received, policy: policy)
+        return FetchedResponse(
+            head: head, body: body, mayBeStored: policy.mayStore(head, for: TransportRequest(url)),
+            wasRedirected: response.redirectCount > 0)
     }
 
     private func tooLarge(_ url: URL) -> TransferError {
@@ -114,17 +118,19 @@ extension ResourceCache {
     }
 
     private func confirmed(
-        _ kept: StoredResponse, by response: TransportResponse, requested: HTTPDate
+        _ kept: StoredResponse, by response: TransportResponse, of url: URL, sent: HTTPFields, requested: HTTPDate
     ) throws -> FetchedResponse {
+        let exchange = CachePolicy.Exchange(
+            request: TransportRequest(url), sent: sent,
+            response: HTTPResponse(status: response.status, headerFields: response.headerFields), bodyLength: 0,
+            requested: requested, received: now())
+        let outcome = policy.outcome(of: exchange, stored: [kept.head])
         // After a redirect, the 304 may confirm another resource with the same entity tag.
-        guard response.redirectCount == 0,
-            let fields = Freshness.updated(kept.head.fields, by: response.headerFields)
-        else { throw MistakenConfirmation() }
+        guard response.redirectCount == 0, case .stored = outcome.answer else { throw MistakenConfirmation() }
         count { $0.revalidated += 1 }
-        let head = StoredResponse.Head(
-            status: kept.head.status, fields: fields, requested: requested, received: now(),
-            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime)
-        return FetchedResponse(head: head, body: kept.body, isConfirmation: true)
+        let head = outcome.updates[0]
+        return FetchedResponse(
+            head: head ?? kept.head, body: kept.body, isConfirmation: true, mayBeStored: head != nil)
     }
 }
 

@@ -38,7 +38,6 @@ extension ResourceCache {
     /// Returns whether the response may be stored. Under HTTP's rules, a response behind a redirect isn't stored, because the cache doesn't
     /// know how long the redirect is valid.
     private func mayKeep(_ fetched: FetchedResponse) -> Bool {
-        fetched.head.isWorthStoring(configuration.policy)
-            && (!fetched.wasRedirected || configuration.policy == .immutable)
+        fetched.mayBeStored && (!fetched.wasRedirected || configuration.policy == .immutable)
     }
 }

@@ -7,7 +7,7 @@ import Foundation
 // Stage 1: memory.
 extension ResourceCache {
     func lookUpInMemory(_ key: ResourceKey) -> StoredResponse? {
-        guard let kept = memory.value(for: key), kept.head.isFresh(at: now(), configuration.policy) else { return nil }
+        guard let kept = memory.value(for: key), policy.isFresh(kept.head, at: now()) else { return nil }
         count { $0.memoryHits += 1 }
         // A hit in memory counts as a use of the entry on disk. The next transaction writes it to the index.
         if let row = kept.row { disk.uses.note(row) }

@@ -2,7 +2,7 @@
 /// the obsolete RFC 850 format, and asctime.
 ///
 ///     HTTPDate(parsing: "Sun, 06 Nov 1994 08:49:37 GMT", now: now)?.secondsSince1970   // 784111777
-package struct HTTPDate: Sendable, Hashable {
+package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
     /// The seconds since the start of 1970 in UTC, without leap seconds.
     package var secondsSince1970: Int64
 
@@ -12,45 +12,90 @@ package struct HTTPDate: Sendable, Hashable {
 
     /// Parses `text`, or returns `nil`. `now` determines the century of the two-digit year in an RFC 850 date: the date is never more
     /// than 50 years after `now`.
+    ///
+    /// The case of letters doesn't matter (RFC 9111, section 4.2). Everything else must be as in the grammar, because a cache must take a
+    /// malformed `Expires` for a time in the past (section 5.3). The name of the weekday isn't compared with the date.
     package init?(parsing text: some StringProtocol, now: HTTPDate) {
-        let words = text.split(whereSeparator: { $0 == " " || $0 == "," }).map { String($0) }
-        let fields: (day: String, month: String, year: String, time: String)
-        switch words.count {
-        case 6 where words[5] == "GMT":  // Sun, 06 Nov 1994 08:49:37 GMT
-            fields = (words[1], words[2], words[3], words[4])
-        case 4 where words[3] == "GMT":  // Sunday, 06-Nov-94 08:49:37 GMT
-            let date = words[1].split(separator: "-").map { String($0) }
-            guard date.count == 3 else { return nil }
-            fields = (date[0], date[1], date[2], words[2])
-        case 5:  // Sun Nov  6 08:49:37 1994
-            fields = (words[2], words[1], words[4], words[3])
-        default:
+        let text = Array(text.trimmingSpaces().lowercased().utf8)
+        // d: a digit, _: a digit or a space, a: a letter
+        let fields: (day: Range<Int>, month: Range<Int>, year: Range<Int>, time: Int)
+        var isFullYear = true
+        if Self.matches(text[...], "aaa, dd aaa dddd dd:dd:dd gmt"), Self.isWeekday(text[0..<3]) {
+            fields = (5..<7, 8..<11, 12..<16, 17)
+        } else if Self.matches(text[...], "aaa aaa _d dd:dd:dd dddd"), Self.isWeekday(text[0..<3]) {
+            fields = (8..<10, 4..<7, 20..<24, 11)
+        } else if let comma = text.firstIndex(of: UInt8(ascii: ",")), Self.isLongWeekday(text[..<comma]),
+            Self.matches(text[comma...], ", dd-aaa-dd dd:dd:dd gmt")
+        {
+            fields = (comma + 2..<comma + 4, comma + 5..<comma + 8, comma + 9..<comma + 11, comma + 12)
+            isFullYear = false
+        } else {
             return nil
         }
-        let clock = fields.time.split(separator: ":", omittingEmptySubsequences: false).map(Self.number)
-        guard let day = Self.number(fields.day), (1...31).contains(day),
-            let month = Self.months.firstIndex(of: fields.month),
-            var year = Self.number(fields.year), (0...9999).contains(year),
-            clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
-            hour < 24, minute < 60, second <= 60
-        else { return nil }
-        if fields.year.utf8.count == 2 {
-            // 31,556,952 s is the mean Gregorian year, which is exact enough to find the century.
-            let currentYear = 1970 + Int(now.secondsSince1970 / 31_556_952)
-            year += currentYear / 100 * 100
-            if year > currentYear + 50 { year -= 100 }
+        func number(_ range: Range<Int>) -> Int {
+            text[range].reduce(0) { $1 == UInt8(ascii: " ") ? $0 : $0 * 10 + Int($1 - UInt8(ascii: "0")) }
         }
+        let (day, time) = (number(fields.day), fields.time)
+        let (hour, minute, second) = (number(time..<time + 2), number(time + 3..<time + 5), number(time + 6..<time + 8))
+        var year = number(fields.year)
+        if !isFullYear {
+            let latestYear = Self.date(ofDay: Int(now.secondsSince1970 / 86_400)).year + 50
+            year = latestYear - (latestYear - year) % 100
+        }
+        // 60 is a leap second.
+        guard hour < 24, minute < 60, second <= 60,
+            let month = Self.months.firstIndex(where: { $0.lowercased().utf8.elementsEqual(text[fields.month]) })
+        else { return nil }
         let days = Self.daysSince1970(year: year, month: month + 1, day: day)
+        guard Self.date(ofDay: days) == (year, month + 1, day) else { return nil }
         secondsSince1970 = Int64(days) * 86_400 + Int64((hour * 60 + minute) * 60 + second)
+    }
+
+    /// The date as IMF-fixdate, the format to send. The year must be at most 9999.
+    package var description: String {
+        let days = Int(secondsSince1970 >= 0 ? secondsSince1970 / 86_400 : (secondsSince1970 - 86_399) / 86_400)
+        let seconds = Int(secondsSince1970) - days * 86_400
+        let (year, month, day) = Self.date(ofDay: days)
+        func digits(_ number: Int, _ count: Int = 2) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+        }
+        let weekday = Self.weekdays[((days + 4) % 7 + 7) % 7].prefix(3)
+        let time = "\(digits(seconds / 3600)):\(digits(seconds / 60 % 60)):\(digits(seconds % 60))"
+        return "\(weekday), \(digits(day)) \(Self.months[month - 1]) \(digits(year, 4)) \(time) GMT"
     }
 
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
+    private static let weekdays = [
+        "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
+    ]
 
-    private static func number(_ digits: some StringProtocol) -> Int? {
-        digits.utf8.count <= 4 && digits.isDigits ? Int(digits) : nil
+    private static func isWeekday(_ text: ArraySlice<UInt8>) -> Bool {
+        weekdays.contains { $0.prefix(3).lowercased().utf8.elementsEqual(text) }
     }
+
+    private static func isLongWeekday(_ text: ArraySlice<UInt8>) -> Bool {
+        weekdays.contains { $0.lowercased().utf8.elementsEqual(text) }
+    }
+
+    private static func matches(_ text: ArraySlice<UInt8>, _ pattern: StaticString) -> Bool {
+        guard text.count == pattern.utf8CodeUnitCount else { return false }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        return pattern.withUTF8Buffer { pattern in
+            zip(text, pattern).allSatisfy { byte, expected in
+                switch expected {
+                case UInt8(ascii: "d"): digits.contains(byte)
+                case UInt8(ascii: "_"): byte == UInt8(ascii: " ") || digits.contains(byte)
+                case UInt8(ascii: "a"): (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                default: byte == expected
+                }
+            }
+        }
+    }
+
+    // MARK: The calendar
 
     /// Returns the days since 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date
     /// Algorithms", `days_from_civil`).
@@ -61,5 +106,17 @@ package struct HTTPDate: Sendable, Hashable {
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
         return era * 146_097 + dayOfEra - 719_468
+    }
+
+    /// Returns the date of a day since 1970-01-01 (the same source, `civil_from_days`).
+    private static func date(ofDay day: Int) -> (year: Int, month: Int, day: Int) {
+        let day = day + 719_468
+        let era = (day >= 0 ? day : day - 146_096) / 146_097
+        let dayOfEra = day - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let civilMonth = month < 10 ? month + 3 : month - 9
+        return (yearOfEra + era * 400 + (civilMonth <= 2 ? 1 : 0), civilMonth, dayOfYear - (153 * month + 2) / 5 + 1)
     }
 }

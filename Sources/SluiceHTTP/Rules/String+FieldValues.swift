@@ -1,16 +1,36 @@
 extension StringProtocol {
     /// Whether the text consists of one or more ASCII digits (`1*DIGIT` in HTTP's grammars).
-    var isDigits: Bool {
+    package var isDigits: Bool {
         !isEmpty && utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
     /// Returns the text without the spaces and tabs around it (OWS of RFC 9110, section 5.6.3).
-    func trimmingSpaces() -> String {
+    package func trimmingSpaces() -> String {
         let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var bytes = Substring(self).utf8
         guard bytes.first.map(isSpace) == true || bytes.last.map(isSpace) == true else { return String(self) }
         bytes = bytes.drop(while: isSpace)
         while let last = bytes.last, isSpace(last) { bytes.removeLast() }
         return String(Substring(bytes))
+    }
+
+    /// Returns the parts between separators, ignoring separators in quoted strings (RFC 9110, section 5.6.4).
+    package func splitOutsideQuotes(at separator: UInt8) -> [String] {
+        var parts: [String] = []
+        var part: [UInt8] = []
+        var isQuoted = false
+        var isEscaped = false
+        for byte in utf8 {
+            if byte == separator, !isQuoted {
+                parts.append(String(decoding: part, as: UTF8.self))
+                part = []
+                continue
+            }
+            if !isEscaped, byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            isEscaped = isQuoted && !isEscaped && byte == UInt8(ascii: "\\")
+            part.append(byte)
+        }
+        parts.append(String(decoding: part, as: UTF8.self))
+        return parts
     }
 }

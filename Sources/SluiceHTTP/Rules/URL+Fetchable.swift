@@ -76,7 +76,7 @@ extension URL {
     }
 
     /// The origin (RFC 6454): scheme, host and port. A request's secrets are sent only to its origin.
-    var origin: String {
+    package var origin: String {
         "\(scheme?.lowercased() ?? "")://\(host(percentEncoded: false)?.lowercased() ?? ""):\(effectivePort)"
     }
 

@@ -102,8 +102,8 @@ import Testing
             let key = ResourceKey(url("a"))
             try await withCache(in: directory, transport) { living in
                 let head = StoredResponse.Head(
-                    status: 200, fields: [:], requested: living.now(), received: living.now(),
-                    maximumHeuristicLifetime: .zero)
+                    status: 200, fields: [:], length: 1000, requested: living.now(), received: living.now(),
+                    policy: living.policy)
                 let response = StoredResponse(head: head, body: pattern(1000))
                 let row = try #require(
                     try await living.disk.reserve(response, await sha256(response.body), key).row)

@@ -96,8 +96,8 @@ import Testing
             try await withCache(in: directory, transport, wall: wall) { cache in
                 // Kept as if it had come without the redirect.
                 let head = StoredResponse.Head(
-                    status: 200, fields: [.eTag: "\"a\""], requested: wall.now(), received: wall.now(),
-                    maximumHeuristicLifetime: .zero)
+                    status: 200, fields: [.eTag: "\"a\""], length: 100, requested: wall.now(),
+                    received: wall.now(), policy: cache.policy)
                 _ = try await cache.disk.store(
                     StoredResponse(head: head, body: pattern(100)), for: ResourceKey(url("a")))
                 try await expect(pattern(100, seed: 2), from: cache, url("a"))
@@ -118,6 +118,44 @@ import Testing
                 #expect(cache.memory.count == 0)
                 try await expectConsistent(cache, entries: 0)
             }
+        }
+    }
+
+    @Test(arguments: [nil, 500, 503, 404])
+    func `a stale response that allows it takes the place of a failure of its server`(status: Int?) async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let transport = ClosureTransport { request, number in
+                if number == 1 { return .bytes(pattern(100), [.cacheControl: "max-age=60, stale-if-error=30"]) }
+                guard let status else { return .failure(TransferError(.hostNotFound, url: request.url)) }
+                return .response(status: .init(code: status))
+            }
+            try await withCache(in: directory, transport, .init(retries: .never), wall: wall) { cache in
+                _ = try await cache.data(for: url("a"))
+                wall.advance(90)
+                if status == 404 {
+                    #expect(await failure { try await cache.data(for: url("a")) } is TransferError)
+                } else {
+                    try await expect(pattern(100), from: cache, url("a"))
+                }
+                wall.advance(1)
+                #expect(await failure { try await cache.data(for: url("a")) } is TransferError)
+            }
+        }
+    }
+
+    @Test(arguments: [HTTPField(name: .vary, value: "Accept-Language"), HTTPField(name: .setCookie, value: "a=b")])
+    func `what one user may keep is kept`(field: HTTPField) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in
+                .bytes(pattern(100), [.cacheControl: "max-age=60", field.name: field.value])
+            }
+            for _ in 1...2 {
+                try await withCache(in: directory, transport) { cache in
+                    for _ in 1...2 { try await expect(pattern(100), from: cache, url("a")) }
+                }
+            }
+            #expect(transport.requests.values.count == 1)
         }
     }
 
