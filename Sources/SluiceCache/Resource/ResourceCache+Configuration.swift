@@ -14,6 +14,8 @@ extension ResourceCache {
 
         /// The largest number of concurrent exchanges with servers.
         public var concurrency: Int
+        /// The largest number of concurrent exchanges with one host, to be considerate of servers.
+        public var concurrencyPerHost: Int
         /// The limit on the total size of the responses in memory. A response that takes more than a tenth of it isn't stored in memory.
         public var maximumMemorySize: Int
         /// The limit on the total size of the files, including those that are being written. Each file counts as 512 bytes more than its
@@ -34,18 +36,23 @@ extension ResourceCache {
         /// Creates a configuration. The defaults suit the images of an app. The default of `maximumDiskEntrySize` is a tenth of
         /// `maximumDiskSize`.
         public init(
-            concurrency: Int = 10, maximumMemorySize: Int = 64 << 20, maximumDiskSize: Int64 = 512 << 20,
+            concurrency: Int = 10, concurrencyPerHost: Int = 6, maximumMemorySize: Int = 64 << 20,
+            maximumDiskSize: Int64 = 512 << 20,
             maximumDiskEntrySize: Int64? = nil, maximumResponseSize: Int = 64 << 20, policy: Policy = .http,
             maximumHeuristicLifetime: Duration = .seconds(86_400),
             retries: RetryPolicy = RetryPolicy(
                 maximumRetries: 2, baseDelay: .milliseconds(250), maximumRetryAfter: .seconds(10))
         ) {
             precondition(concurrency >= 1, "A cache's concurrency must be at least 1; it is \(concurrency).")
+            precondition(
+                concurrencyPerHost >= 1, "A cache's concurrencyPerHost must be at least 1; it is \(concurrencyPerHost)."
+            )
             Self.check(maximumMemorySize, "maximumMemorySize")
             Self.check(maximumDiskSize, "maximumDiskSize")
             Self.check(maximumDiskEntrySize ?? 0, "maximumDiskEntrySize")
             Self.check(maximumResponseSize, "maximumResponseSize")
             self.concurrency = concurrency
+            self.concurrencyPerHost = concurrencyPerHost
             self.maximumMemorySize = maximumMemorySize
             self.maximumDiskSize = maximumDiskSize
             self.maximumDiskEntrySize = maximumDiskEntrySize ?? maximumDiskSize / 10

@@ -32,7 +32,10 @@ public import Foundation
 ///   network can answer: the request returns the bytes, and the failure counts in ``ResourceCache/Statistics/diskFailures``.
 /// - Processes: Several processes may use one directory. No process reads a file that another one is writing, or removes it. Each process
 ///   has its own memory stage, so it may return a response that another process has removed.
-/// - Limits: ``Configuration/concurrency`` limits all requests together. There is no limit per host.
+/// - Limits: ``Configuration/concurrency`` limits all requests together, and ``Configuration/concurrencyPerHost`` those to one host. The
+///   hosts take turns.
+/// - Priority: A fetch has the highest task priority of the callers that have waited for it. So a visible image that is requested by a task
+///   of priority `high` overtakes images of its host that tasks of priority `low` have requested in advance.
 public final class ResourceCache: Sendable {
     /// The configuration that the cache was created with.
     public let configuration: Configuration
@@ -42,7 +45,8 @@ public final class ResourceCache: Sendable {
     let memory: MemoryCache<ResourceKey, StoredResponse>
     let disk: DiskStore
     let flights = SingleFlight<ResourceKey, StoredResponse>()
-    let limiter: ConcurrencyLimiter
+    /// The keys are hosts.
+    let limiter: KeyedLimiter<String>
     let transport: any Transport
     let policy: CachePolicy
     let counters = Lock(ResourceCache.Statistics())
@@ -80,7 +84,8 @@ public final class ResourceCache: Sendable {
             maximumHeuristicLifetime: configuration.maximumHeuristicLifetime.components.seconds,
             isImmutable: configuration.policy == .immutable)
         memory = MemoryCache(maximumCost: configuration.maximumMemorySize, maximumCount: .max)
-        limiter = ConcurrencyLimiter(concurrency: configuration.concurrency)
+        limiter = KeyedLimiter(
+            perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
         disk = try await DiskStore.open(
             in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
             files: files)

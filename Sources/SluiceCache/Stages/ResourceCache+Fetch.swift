@@ -47,7 +47,9 @@ extension ResourceCache {
         var attempt = 1
         while true {
             do {
-                return try await limiter.run { try await exchange(url, headerFields, confirming: kept) }
+                return try await limiter.run(for: url.host()?.lowercased() ?? "") {
+                    try await exchange(url, headerFields, confirming: kept)
+                }
             } catch var error as TransferError {
                 error.attempts = attempt
                 let delay =

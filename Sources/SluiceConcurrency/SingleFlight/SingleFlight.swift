@@ -13,7 +13,9 @@
 /// **Deadlocks.** An operation that calls ``run(for:_:)`` with its own key deadlocks.
 ///
 /// **Task.** An unstructured task runs the operation, outside any actor, so that the operation can outlive the caller that started it. It
-/// has the priority and the task-local values of that caller. A later caller of higher priority doesn't raise it.
+/// has the priority and the task-local values of that caller. A later caller of higher priority raises it, and so does a waiting caller
+/// whose priority is raised. When that caller leaves, the task keeps its priority. On Apple's systems before version 26, only the first
+/// caller's priority counts.
 ///
 /// **Order.** Operations of different keys are independent. The callers of one key are resumed in the order of their calls.
 ///
@@ -41,4 +43,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 
     /// Whether there is a running operation for `key` that a call would join, for display: it may change before the caller reads it.
     public func isRunning(for key: Key) -> Bool { storage.isInFlight(key) }
+
+    /// The highest priority of the callers for `key` so far, or `nil` if there is no running operation that a call would join.
+    package func priority(for key: Key) -> TaskPriority? { storage.priority(key) }
 }

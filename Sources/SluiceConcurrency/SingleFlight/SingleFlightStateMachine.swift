@@ -22,6 +22,8 @@ struct SingleFlightStateMachine<
     private struct Flight: Sendable {
         let number: UInt64
         var line = Line()
+        /// The highest priority of its callers so far.
+        var priority: TaskPriority
         /// The operation's task, once the caller that created it has recorded it.
         var work: Work?
     }
@@ -35,23 +37,35 @@ struct SingleFlightStateMachine<
 
     var isEmpty: Bool { current.isEmpty && landed.isEmpty }
 
+    func priority(_ key: Key) -> TaskPriority? { current[key]?.priority }
+
     func isInFlight(_ key: Key) -> Bool { current[key] != nil }
 
     /// Adds a caller. Returns whether it must start the operation.
-    mutating func join(_ key: Key) -> (ticket: Ticket, starts: Bool) {
+    mutating func join(_ key: Key, priority: TaskPriority = .medium) -> (ticket: Ticket, starts: Bool) {
         if let number = current[key]?.number, let place = current[key]?.line.join() {
             return (Ticket(key: key, flight: number, place: place), false)
         }
         numbers += 1
-        var flight = Flight(number: numbers)
+        var flight = Flight(number: numbers, priority: priority)
         let place = flight.line.join()
         current[key] = flight
         return (Ticket(key: key, flight: numbers, place: place), true)
     }
 
-    /// Does nothing if the operation has already ended.
-    mutating func started(_ ticket: Ticket, _ work: Work) {
-        if isCurrent(ticket) { current[ticket.key]?.work = work }
+    /// Returns the priority of the callers until now. Does nothing if the operation has already ended.
+    @discardableResult
+    mutating func started(_ ticket: Ticket, _ work: Work) -> TaskPriority? {
+        guard isCurrent(ticket) else { return nil }
+        current[ticket.key]?.work = work
+        return current[ticket.key]?.priority
+    }
+
+    /// Notes the priority of a caller. Returns the task to raise to it.
+    mutating func raise(_ ticket: Ticket, to priority: TaskPriority) -> Work? {
+        guard isCurrent(ticket), let flight = current[ticket.key], flight.priority < priority else { return nil }
+        current[ticket.key]?.priority = priority
+        return flight.work
     }
 
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Outcome? {

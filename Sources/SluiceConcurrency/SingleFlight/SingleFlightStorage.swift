@@ -14,16 +14,21 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
 
     var count: Int { machine.withLock { $0.count } }
 
+    func priority(_ key: Key) -> TaskPriority? { machine.withLock { $0.priority(key) } }
+
     func isInFlight(_ key: Key) -> Bool { machine.withLock { $0.isInFlight(key) } }
 
     func run(_ key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try Task.checkCancellation()
-        let (ticket, starts) = machine.withLock { $0.join(key) }
-        if starts { start(ticket, operation) }
-        let outcome = await suspending { waiter in
-            machine.withLock { $0.suspend(ticket, waiter) }
-        } onCancel: {
-            leave(ticket)
+        let priority = Task.currentPriority
+        let (ticket, starts) = machine.withLock { $0.join(key, priority: priority) }
+        if starts { start(ticket, priority, operation) } else { raise(ticket, to: priority) }
+        let outcome = await withEscalation(of: ticket) {
+            await suspending { waiter in
+                machine.withLock { $0.suspend(ticket, waiter) }
+            } onCancel: {
+                leave(ticket)
+            }
         }
         switch outcome {
         case .finished(let result): return try result.get()
@@ -33,7 +38,9 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
         }
     }
 
-    private func start(_ ticket: Machine.Ticket, _ operation: @escaping @Sendable () async throws -> Value) {
+    private func start(
+        _ ticket: Machine.Ticket, _ priority: TaskPriority, _ operation: @escaping @Sendable () async throws -> Value
+    ) {
         let task = Task {
             let result: Result<Value, any Error>
             do {
@@ -44,7 +51,30 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
             let outcome = Outcome.finished(result)
             for waiter in self.machine.withLock({ $0.finished(ticket, outcome) }) { waiter.resume(returning: outcome) }
         }
-        machine.withLock { $0.started(ticket, task) }
+        // Callers may have joined meanwhile.
+        let wanted = machine.withLock { $0.started(ticket, task) }
+        if let wanted, wanted > priority { Self.escalate(task, to: wanted) }
+    }
+
+    private func withEscalation(of ticket: Machine.Ticket, _ suspended: () async -> Outcome) async -> Outcome {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            await withTaskPriorityEscalationHandler {
+                await suspended()
+            } onPriorityEscalated: { _, priority in
+                self.raise(ticket, to: priority)
+            }
+        } else {
+            await suspended()
+        }
+    }
+
+    private func raise(_ ticket: Machine.Ticket, to priority: TaskPriority) {
+        guard let task = machine.withLock({ $0.raise(ticket, to: priority) }) else { return }
+        Self.escalate(task, to: priority)
+    }
+
+    private static func escalate(_ task: Task<Void, Never>, to priority: TaskPriority) {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { task.escalatePriority(to: priority) }
     }
 
     private func leave(_ ticket: Machine.Ticket) {

@@ -59,6 +59,23 @@ import Testing
         #expect(machine.suspend(only, 1) == "work")
     }
 
+    @Test func `the highest priority of the callers counts, also before the work is known`() {
+        var machine = Machine()
+        let (first, _) = machine.join("a", priority: .low)
+        let (second, _) = machine.join("a", priority: .high)
+        #expect(machine.raise(second, to: .high) == nil, "not known yet")
+        #expect(machine.started(first, "work") == .high)
+        #expect(machine.raise(first, to: .medium) == nil)
+        #expect(machine.raise(first, to: .userInitiated) == nil, "the same as .high")
+        _ = machine.finished(first, "done")
+        #expect(machine.raise(second, to: .high) == nil)
+        #expect(machine.started(first, "work") == nil)
+        let (third, _) = machine.join("a", priority: .background)
+        #expect(machine.started(third, "later") == .background)
+        #expect(machine.raise(third, to: .low) == "later")
+        #expect(machine.raise(second, to: .high) == nil, "of the flight before")
+    }
+
     @Test func `leaving twice, or after the end, does nothing`() {
         var machine = Machine()
         let (first, _) = machine.join("a")

@@ -115,6 +115,28 @@ import Testing
         #expect(flights.runningCount == 0)
     }
 
+    @Test func `a caller of higher priority raises the operation, and so does one that is raised while it waits`()
+        async throws
+    {
+        let flights = SingleFlight<Int, TaskPriority>()
+        let (isMedium, note) = Condition.makeCondition()
+        func call(_ priority: TaskPriority) -> Task<TaskPriority, any Error> {
+            Task(priority: priority) {
+                try await flights.run(for: 1) {
+                    // Ends only if the priority is raised twice.
+                    while Task.currentPriority < .medium { await Task.yield() }
+                    note.signal()
+                    while Task.currentPriority < .high { await Task.yield() }
+                    return Task.currentPriority
+                }
+            }
+        }
+        let callers = [call(.low), call(.background), call(.medium)]
+        try await isMedium.waitUnlessCancelled()
+        callers[1].escalatePriority(to: .high)
+        for caller in callers { #expect(try await caller.value == .high) }
+    }
+
     @Test func `a task that is cancelled already starts nothing`() async {
         let flights = SingleFlight<String, Int>()
         let started = Recorder<Int>()

@@ -1,0 +1,69 @@
+import Foundation
+import SluiceConcurrency
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+@Suite(.timeLimit(.minutes(5))) struct `Fetches of a cache` {
+    private static let answer = ScriptedTransport.Answer.bytes(Data([1]))
+
+    @Test func `that a visible image waits for overtake a thousand that are prefetched`() async throws {
+        try await withDirectory { directory in
+            let gate = Gate()
+            let transport = ClosureTransport { _, _ in
+                await gate.pass()
+                return Self.answer
+            }
+            try await withCache(in: directory, transport, .init(concurrency: 8, concurrencyPerHost: 1)) { cache in
+                let prefetches = (0..<1_000).map { number in
+                    Task(priority: .low) { _ = try await cache.data(for: url("\(number)")) }
+                }
+                while cache.limiter.waitingCount != 999 { await Task.yield() }
+                // One that nothing has requested before, and one that is being prefetched, at the end of the line.
+                let visible = Task(priority: .high) { _ = try await cache.data(for: url("visible")) }
+                let begun = Set(transport.requests.values.map(\.url))
+                let last = try #require((0..<1_000).map { url("\($0)") }.last { !begun.contains($0) })
+                let joined = Task(priority: .high) { _ = try await cache.data(for: last) }
+                while cache.limiter.waitingCount != 1_000 { await Task.yield() }
+                while cache.flights.priority(for: ResourceKey(last)) != .high { await Task.yield() }
+                await gate.open()
+                for task in prefetches + [visible, joined] { try await task.value }
+                let order = transport.requests.values.map(\.url)
+                #expect(order.count == 1_001)
+                #expect(try #require(order.firstIndex(of: url("visible"))) <= 2)
+                // It returns to the line with its new priority soon after the caller has joined, but not in the same moment.
+                #expect(try #require(order.firstIndex(of: last)) < 100)
+            }
+        }
+    }
+
+    @Test func `are limited for each host, and the hosts take turns`() async throws {
+        try await withDirectory { directory in
+            let gate = Gate()
+            let running = Guarded<[String: Int]>([:])
+            let transport = ClosureTransport { request, _ in
+                let host = request.url.host() ?? ""
+                running.withLock { $0[host, default: 0] += 1 }
+                await gate.pass()
+                running.withLock { $0[host, default: 0] -= 1 }
+                return Self.answer
+            }
+            try await withCache(in: directory, transport, .init(concurrency: 5, concurrencyPerHost: 3)) { cache in
+                let tasks = ["one", "ONE", "two", "three"].flatMap { host in
+                    (0..<10).map { number in
+                        Task { _ = try await cache.data(for: URL(string: "http://\(host).test/\(number)")!) }
+                    }
+                }
+                await gate.arrivals(5)
+                let counts = running.withLock { $0.mapValues { $0 } }
+                #expect(counts.values.reduce(0, +) == 5)
+                #expect(
+                    counts["one", default: 0] + counts["ONE", default: 0] <= 3 && counts.values.allSatisfy { $0 <= 3 })
+                await gate.open()
+                for task in tasks { try await task.value }
+            }
+        }
+    }
+}
