@@ -72,6 +72,12 @@ public final class DecodedCache<Value: Sendable>: Sendable {
         url.holdsCredentials ? nil : fresh(ResourceKey(url))
     }
 
+    /// Fetches and decodes resources in advance that will probably be needed soon, at the lowest priority. See
+    /// ``ResourceCache/prefetch(_:)``.
+    public func prefetch(_ urls: some Sequence<URL>) async {
+        await resources.prefetch(urls) { _ = try await self.value(for: $0) }
+    }
+
     /// Evicts values until their cost is at most `cost`. Call it when memory is low.
     public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import SluiceConcurrency
 import SluiceHTTP
 import TestSupport
@@ -35,6 +36,37 @@ import Testing
                 #expect(try #require(order.firstIndex(of: url("visible"))) <= 2)
                 // It returns to the line with its new priority soon after the caller has joined, but not in the same moment.
                 #expect(try #require(order.firstIndex(of: last)) < 100)
+            }
+        }
+    }
+
+    @Test func `in advance have the lowest priority, and their cancellation harms no other caller`() async throws {
+        try await withDirectory { directory in
+            let (isOpen, open) = Condition.makeCondition()
+            let priorities = Recorder<TaskPriority>()
+            let transport = ClosureTransport { request, _ in
+                priorities.note(Task.currentPriority)
+                try await isOpen.waitUnlessCancelled()
+                return request.url == url("1") ? .response(status: .notFound, headerFields: [:], body: []) : Self.answer
+            }
+            try await withCache(in: directory, transport, .init(concurrency: 2)) { (cache) async throws in
+                let urls = (0..<10).map { url("\($0)") }
+                let prefetch = Task(priority: .high) { await cache.prefetch(urls) }
+                while priorities.values.count < 2 { await Task.yield() }
+                #expect(priorities.values == [.background, .background])
+                let caller = Task { try await cache.data(for: urls[0]) }
+                while cache.flights.priority(for: ResourceKey(urls[0])) == .background { await Task.yield() }
+                prefetch.cancel()
+                await prefetch.value
+                open.signal()
+                #expect(try await caller.value == Data([1]))
+                #expect(transport.requests.values.map(\.url.lastPathComponent).sorted() == ["0", "1"])
+                // A failure doesn't end it.
+                await cache.prefetch(urls)
+                for url in urls { #expect(try await cache.contains(url) == (url != urls[1])) }
+                let images = cache.decoded(cost: { (_: Int) in 1 }) { $0.count }
+                await images.prefetch(urls)
+                #expect(images.valueInMemory(for: urls[9]) == 1)
             }
         }
     }

@@ -11,6 +11,7 @@ struct Thumbnail: Sendable {
 }
 
 let url = URL(filePath: "/")
+let urls = [url]
 let directory = URL(filePath: "/")
 let image = Image()
 let rendered = Data()
