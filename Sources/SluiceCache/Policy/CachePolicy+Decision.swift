@@ -29,6 +29,9 @@ extension CachePolicy {
         }
     }
 
+    /// The statuses that a stale response may replace (RFC 5861, section 4).
+    static let failures: Set<Int> = [500, 502, 503, 504]
+
     /// Returns the stale response to use because the server can't be reached (`isOffline`), or has answered with an error
     /// (RFC 5861, section 4).
     func staleResponse(

@@ -13,7 +13,7 @@ extension CachePolicy {
         switch (exchange.request.method, status) {
         case (.get, 304), (.head, 304):
             return confirmation(exchange, stored)
-        case (.get, 500), (.get, 502), (.get, 503), (.get, 504), (.head, 500), (.head, 502), (.head, 503), (.head, 504):
+        case (.get, _) where Self.failures.contains(status), (.head, _) where Self.failures.contains(status):
             if let (index, served) = staleResponse(
                 for: exchange.request, mode: exchange.mode, stored: stored, at: exchange.received, isOffline: false)
             {

@@ -65,21 +65,22 @@ extension CachePolicy {
         return (updated.asPart(union, total: old.total ?? new.total, policy: self), body)
     }
 
-    /// A response that was cut off is a part, if a strong validator tells whether the rest belongs to it (section 3.3).
+    /// A response that was cut off is a part, if a strong validator tells whether the rest belongs to it (section 3.3). It doesn't take the
+    /// place of a whole response, which may be the only answer if the server fails again.
     func incomplete(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
         guard rules[.cutOffParts], exchange.request.method == .get, exchange.bodyLength > 0,
-            let head = head(of: exchange), Validator(head.fields, now: head.received) != nil
+            let head = head(of: exchange), Validator(head.fields, now: head.received) != nil,
+            matching(stored, exchange.request).allSatisfy({ stored[$0].part != nil })
         else { return Outcome(answer: .response) }
-        let start: Int64
-        let total: Int64?
-        switch (head.status, head.part) {
-        case (200, _): (start, total) = (0, head.announcedLength)
-        case (206, let part?): (start, total) = (part.lowerBound, head.total)
+        let announced: Range<Int64>
+        switch (head.status, head.part, head.announcedLength) {
+        case (200, _, let length?): announced = 0..<length
+        case (206, let part?, _): announced = part
         default: return Outcome(answer: .response)
         }
-        guard let end = total ?? head.part?.upperBound, head.length < end - start else {
-            return Outcome(answer: .response)
-        }
+        let start = announced.lowerBound
+        guard head.length < announced.upperBound - start else { return Outcome(answer: .response) }
+        let total = head.status == 206 ? head.total : announced.upperBound
         let received = head.asPart(start..<start + head.length, total: total, policy: self)
         var outcome = part(received, exchange, stored)
         outcome.answer = .response

@@ -42,8 +42,8 @@ extension CachePolicy {
         {
             return false
         }
-        // A part without a valid range can't be told from the whole (section 3.3).
-        if status == 206, head.part == nil { return false }
+        // A part without a valid range can't be told from the whole (section 3.3), and a whole with a range may be a part.
+        if status == 206 ? head.part == nil : head.fields[.contentRange] != nil { return false }
         return !rules[.unknownStatusNeedsPermission] || Self.cacheableStatuses.contains(status)
             || control.isPublic || control.isPrivate || head.hasExplicitFreshness
     }

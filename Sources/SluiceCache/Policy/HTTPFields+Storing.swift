@@ -28,7 +28,7 @@ extension HTTPFields {
         var kept = Self.aboutConnection
         if rules[.fieldsOfBody] { kept.formUnion([.contentLength, .contentEncoding, .contentRange]) }
         let named = rules[.namedByConnection] ? confirmation.namesInConnection : []
-        for name in Set(confirmation.map(\.name)).subtracting(kept) where !named.contains(name.canonicalName) {
+        for name in confirmation.map(\.name) where !kept.contains(name) && !named.contains(name.canonicalName) {
             fields[fields: name] = confirmation[fields: name]
         }
         return fields

@@ -28,12 +28,22 @@ extension ResourceCache {
         let waiting = AsyncQueue<URL>()
         for url in urls { waiting.enqueue(url) }
         waiting.finish()
-        await withDiscardingTaskGroup { group in
-            for _ in 0..<configuration.concurrency {
-                group.addTask(priority: .background) {
-                    while !Task.isCancelled, let url = waiting.tryDequeue() { try? await fetch(url) }
+        let (ended, end) = Condition.makeCondition()
+        // An unstructured task: a task that waits for a task, or for a group, raises it to its own priority.
+        let work = Task(priority: .background) {
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<configuration.concurrency {
+                    group.addTask {
+                        while !Task.isCancelled, let url = waiting.tryDequeue() { try? await fetch(url) }
+                    }
                 }
             }
+            end.signal()
+        }
+        await withTaskCancellationHandler {
+            _ = await ended.wait()
+        } onCancel: {
+            work.cancel()
         }
     }
 }

@@ -52,8 +52,9 @@ extension ResourceCache {
 
     /// Returns whether the stale response may be used because its server failed (`stale-if-error`).
     private func mayAnswer(_ kept: StoredResponse, after error: TransferError, _ url: URL) -> Bool {
-        let failures: [HTTPResponse.Status] = [.internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout]
-        guard error.isTransient, error.status.map(failures.contains) ?? true else { return false }
+        guard error.isTransient, error.status.map({ CachePolicy.failures.contains($0.code) }) ?? true else {
+            return false
+        }
         return policy.staleResponse(
             for: TransportRequest(url), stored: [kept.head], at: now(), isOffline: error.status == nil) != nil
     }

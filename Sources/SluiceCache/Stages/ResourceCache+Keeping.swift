@@ -1,3 +1,4 @@
+import HTTPTypes
 import SluiceHTTP
 
 // Stage 5: store the response, on disk and then in memory.
@@ -36,8 +37,10 @@ extension ResourceCache {
     }
 
     /// Returns whether the response may be stored. Under HTTP's rules, a response behind a redirect isn't stored, because the cache doesn't
-    /// know how long the redirect is valid.
+    /// know how long the redirect is valid. Neither is one that varies by `User-Agent`: the transport sets that field, and two processes
+    /// may use the directory with different ones.
     private func mayKeep(_ fetched: FetchedResponse) -> Bool {
         fetched.mayBeStored && (!fetched.wasRedirected || configuration.policy == .immutable)
+            && !(fetched.head.fields[.vary]?.lowercased().contains("user-agent") ?? false)
     }
 }

@@ -80,6 +80,10 @@ let rangeCases = #"""
     GET {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: max-age=60 | ETag: "a" | $}
     GET {Range: bytes=0-2} -> fetch
 
+    # 3.3 A 200 with a range may be a part, and isn't stored
+    GET {Range: bytes=0-2} -> fetch <- 200 "012" {Cache-Control: max-age=60 | Content-Range: bytes 0-2/10}
+    GET -> fetch
+
     # 3.3 A part with no-store isn't stored
     GET {Range: bytes=0-2} -> fetch <- 206 "012" {Cache-Control: no-store, max-age=60 | Content-Range: bytes 0-2/10}
     GET {Range: bytes=0-2} -> fetch
@@ -217,6 +221,15 @@ let rangeCases = #"""
     # 3.3 A part at the end of the largest representation isn't too much
     GET {Range: bytes=9223372036854775806-} -> fetch <- cut 206 "01234" {Cache-Control: max-age=60 | Content-Range: bytes 9223372036854775806-9223372036854775806/* | ETag: "a"}
     GET {Range: bytes=9223372036854775806-9223372036854775807} -> fetch
+
+    # 3.3 A part with more bytes than announced isn't stored
+    GET {Range: bytes=2-3} -> fetch <- cut 206 "23456" {Cache-Control: max-age=60 | Content-Range: bytes 2-3/10 | ETag: "a"}
+    GET {Range: bytes=2-3} -> fetch
+
+    # 3.3 A response that was cut off doesn't take the place of a whole one
+    GET -> fetch <- 200 "0123456789" {Cache-Control: max-age=60, stale-if-error=60 | ETag: "a"}
+    +60 GET -> validate {If-None-Match: "a"} <- cut 200 "abc" {Cache-Control: max-age=60 | Content-Length: 10 | ETag: "b"}
+    GET -> validate {If-None-Match: "a"} <- failure => 200 "0123456789"
 
     # 3.3 An error that was cut off isn't stored
     GET -> fetch <- cut 404 "01234" {Cache-Control: max-age=60 | Content-Length: 10 | ETag: "a"}

@@ -56,6 +56,7 @@ import Testing
                 #expect(priorities.values == [.background, .background])
                 let caller = Task { try await cache.data(for: urls[0]) }
                 while cache.flights.priority(for: ResourceKey(urls[0])) == .background { await Task.yield() }
+                #expect(cache.flights.priority(for: ResourceKey(urls[1])) == .background)
                 prefetch.cancel()
                 await prefetch.value
                 open.signal()
