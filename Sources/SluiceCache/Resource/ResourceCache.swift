@@ -72,12 +72,27 @@ public final class ResourceCache: Sendable {
             clock: ContinuousClock(), now: { HTTPDate(secondsSince1970: Int64(Date().timeIntervalSince1970)) })
     }
 
-    package init(
+    package convenience init(
         directory: URL, configuration: Configuration, transport: any Transport, files: FileIO,
         clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate
     ) async throws {
+        let disk = try await DiskStore.open(
+            in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
+            files: files)
+        self.init(
+            directory: directory, configuration: configuration, transport: transport, disk: disk, clock: clock, now: now
+        )
+    }
+
+    /// This doesn't throw: Swift 6.3 crashes when it optimizes the destruction of a partly initialized object with an atomic value.
+    private init(
+        directory: URL, configuration: Configuration, transport: any Transport, disk: DiskStore,
+        clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate
+    ) {
         self.configuration = configuration
         self.directory = directory
+        self.disk = disk
+        self.transport = transport
         self.clock = clock
         self.now = now
         policy = CachePolicy(
@@ -86,10 +101,6 @@ public final class ResourceCache: Sendable {
         memory = MemoryCache(maximumCost: configuration.maximumMemorySize, maximumCount: .max)
         limiter = KeyedLimiter(
             perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
-        disk = try await DiskStore.open(
-            in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
-            files: files)
-        self.transport = transport
     }
 
     /// Shuts the cache down: ends running fetches, waits until running writes are complete, and closes the index.
