@@ -1,34 +1,34 @@
 /// Beginnings of images, as far as their headers go.
-public enum TestImage {
-    public static func png(_ width: Int, _ height: Int, rest: Int = 0) -> [UInt8] {
+package enum TestImage {
+    package static func png(_ width: Int, _ height: Int, rest: Int = 0) -> [UInt8] {
         [0x89] + Array("PNG\r\n\u{1A}\n".utf8) + big(13, 4) + Array("IHDR".utf8) + big(width, 4) + big(height, 4)
             + [8, 2, 0, 0, 0] + [UInt8](repeating: 7, count: rest)
     }
 
-    public static func gif(_ width: Int, _ height: Int, version: String = "GIF89a") -> [UInt8] {
+    package static func gif(_ width: Int, _ height: Int, version: String = "GIF89a") -> [UInt8] {
         Array(version.utf8) + little(width, 2) + little(height, 2) + [0, 0, 0]
     }
 
     /// With the segments that a camera writes before the size, and fill bytes.
-    public static func jpeg(_ width: Int, _ height: Int, frame: UInt8 = 0xC0) -> [UInt8] {
+    package static func jpeg(_ width: Int, _ height: Int, frame: UInt8 = 0xC0) -> [UInt8] {
         [0xFF, 0xD8, 0xFF, 0xE1] + big(300, 2) + [UInt8](repeating: 0xFF, count: 298) + [0xFF, 0xFF, 0xC4, 0, 3, 0xC0]
             + [0xFF, frame] + big(17, 2) + [8] + big(height, 2) + big(width, 2) + [3]
     }
 
-    public static func webP(_ width: Int, _ height: Int) -> [UInt8] {
+    package static func webP(_ width: Int, _ height: Int) -> [UInt8] {
         riff("VP8 ", [0x30, 0x01, 0x00, 0x9D, 0x01, 0x2A] + little(width | 0x4000, 2) + little(height, 2))
     }
 
-    public static func losslessWebP(_ width: Int, _ height: Int) -> [UInt8] {
+    package static func losslessWebP(_ width: Int, _ height: Int) -> [UInt8] {
         riff("VP8L", [0x2F] + little((width - 1) | (height - 1) << 14 | 1 << 28, 4))
     }
 
-    public static func extendedWebP(_ width: Int, _ height: Int) -> [UInt8] {
+    package static func extendedWebP(_ width: Int, _ height: Int) -> [UInt8] {
         riff("VP8X", [0x10, 0, 0, 0] + little(width - 1, 3) + little(height - 1, 3))
     }
 
     /// An image in a grid: the first properties are those of its parts, and the primary item isn't the first.
-    public static func avif(_ width: Int, _ height: Int, brand: String = "avif", longIDs: Bool = false) -> [UInt8] {
+    package static func avif(_ width: Int, _ height: Int, brand: String = "avif", longIDs: Bool = false) -> [UInt8] {
         func id(_ number: Int) -> [UInt8] { big(number, longIDs ? 4 : 2) }
         func size(_ width: Int, _ height: Int) -> [UInt8] {
             box("ispe", big(0, 4) + big(width, 4) + big(height, 4))
@@ -44,16 +44,16 @@ public enum TestImage {
             + box("meta", big(0, 4) + box("pitm", big(version << 24, 4) + id(2)) + properties)
     }
 
-    public static func box(_ type: String, _ contents: [UInt8]) -> [UInt8] {
+    package static func box(_ type: String, _ contents: [UInt8]) -> [UInt8] {
         big(contents.count + 8, 4) + Array(type.utf8) + contents
     }
 
-    public static func bmp(_ width: Int, _ height: Int) -> [UInt8] {
+    package static func bmp(_ width: Int, _ height: Int) -> [UInt8] {
         Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + little(40, 4) + little(width, 4) + little(height, 4)
     }
 
     /// The header of OS/2.
-    public static func oldBMP(_ width: Int, _ height: Int) -> [UInt8] {
+    package static func oldBMP(_ width: Int, _ height: Int) -> [UInt8] {
         Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + little(12, 4) + little(width, 2) + little(height, 2)
     }
 
@@ -62,11 +62,11 @@ public enum TestImage {
             + content
     }
 
-    public static func big(_ number: Int, _ count: Int) -> [UInt8] {
+    package static func big(_ number: Int, _ count: Int) -> [UInt8] {
         little(number, count).reversed()
     }
 
-    public static func little(_ number: Int, _ count: Int) -> [UInt8] {
+    package static func little(_ number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 }
