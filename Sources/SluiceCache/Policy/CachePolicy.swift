@@ -23,6 +23,8 @@ struct CachePolicy: Sendable {
     var maximumHeuristicLifetime: Int64 = 86_400
     /// Whether stored responses are used forever, for URLs whose content never changes.
     var isImmutable = false
+    /// Random bytes for the digests of the request fields that stored responses depend on (``Variant``).
+    var salt: [UInt8] = []
     var rules = CacheRules.all
 
     /// The largest number of stored responses for one URL. A server that varies by `User-Agent` would otherwise fill the cache.

@@ -80,15 +80,15 @@ public final class ResourceCache: Sendable {
         self.directory = directory
         self.clock = clock
         self.now = now
-        policy = CachePolicy(
-            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime.components.seconds,
-            isImmutable: configuration.policy == .immutable)
         memory = MemoryCache(maximumCost: configuration.maximumMemorySize, maximumCount: .max)
         limiter = KeyedLimiter(
             perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
         disk = try await DiskStore.open(
             in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
             files: files)
+        policy = CachePolicy(
+            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime.components.seconds,
+            isImmutable: configuration.policy == .immutable, salt: disk.salt)
         self.transport = transport
     }
 

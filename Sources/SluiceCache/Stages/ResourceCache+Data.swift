@@ -38,7 +38,9 @@ extension ResourceCache {
         try await together(key) {
             // Another caller's work may have ended since the first lookup.
             if let response = self.lookUpInMemory(key) { return response }
-            let kept = try await self.lookUpOnDisk(key, keepsInMemory: keepsInMemory) ?? self.memory.value(for: key)
+            let kept =
+                try await self.lookUpOnDisk(key, for: TransportRequest(url), keepsInMemory: keepsInMemory)
+                ?? self.memory.value(for: key)
             if let kept, self.policy.isFresh(kept.head, at: self.now()) { return kept }
             do {
                 let response = try await self.fetch(url, validating: kept)
