@@ -45,6 +45,7 @@ public final class ResourceCache: Sendable {
     let memory: MemoryCache<ResourceKey, StoredResponse>
     let disk: DiskStore
     let flights = SingleFlight<ResourceKey, StoredResponse>()
+    let responses = SingleFlight<ResponseKey, CachedResponse>()
     /// The keys are hosts.
     let limiter: KeyedLimiter<String>
     let transport: any Transport

@@ -32,7 +32,8 @@ extension ResourceCache {
         return nil
     }
 
-    private func drop(_ row: Int64, _ key: ResourceKey) async throws {
+    /// Removes a damaged response, and counts it.
+    func drop(_ row: Int64, _ key: ResourceKey) async throws {
         count { $0.damaged += 1 }
         try await disk.drop(row, key)
     }

@@ -116,7 +116,7 @@ extension ResourceCache {
             wasRedirected: response.redirectCount > 0)
     }
 
-    private func tooLarge(_ url: URL) -> TransferError {
+    func tooLarge(_ url: URL) -> TransferError {
         TransferError(.responseTooLarge, url: url, detail: "more than \(configuration.maximumResponseSize) bytes")
     }
 
