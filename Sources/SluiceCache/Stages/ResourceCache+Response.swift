@@ -27,6 +27,9 @@ extension ResourceCache {
     /// Concurrent `GET` requests with the same URL, header fields and mode share one exchange. Requests with a safe method are sent again
     /// after transient errors. Responses to a URL with a user name or password aren't stored.
     ///
+    /// A stale response whose server allows that (`stale-while-revalidate`) is returned immediately. The cache validates it in the
+    /// background, until ``shutdown()``.
+    ///
     /// - Cancellation: The call throws `CancellationError` immediately. The exchange continues for other callers that wait for it.
     /// - Failure: A `TransferError` if no response has arrived, or only a part of its body.
     public func response(
@@ -115,16 +118,39 @@ private struct ResponseAttempt {
                 stored.remove(at: index)
                 continue decision
             case .fetch: break
-            // The caller waits for the validation, even if the response may be used during it.
-            case .validate(let fields), .complete(let fields), .serveAndRevalidate(_, _, let fields): sent = fields
+            case .serveAndRevalidate(let index, let served, let fields):
+                if let response = try await answer(served, from: &stored[index]) {
+                    noteUse(of: stored[index], from: response.source)
+                    validateInBackground(fields)
+                    return response
+                }
+                stored.remove(at: index)
+                continue decision
+            case .validate(let fields), .complete(let fields): sent = fields
             case .fail: return CachedResponse(504, [:], Data(), .cache)
             }
             break
         }
+        return try await send(sent, stored, isLast: isLast)
+    }
+
+    private func send(_ fields: HTTPFields, _ stored: [Stored], isLast: Bool) async throws -> CachedResponse {
+        var (fields, stored) = (fields, stored)
         while true {
-            let received = try await exchange(sent, isLast: isLast)
+            let received = try await exchange(fields, isLast: isLast)
             if let response = try await apply(received, to: &stored) { return response }
-            (sent, stored) = (request.headerFields, [])
+            (fields, stored) = (request.headerFields, [])
+        }
+    }
+
+    /// Validates the response that the caller gets (`stale-while-revalidate`), unless that is already happening. If the validation fails,
+    /// a later request tries again.
+    private func validateInBackground(_ fields: HTTPFields) {
+        let responseKey = ResponseKey(resource: key, fields: request.headerFields, mode: mode)
+        cache.validations.start(responseKey) {
+            _ = try? await cache.whileOpen(for: request.url) {
+                try await send(fields, lookUp(), isLast: true)
+            }
         }
     }
 

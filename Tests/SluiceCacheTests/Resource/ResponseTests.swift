@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import SluiceConcurrency
 import SluiceHTTP
 import TestSupport
 import Testing
@@ -226,6 +227,60 @@ import Testing
                 }
                 #expect(transport.requests.values.count + cache.statistics.coalesced == 4)
             }
+        }
+    }
+
+    @Test func `a response is used while it is validated in the background`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let gate = Gate()
+            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
+            let transport = ClosureTransport { request, number in
+                guard number > 1 else { return .bytes(pattern(10), fields) }
+                await gate.pass()
+                return .response(status: .notModified, headerFields: fields)
+            }
+            try await withCache(in: directory, transport, wall: wall) { cache in
+                _ = try await cache.response(for: Self.request())
+                wall.advance(70)
+                for _ in 0..<3 {
+                    let stale = try await cache.response(for: Self.request())
+                    #expect(stale.headerFields[.age] == "70" && same(stale.body, pattern(10)))
+                }
+                await gate.arrivals(1)
+                let running = cache.validations.running
+                #expect(running.count == 1)
+                await gate.open()
+                for task in running { await task.value }
+                #expect(transport.requests.values.count == 2)
+                #expect(cache.statistics.revalidated == 1)
+                #expect(try await cache.response(for: Self.request()).headerFields[.age] == "0")
+            }
+        }
+    }
+
+    @Test func `a shutdown ends a validation in the background`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let gate = Gate()
+            await gate.open()
+            let (never, signal) = Condition.makeCondition()
+            let transport = ClosureTransport { _, number in
+                if number > 1 {
+                    await gate.pass()
+                    try await never.waitUnlessCancelled()
+                }
+                return .bytes(pattern(10), [.cacheControl: "max-age=60, stale-while-revalidate=60"])
+            }
+            try await withCache(in: directory, transport, wall: wall) { cache in
+                _ = try await cache.response(for: Self.request())
+                wall.advance(70)
+                _ = try await cache.response(for: Self.request())
+                await gate.arrivals(1)
+                try await cache.shutdown()
+                #expect(cache.validations.running.isEmpty)
+            }
+            signal.signal()
         }
     }
 }
