@@ -283,4 +283,41 @@ import Testing
             signal.signal()
         }
     }
+
+    @Test func `a damaged variant is fetched again, and the others stay`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, number in
+                .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .vary: "Accept-Language"])
+            }
+            try await withCache(in: directory, transport) { cache in
+                for language in ["de", "en"] {
+                    _ = try await cache.response(for: Self.request([.acceptLanguage: language]))
+                }
+                try Data().write(to: cache.disk.file(1, ResourceKey(url("a"))))
+                let german = Self.request([.acceptLanguage: "de"])
+                #expect(try await cache.response(for: german, mode: .cacheOnly).status == .gatewayTimeout)
+                #expect(cache.statistics.damaged == 1)
+                #expect(try await cache.response(for: german).source == .network)
+                #expect(try await cache.response(for: Self.request([.acceptLanguage: "en"])).source == .disk)
+                try await expectConsistent(cache, entries: 2)
+            }
+        }
+    }
+
+    @Test func `other statuses are stored by their rules, and are errors of data(for:)`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in
+                .response(status: .notFound, headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
+            }
+            try await withCache(in: directory, transport) { cache in
+                for source in [CachedResponse.Source.network, .disk] {
+                    let response = try await cache.response(for: Self.request())
+                    #expect(response.status == .notFound && response.source == source)
+                    #expect(same(response.body, pattern(10)))
+                }
+                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+                #expect(error?.status == .notFound)
+            }
+        }
+    }
 }
