@@ -253,7 +253,8 @@ private struct ResponseAttempt {
         if !isLast, RetryPolicy.isTransient(response.status), [.get, .head].contains(request.method) {
             var error = TransferError(status: response.status, url: request.url)
             error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: cache.now())
-            throw error
+            // If no attempt follows, the response is the answer.
+            if error.retryAfter ?? .zero <= cache.configuration.retries.maximumRetryAfter { throw error }
         }
         return received
     }

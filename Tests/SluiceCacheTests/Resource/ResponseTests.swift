@@ -320,4 +320,20 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [(nil, 3), ("3600", 1)] as [(String?, Int)])
+    func `after the last attempt, a transient status is the response`(retryAfter: String?, attempts: Int) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in
+                var fields: HTTPFields = [:]
+                fields[.retryAfter] = retryAfter
+                return .response(status: .serviceUnavailable, headerFields: fields)
+            }
+            try await withCache(in: directory, transport) { cache in
+                let response = try await cache.response(for: Self.request())
+                #expect(response.status == .serviceUnavailable)
+                #expect(transport.requests.values.count == attempts)
+            }
+        }
+    }
 }
