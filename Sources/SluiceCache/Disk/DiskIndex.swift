@@ -62,8 +62,31 @@ enum DiskIndex {
                         CREATE TRIGGER entry_resized AFTER UPDATE OF bytes ON entry
                             BEGIN UPDATE usage SET bytes = bytes - old.bytes + new.bytes; END;
                         """)
-            }
+            },
+            { try addVariants(to: $0) },
         ])
+
+    /// An entry of the first version is the response to a request without header fields: the fields that its `Vary` names were absent.
+    private static func addVariants(to database: Database) throws {
+        try database.execute(
+            sql: """
+                -- The request fields that the response depends on (Variant.lines). Their values are secrets, so it has salted digests.
+                ALTER TABLE entry ADD COLUMN variant TEXT NOT NULL DEFAULT '';
+                DROP INDEX entry_ready;
+                CREATE UNIQUE INDEX entry_ready ON entry(key, variant) WHERE state = 0;
+                ALTER TABLE usage ADD COLUMN salt BLOB;
+                UPDATE usage SET salt = randomblob(16);
+                """)
+        let varying = try Row.fetchAll(
+            database, sql: "SELECT id, fields FROM entry WHERE state = 0 AND fields LIKE '%vary:%'")
+        for row in varying {
+            let fields = HTTPFields(lines: row[1]) ?? [:]
+            // A row with an invalid variant is dropped when it is looked up.
+            let variant = Variant(of: fields, for: [:], policy: CachePolicy())?.lines ?? "?"
+            try database.execute(
+                sql: "UPDATE entry SET variant = ? WHERE id = ?", arguments: [variant, row[0] as Int64])
+        }
+    }
 
     struct Entry: Sendable {
         var id: Int64
@@ -78,30 +101,52 @@ enum DiskIndex {
         var head: StoredResponse.Head
     }
 
-    enum Found: Sendable {
-        case nothing
-        case ready(Ready)
-        /// A row with impossible values.
-        case garbage(Int64)
+    /// The ready rows of a key: one for each variant.
+    struct Found: Sendable {
+        var ready: [Ready] = []
+        /// Rows with impossible values.
+        var garbage: [Int64] = []
+    }
+
+    /// The rows that a new one replaces, in addition to the row of the same key and variant.
+    enum Replaced: Sendable {
+        case rows([Int64])
+        /// All rows of the key.
+        case all
     }
 
     // MARK: Reading
 
     static func find(_ key: ResourceKey, _ policy: CachePolicy, in database: Database) throws -> Found {
-        let sql = "SELECT id, bytes, digest, status, requested, received, fields FROM entry WHERE key = ? AND state = 0"
-        guard let row = try Row.fetchOne(database, sql: sql, arguments: [key.text]) else { return .nothing }
-        let id: Int64 = row[0]
+        let sql = """
+            SELECT id, bytes, digest, status, requested, received, fields, variant FROM entry
+            WHERE key = ? AND state = 0 ORDER BY id
+            """
+        var found = Found()
+        for row in try Row.fetchAll(database, sql: sql, arguments: [key.text]) {
+            if let ready = ready(row, policy) { found.ready.append(ready) } else { found.garbage.append(row[0]) }
+        }
+        return found
+    }
+
+    private static func ready(_ row: Row, _ policy: CachePolicy) -> Ready? {
         guard let bytes = Int.fromDatabaseValue(row[1]), bytes >= 0,
             let digest = Data.fromDatabaseValue(row[2]), digest.count == 32,
-            let status = Int.fromDatabaseValue(row[3]), status == 200 || status == 203,
+            let status = Int.fromDatabaseValue(row[3]), (200..<1000).contains(status),
             let requested = Int64.fromDatabaseValue(row[4]), let received = Int64.fromDatabaseValue(row[5]),
             moments.contains(requested), moments.contains(received),
-            let fields = String.fromDatabaseValue(row[6]).flatMap({ HTTPFields(lines: $0) })
-        else { return .garbage(id) }
+            let fields = String.fromDatabaseValue(row[6]).flatMap({ HTTPFields(lines: $0) }),
+            let variant = String.fromDatabaseValue(row[7]).flatMap({ Variant(lines: $0) })
+        else { return nil }
         let head = StoredResponse.Head(
-            status: status, fields: fields, length: Int64(bytes), requested: HTTPDate(secondsSince1970: requested),
-            received: HTTPDate(secondsSince1970: received), policy: policy)
-        return .ready(Ready(id: id, bytes: bytes, digest: digest, head: head))
+            status: status, fields: fields, length: Int64(bytes), variant: variant,
+            requested: HTTPDate(secondsSince1970: requested), received: HTTPDate(secondsSince1970: received),
+            policy: policy)
+        // A part without its range would be taken for the whole.
+        guard status != 206 || head.part.map({ $0.upperBound - $0.lowerBound == Int64(bytes) }) ?? false else {
+            return nil
+        }
+        return Ready(id: row[0], bytes: bytes, digest: digest, head: head)
     }
 
     /// The valid times. The range of some 30,000 years avoids overflows.
@@ -109,6 +154,10 @@ enum DiskIndex {
 
     static func isReady(_ id: Int64, in database: Database) throws -> Bool {
         try Bool.fetchOne(database, sql: "SELECT state = 0 FROM entry WHERE id = ?", arguments: [id]) ?? false
+    }
+
+    static func salt(in database: Database) throws -> Data {
+        try Data.fetchOne(database, sql: "SELECT salt FROM usage") ?? Data()
     }
 
     static func usedBytes(in database: Database) throws -> Int64 {
@@ -155,34 +204,45 @@ enum DiskIndex {
     ) throws -> Int64 {
         try database.execute(
             sql: """
-                INSERT INTO entry (key, state, writer, bytes, digest, accessed, status, requested, received, fields)
-                VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO entry
+                    (key, state, writer, bytes, digest, accessed, status, requested, received, fields, variant)
+                VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 key.text, writer, response.body.count, digest, now, response.head.status,
                 response.head.requested.secondsSince1970, response.head.received.secondsSince1970,
-                response.head.fields.lines,
+                response.head.fields.lines, response.head.variant.lines,
             ])
         return database.lastInsertedRowID
     }
 
-    /// Makes the row of a written file ready, and marks the row that it replaces as leaving. Returns whether the row still existed, and the
+    /// Makes the row of a written file ready, and marks the rows that it replaces as leaving. Returns whether the row still existed, and the
     /// replaced rows.
     static func makeReady(
-        _ id: Int64, key: ResourceKey, writer: Int, in database: Database
+        _ id: Int64, key: ResourceKey, replacing replaced: Replaced, writer: Int, in database: Database
     ) throws -> (isReady: Bool, old: [Entry]) {
-        let isOurs = try Bool.fetchOne(
-            database, sql: "SELECT 1 FROM entry WHERE id = ? AND state = 1 AND writer = ?", arguments: [id, writer])
-        guard isOurs == true else { return (false, []) }
-        let old = try markLeaving(key, writer: writer, in: database)
+        let variant = try String.fetchOne(
+            database, sql: "SELECT variant FROM entry WHERE id = ? AND state = 1 AND writer = ?",
+            arguments: [id, writer])
+        guard let variant else { return (false, []) }
+        let old = try markLeaving(key, variant, replaced, writer: writer, in: database)
         try database.execute(sql: "UPDATE entry SET state = 0, writer = NULL WHERE id = ?", arguments: [id])
         return (true, old)
     }
 
-    static func markLeaving(_ key: ResourceKey, writer: Int, in database: Database) throws -> [Entry] {
+    /// Marks the ready rows of a key that a response with this variant replaces as leaving, and returns them.
+    static func markLeaving(
+        _ key: ResourceKey, _ variant: String?, _ replaced: Replaced, writer: Int, in database: Database
+    ) throws -> [Entry] {
         let rows = try Row.fetchAll(
-            database, sql: "SELECT id, key, bytes FROM entry WHERE key = ? AND state = 0", arguments: [key.text])
-        let entries = entries(rows)
+            database, sql: "SELECT id, key, bytes, variant FROM entry WHERE key = ? AND state = 0",
+            arguments: [key.text])
+        let leaving =
+            switch replaced {
+            case .all: rows
+            case .rows(let ids): rows.filter { ids.contains($0[0]) || $0[3] == variant }
+            }
+        let entries = entries(leaving)
         try markLeaving(entries.map(\.id), writer: writer, in: database)
         return entries
     }
@@ -203,13 +263,25 @@ enum DiskIndex {
         for id in ids { try database.execute(sql: "DELETE FROM entry WHERE id = ?", arguments: [id]) }
     }
 
-    static func update(_ id: Int64, _ head: StoredResponse.Head, in database: Database) throws -> Bool {
+    /// Updates the head of a ready row, and marks another row that has the new variant as leaving. Returns whether the row still existed,
+    /// and the replaced row.
+    static func update(
+        _ id: Int64, _ key: ResourceKey, _ head: StoredResponse.Head, writer: Int, in database: Database
+    ) throws -> (isReady: Bool, old: [Entry]) {
+        guard try isReady(id, in: database) else { return (false, []) }
+        let variant = head.variant.lines
+        let rows = try Row.fetchAll(
+            database,
+            sql: "SELECT id, key, bytes FROM entry WHERE key = ? AND variant = ? AND state = 0 AND id <> ?",
+            arguments: [key.text, variant, id])
+        let old = entries(rows)
+        try markLeaving(old.map(\.id), writer: writer, in: database)
         try database.execute(
-            sql: "UPDATE entry SET requested = ?, received = ?, fields = ? WHERE id = ? AND state = 0",
+            sql: "UPDATE entry SET requested = ?, received = ?, fields = ?, variant = ? WHERE id = ?",
             arguments: [
-                head.requested.secondsSince1970, head.received.secondsSince1970, head.fields.lines, id,
+                head.requested.secondsSince1970, head.received.secondsSince1970, head.fields.lines, variant, id,
             ])
-        return database.changesCount == 1
+        return (true, old)
     }
 
     static func touch(_ uses: [Int64: Int64], in database: Database) throws {

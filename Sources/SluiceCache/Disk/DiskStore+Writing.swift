@@ -19,31 +19,34 @@ import Foundation
 // After steps 1 and 2, the next start finds the row in the state `writing`, and after 3 and 4, the old row in the state `leaving`
 // (``DiskStore/sweep()``). No crash leaves a file without a row.
 extension DiskStore {
-    /// Stores a response in place of an older one. Returns no row if the response is too large or there is no room. After an error (a
-    /// `FileError` or `DatabaseFailure`), nothing of the response remains on disk.
-    func store(_ response: StoredResponse, for key: ResourceKey) async throws -> (row: Int64?, evicted: Int) {
+    /// Stores a response in place of the older one of the same variant, and of others. Returns no row if the response is too large or there
+    /// is no room; the older ones are removed even then, because they are out of date. After an error (a `FileError` or
+    /// `DatabaseFailure`), nothing of the response remains on disk.
+    func store(
+        _ response: StoredResponse, for key: ResourceKey, replacing replaced: DiskIndex.Replaced = .rows([])
+    ) async throws -> (row: Int64?, evicted: Int) {
+        let variant = response.head.variant.lines
         let digest = await sha256(response.body)
         return try await change { [self] in
             guard response.body.count <= entryLimit, response.body.count + DiskIndex.overhead <= limit else {
-                // The stored version is out of date.
-                try await removeWithinChange(key)
+                try await removeWithinChange(key, variant, replaced)
                 return (nil, 0)
             }
             let (row, evicted) = try await reserve(response, digest, key)
             guard let row else {
-                try await removeWithinChange(key)
+                try await removeWithinChange(key, variant, replaced)
                 return (nil, evicted)
             }
             let old: [DiskIndex.Entry]
             do {
                 try await write(response.body, to: file(row, key))
-                let (isReady, replaced) = try await database.write { [slot] in
-                    try DiskIndex.makeReady(row, key: key, writer: slot.number, in: $0)
+                let (isReady, leaving) = try await database.write { [slot] in
+                    try DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
                 }
                 // On a file system without locks, another process may have taken this writer for dead and removed the row.
                 if !isReady { try await removeFiles(of: row, key) }
                 guard isReady else { return (nil, evicted) }
-                old = replaced
+                old = leaving
             } catch {
                 try? await removeFiles(of: row, key)
                 try? await database.write { try DiskIndex.delete([row], in: $0) }
@@ -67,8 +70,14 @@ extension DiskStore {
     }
 
     /// Updates the head of a confirmed response. Returns false if the row is gone.
-    func update(_ row: Int64, _ head: StoredResponse.Head) async throws -> Bool {
-        try await database.write { try DiskIndex.update(row, head, in: $0) }
+    func update(_ row: Int64, _ key: ResourceKey, _ head: StoredResponse.Head) async throws -> Bool {
+        try await change { [self] in
+            let (isReady, old) = try await database.write { [slot] in
+                try DiskIndex.update(row, key, head, writer: slot.number, in: $0)
+            }
+            try? await finishLeaving(old)
+            return isReady
+        }
     }
 
     // MARK: Removing
@@ -83,13 +92,15 @@ extension DiskStore {
         }
     }
 
-    func remove(_ key: ResourceKey) async throws {
-        try await change { [self] in try await removeWithinChange(key) }
+    func remove(_ key: ResourceKey, _ removed: DiskIndex.Replaced = .all) async throws {
+        try await change { [self] in try await removeWithinChange(key, nil, removed) }
     }
 
-    private func removeWithinChange(_ key: ResourceKey) async throws {
+    private func removeWithinChange(
+        _ key: ResourceKey, _ variant: String?, _ removed: DiskIndex.Replaced
+    ) async throws {
         let entries = try await database.write { [slot] in
-            try DiskIndex.markLeaving(key, writer: slot.number, in: $0)
+            try DiskIndex.markLeaving(key, variant, removed, writer: slot.number, in: $0)
         }
         try await finishLeaving(entries)
     }

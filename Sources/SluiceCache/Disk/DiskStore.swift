@@ -21,10 +21,10 @@ import Foundation
 /// A file never changes. A newer version of an entry has a new row and a new file, and replaces the old version in one transaction. A
 /// reader sees the old version, the new version or a file that was just removed, but never a mixture.
 final class DiskStore: Sendable {
-    enum Lookup: Sendable {
-        case found(StoredResponse)
-        /// A row with impossible values, or with a damaged file.
-        case damaged(Int64)
+    enum Body: Sendable {
+        case found(Data)
+        case damaged
+        /// The response was removed after its row was read.
         case missing
     }
 
@@ -34,12 +34,15 @@ final class DiskStore: Sendable {
     let files: FileIO
     let database: SluiceDatabase
     let slot: WriterSlot
+    /// The directory's random bytes for the digests of variants.
+    let salt: [UInt8]
     let uses = UseTimes()
     /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
     private let changes = ConcurrencyLimiter(concurrency: 4)
 
     private init(
-        directory: URL, limit: Int64, entryLimit: Int64, files: FileIO, database: SluiceDatabase, slot: WriterSlot
+        directory: URL, limit: Int64, entryLimit: Int64, files: FileIO, database: SluiceDatabase, slot: WriterSlot,
+        salt: [UInt8]
     ) {
         self.directory = directory
         self.limit = limit
@@ -47,6 +50,7 @@ final class DiskStore: Sendable {
         self.files = files
         self.database = database
         self.slot = slot
+        self.salt = salt
     }
 
     // MARK: Opening and closing
@@ -58,10 +62,11 @@ final class DiskStore: Sendable {
         do {
             let database = try await SluiceDatabase.open(
                 at: index, schema: DiskIndex.schema, synchronous: .normal, using: files)
-            let store = DiskStore(
-                directory: directory, limit: limit, entryLimit: entryLimit, files: files, database: database, slot: slot
-            )
             do {
+                let salt = try await database.read { try DiskIndex.salt(in: $0) }
+                let store = DiskStore(
+                    directory: directory, limit: limit, entryLimit: entryLimit, files: files, database: database,
+                    slot: slot, salt: Array(salt))
                 try await store.sweep()
                 return store
             } catch {
@@ -94,17 +99,16 @@ final class DiskStore: Sendable {
 
     // MARK: Reading
 
-    /// Returns the entry if its file has the length and the digest of the stored body. An error, for example if the index can't be read,
-    /// doesn't mean that the entry is damaged.
-    func lookUp(_ key: ResourceKey, _ policy: CachePolicy) async throws -> Lookup {
-        let row: DiskIndex.Ready
-        switch try await database.read({ try DiskIndex.find(key, policy, in: $0) }) {
-        case .nothing: return .missing
-        case .garbage(let id): return .damaged(id)
-        case .ready(let found): row = found
-        }
+    /// Returns the stored responses of a URL, without their bodies, which are unknown to be undamaged.
+    func find(_ key: ResourceKey, _ policy: CachePolicy) async throws -> DiskIndex.Found {
+        try await database.read { try DiskIndex.find(key, policy, in: $0) }
+    }
+
+    /// Returns the body if the file has the length and the digest of the row. An error, for example if the file can't be read, doesn't mean
+    /// that the response is damaged.
+    func body(of row: DiskIndex.Ready, _ key: ResourceKey) async throws -> Body {
         // The read requests one byte more than the limit, to detect a file that is too long. That must not overflow.
-        guard row.bytes < Int.max else { return .damaged(row.id) }
+        guard row.bytes < Int.max else { return .damaged }
         let file = file(row.id, key)
         let body: Data
         do {
@@ -112,29 +116,23 @@ final class DiskStore: Sendable {
             if let status = try await files.status(of: file, followingLinks: false),
                 status.kind != .file || status.size != row.bytes
             {
-                return .damaged(row.id)
+                return .damaged
             }
             body = try await Data(asyncContentsOf: file, maximumSize: row.bytes, using: files)
         } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
             // The entry was removed after the row was read, or the file is lost.
-            return try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged(row.id) : .missing
+            return try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged : .missing
         } catch let error as FileError where Self.meansDamage.contains(error.code) {
-            return .damaged(row.id)
+            return .damaged
         }
-        guard body.count == row.bytes, await sha256(body) == row.digest else { return .damaged(row.id) }
+        guard body.count == row.bytes, await sha256(body) == row.digest else { return .damaged }
         if uses.note(row.id) { await writeUses() }
-        return .found(StoredResponse(head: row.head, body: body, row: row.id))
+        return .found(body)
     }
 
     private static let meansDamage: Set<FileError.Code> = [
         .limitExceeded, .isDirectory, .tooManyLinks, .notRegularFile,
     ]
-
-    func head(for key: ResourceKey, _ policy: CachePolicy) async throws -> StoredResponse.Head? {
-        let found = try await database.read { try DiskIndex.find(key, policy, in: $0) }
-        guard case .ready(let row) = found else { return nil }
-        return row.head
-    }
 
     private func writeUses() async {
         let pending = uses.take()

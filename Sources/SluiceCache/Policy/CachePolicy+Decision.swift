@@ -126,7 +126,7 @@ extension CachePolicy {
         of stored: [StoredResponse.Head], for request: TransportRequest, at now: HTTPDate, isValidated: Bool = false
     ) -> (Int, Served)? {
         let candidates = stored.indices.lazy
-            .filter { stored[$0].variant.matches(request.headerFields, rules: rules) }
+            .filter { stored[$0].variant.matches(request.headerFields, policy: self) }
             .compactMap { index in
                 served(stored[index], for: request, at: now, isValidated: isValidated).map { (index, $0) }
             }
@@ -144,7 +144,7 @@ extension CachePolicy {
         let fields = request.headerFields
         guard request.method == .get, fields[.range] == nil, fields[.ifModifiedSince] == nil else { return .fetch }
         if fields[.ifNoneMatch] == nil,
-            let part = stored.first(where: { $0.variant.matches(fields, rules: rules) && $0.part != nil }),
+            let part = stored.first(where: { $0.variant.matches(fields, policy: self) && $0.part != nil }),
             let range = part.part, range.lowerBound == 0, let validator = Validator(part.fields, now: part.received)
         {
             var fields = fields

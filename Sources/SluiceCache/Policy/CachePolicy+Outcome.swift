@@ -37,7 +37,7 @@ extension CachePolicy {
     /// Returns the head to store, or `nil` if the response matches no later request.
     func head(of exchange: Exchange) -> StoredResponse.Head? {
         let fields = exchange.response.headerFields
-        guard let variant = Variant(of: fields, for: exchange.request.headerFields, rules: rules) else { return nil }
+        guard let variant = Variant(of: fields, for: exchange.request.headerFields, policy: self) else { return nil }
         return StoredResponse.Head(
             status: exchange.response.status.code, fields: fields, length: exchange.bodyLength, variant: variant,
             requested: exchange.requested, received: exchange.received, policy: self)
@@ -71,6 +71,6 @@ extension CachePolicy {
 
     /// Returns the stored responses that could answer the request (section 4.1).
     func matching(_ stored: [StoredResponse.Head], _ request: TransportRequest) -> [Int] {
-        stored.indices.filter { stored[$0].variant.matches(request.headerFields, rules: rules) }
+        stored.indices.filter { stored[$0].variant.matches(request.headerFields, policy: self) }
     }
 }

@@ -34,7 +34,7 @@ extension CachePolicy {
         update(&outcome, heads, for: request)
         // The 304 may have changed `Vary`. It belongs to this request.
         if let head = outcome.updates[answer.0], head.fields[.vary] != stored[answer.0].fields[.vary] {
-            outcome.updates[answer.0] = Variant(of: head.fields, for: client, rules: rules).map {
+            outcome.updates[answer.0] = Variant(of: head.fields, for: client, policy: self).map {
                 head.of($0, policy: self)
             }
             if outcome.updates[answer.0] == nil { outcome.removals.insert(answer.0) }

@@ -23,22 +23,14 @@ struct CachePolicy: Sendable {
     var maximumHeuristicLifetime: Int64 = 86_400
     /// Whether stored responses are used forever, for URLs whose content never changes.
     var isImmutable = false
+    /// Random bytes for the digests of the request fields that stored responses depend on (``Variant``).
+    var salt: [UInt8] = []
     var rules = CacheRules.all
 
     /// The largest number of stored responses for one URL. A server that varies by `User-Agent` would otherwise fill the cache.
     static let maximumVariants = 16
 
-    /// How a request uses stored responses, in addition to its `Cache-Control` field.
-    enum LookupMode: Sendable, Hashable {
-        /// As HTTP's rules allow.
-        case useCache
-        /// Not at all. The response is stored.
-        case reload
-        /// A stored response or an error. A stale response is used unless its server forbids that.
-        case cacheOnly
-        /// As HTTP's rules allow. If the server can't be reached, a stale response is used unless its server forbids that.
-        case staleIfOffline
-    }
+    typealias LookupMode = ResourceCache.LookupMode
 
     /// What to do with a request.
     enum Decision: Sendable, Hashable {

@@ -1,14 +1,23 @@
 import HTTPTypes
 import SluiceHTTP
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// The request fields that the `Vary` field of a response names (RFC 9111, section 4.1). A stored response may be used only for requests
 /// with the same variant.
 ///
 /// Values with the same meaning are equal: white space in lists and the number of field lines don't matter, nor do the order and the case
 /// of preferences, such as in `Accept-Language`.
+///
+/// The values may be secrets, such as those of `Cookie` and `Authorization`, so a variant has only their salted digests.
 struct Variant: Sendable, Hashable {
-    /// The values by lowercase name. `nil` means that the request had no such field, which isn't the same as an empty field.
-    private var values: [String: String?] = [:]
+    /// The digests of the normalized values, in hexadecimal, by lowercase name. `nil` means that the request had no such field, which isn't
+    /// the same as an empty field.
+    private var digests: [String: String?] = [:]
 
     /// The variant of a response that is the same for all requests.
     static let any = Variant()
@@ -16,22 +25,26 @@ struct Variant: Sendable, Hashable {
     private init() {}
 
     /// Returns `nil` if the response matches no request: if `Vary` contains `*` or a name that can't be the name of a field.
-    init?(of response: HTTPFields, for request: HTTPFields, rules: CacheRules) {
+    init?(of response: HTTPFields, for request: HTTPFields, policy: CachePolicy) {
         for member in (response[.vary] ?? "").split(separator: ",") {
             let name = member.trimmingSpaces().lowercased()
-            if name.isEmpty || !rules[.varyStar] && name == "*" { continue }
+            if name.isEmpty || !policy.rules[.varyStar] && name == "*" { continue }
             guard name != "*", let field = HTTPField.Name(name) else { return nil }
-            values[name] = .some(request[field].map { Self.normalized($0, name, rules) })
+            digests[name] = .some(request[field].map { Self.digest($0, name, policy) })
         }
     }
 
-    var isAny: Bool { values.isEmpty }
+    var isAny: Bool { digests.isEmpty }
 
-    func matches(_ request: HTTPFields, rules: CacheRules) -> Bool {
-        guard rules[.vary] else { return true }
-        return values.allSatisfy { name, value in
-            HTTPField.Name(name).flatMap { request[$0] }.map { Self.normalized($0, name, rules) } == value
+    func matches(_ request: HTTPFields, policy: CachePolicy) -> Bool {
+        guard policy.rules[.vary] else { return true }
+        return digests.allSatisfy { name, digest in
+            HTTPField.Name(name).flatMap { request[$0] }.map { Self.digest($0, name, policy) } == digest
         }
+    }
+
+    private static func digest(_ value: String, _ name: String, _ policy: CachePolicy) -> String {
+        SHA256Digest.of(policy.salt + Array("\(name):\(normalized(value, name, policy.rules))".utf8)).hexadecimal
     }
 
     private static let preferences: Set<String> = ["accept-language", "accept-encoding", "accept-charset"]
@@ -53,5 +66,26 @@ struct Variant: Sendable, Hashable {
             if weight.last == "." { weight.removeLast() }
         }
         return weight == "1" ? parts[0] : "\(parts[0]);q=\(weight)"
+    }
+}
+
+// MARK: The index
+
+extension Variant {
+    /// One line for each name, sorted: `name` if the request had no such field, otherwise `name:digest`. Equal variants have equal texts.
+    var lines: String {
+        digests.sorted { $0.key < $1.key }
+            .map { name, digest in digest.map { "\(name):\($0)\n" } ?? "\(name)\n" }.joined()
+    }
+
+    init?(lines: String) {
+        for line in lines.split(separator: "\n") {
+            let parts = line.split(separator: ":", omittingEmptySubsequences: false)
+            let (name, digest) = (String(parts[0]), parts.count == 2 ? String(parts[1]) : nil)
+            guard parts.count <= 2, HTTPField.Name(name) != nil, digest.map({ $0.utf8.count == 64 }) ?? true else {
+                return nil
+            }
+            digests[name] = .some(digest)
+        }
     }
 }

@@ -16,7 +16,9 @@ extension ResourceCache {
         guard !url.holdsCredentials else { return false }
         let key = ResourceKey(url)
         if let kept = memory.value(for: key), policy.isFresh(kept.head, at: now()) { return true }
-        return try await disk.head(for: key, policy).map { policy.isFresh($0, at: now()) } ?? false
+        let heads = try await disk.find(key, policy).ready.map(\.head).filter(\.isUsableAsData)
+        return policy.selection(of: heads, for: TransportRequest(url), at: now())
+            .map { policy.isFresh(heads[$0.0], at: now()) } ?? false
     }
 
     /// Stores bytes as if `url` had just returned them, and returns whether they are on disk.
@@ -43,7 +45,7 @@ extension ResourceCache {
         var response = StoredResponse(head: head, body: data)
         let key = ResourceKey(url)
         keepInMemory(response, for: key)
-        let kept = try await disk.store(response, for: key)
+        let kept = try await disk.store(response, for: key, replacing: .all)
         count { $0.evicted += kept.evicted }
         response.row = kept.row
         if kept.row != nil { keepInMemory(response, for: key) }

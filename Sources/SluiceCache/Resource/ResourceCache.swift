@@ -23,7 +23,8 @@ public import Foundation
 ///     try await cache.shutdown()
 ///
 /// Concurrent requests for a URL share one fetch. By default, responses are stored as HTTP's rules for private caches allow (RFC 9111);
-/// see ``Configuration/Policy``. Only complete responses with status 200 or 203 are stored. The cache compares the length and the SHA-256
+/// see ``Configuration/Policy``. ``data(for:)`` returns and stores only complete responses with status 200 or 203;
+/// ``response(for:mode:)`` follows the rules for all others, too. The cache compares the length and the SHA-256
 /// of each file that it reads, and fetches a damaged resource again. The article <doc:RequestPath> describes the stages of a request.
 ///
 /// - Cancellation: A waiting caller gets `CancellationError` immediately. A fetch is cancelled when all callers that wait for it are
@@ -45,6 +46,9 @@ public final class ResourceCache: Sendable {
     let memory: MemoryCache<ResourceKey, StoredResponse>
     let disk: DiskStore
     let flights = SingleFlight<ResourceKey, StoredResponse>()
+    let responses = SingleFlight<ResponseKey, CachedResponse>()
+    /// Validations of stale responses that callers already have (`stale-while-revalidate`).
+    let validations = BackgroundWork<ResponseKey>()
     /// The keys are hosts.
     let limiter: KeyedLimiter<String>
     let transport: any Transport
@@ -95,15 +99,15 @@ public final class ResourceCache: Sendable {
         self.transport = transport
         self.clock = clock
         self.now = now
-        policy = CachePolicy(
-            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime.components.seconds,
-            isImmutable: configuration.policy == .immutable)
         memory = MemoryCache(maximumCost: configuration.maximumMemorySize, maximumCount: .max)
         limiter = KeyedLimiter(
             perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
+        policy = CachePolicy(
+            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime.components.seconds,
+            isImmutable: configuration.policy == .immutable, salt: disk.salt)
     }
 
-    /// Shuts the cache down: ends running fetches, waits until running writes are complete, and closes the index.
+    /// Shuts the cache down: ends running fetches and validations, waits until running writes are complete, and closes the index.
     ///
     /// Running and later requests throw `TransferError` with the code `shutDown`. The transport stays open. The shutdown completes even
     /// if the task is cancelled. Further calls have no effect.
@@ -112,6 +116,7 @@ public final class ResourceCache: Sendable {
     public func shutdown() async throws {
         guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
         end.signal()
+        await validations.end()
         try await disk.close()
     }
 

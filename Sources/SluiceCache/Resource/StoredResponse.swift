@@ -72,6 +72,11 @@ extension StoredResponse.Head {
         fields[.lastModified].flatMap { HTTPDate(parsing: $0, now: received) == nil ? nil : $0.trimmingSpaces() }
     }
 
+    /// Whether the body is the resource, and not a part of it, the text of an error or compressed.
+    var isUsableAsData: Bool {
+        (status == 200 || status == 203) && (fields[.contentEncoding].map { $0.lowercased() == "identity" } ?? true)
+    }
+
     var hasExplicitFreshness: Bool { control.maxAge != nil || fields[.expires] != nil }
 
     /// The time of creation, in seconds since 1970: the `Date` field, or the time of arrival.

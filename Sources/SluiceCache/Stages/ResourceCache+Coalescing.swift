@@ -13,9 +13,9 @@ extension ResourceCache {
     ///
     /// The work is cancelled when all callers that wait for it are cancelled. An error goes to all of them, because the fetch stage has
     /// already tried again after transient errors. A caller that waits here holds no place of the limiter.
-    func together(
-        _ key: ResourceKey, _ work: @escaping @Sendable () async throws -> StoredResponse
-    ) async throws -> StoredResponse {
+    func together<Key, Response>(
+        _ flights: SingleFlight<Key, Response>, _ key: Key, _ work: @escaping @Sendable () async throws -> Response
+    ) async throws -> Response {
         let began = Began()
         let response = try await flights.run(for: key) {
             began.isSet.store(true, ordering: .releasing)

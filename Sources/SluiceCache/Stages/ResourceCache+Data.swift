@@ -35,10 +35,12 @@ extension ResourceCache {
     /// - Parameter keepsInMemory: Whether the response is stored in memory. A caller that waits for the same fetch may decide differently;
     ///   then the one that began it decides.
     func response(for url: URL, _ key: ResourceKey, keepsInMemory: Bool) async throws -> StoredResponse {
-        try await together(key) {
+        try await together(flights, key) {
             // Another caller's work may have ended since the first lookup.
             if let response = self.lookUpInMemory(key) { return response }
-            let kept = try await self.lookUpOnDisk(key, keepsInMemory: keepsInMemory) ?? self.memory.value(for: key)
+            let kept =
+                try await self.lookUpOnDisk(key, for: TransportRequest(url), keepsInMemory: keepsInMemory)
+                ?? self.memory.value(for: key)
             if let kept, self.policy.isFresh(kept.head, at: self.now()) { return kept }
             do {
                 let response = try await self.fetch(url, validating: kept)

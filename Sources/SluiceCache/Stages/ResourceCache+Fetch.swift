@@ -109,13 +109,14 @@ extension ResourceCache {
         count { $0.fetched += 1 }
         let head = StoredResponse.Head(
             status: response.status.code, fields: response.headerFields, length: Int64(body.count),
-            requested: requested, received: received, policy: policy)
+            variant: Variant(of: response.headerFields, for: [:], policy: policy) ?? .any, requested: requested,
+            received: received, policy: policy)
         return FetchedResponse(
             head: head, body: body, mayBeStored: policy.mayStore(head, for: TransportRequest(url)),
             wasRedirected: response.redirectCount > 0)
     }
 
-    private func tooLarge(_ url: URL) -> TransferError {
+    func tooLarge(_ url: URL) -> TransferError {
         TransferError(.responseTooLarge, url: url, detail: "more than \(configuration.maximumResponseSize) bytes")
     }
 

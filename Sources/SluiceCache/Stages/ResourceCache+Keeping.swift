@@ -14,10 +14,10 @@ extension ResourceCache {
         do {
             guard mayKeep(fetched) else {
                 memory.remove(key)
-                if old != nil { try await disk.remove(key) }
+                if let row = old?.row { try await disk.remove(key, .rows([row])) }
                 return response
             }
-            if fetched.isConfirmation, let row = old?.row, try await disk.update(row, response.head) {
+            if fetched.isConfirmation, let row = old?.row, try await disk.update(row, key, response.head) {
                 response.row = row
             } else {
                 let kept = try await disk.store(response, for: key)

@@ -64,7 +64,7 @@ struct PolicyScenario {
         try expect(decision.name == step.decision.words.first, "the decision is \(decision)")
         let stored = heads(key)
         if method == .get, request.headerFields.isEmpty, mode == .useCache, stored.count == 1, stored[0].part == nil,
-            stored[0].variant.matches([:], rules: policy.rules)
+            stored[0].variant.matches([:], policy: policy)
         {
             let isFresh = policy.isFresh(stored[0], at: HTTPDate(secondsSince1970: now))
             try expect(isFresh == (decision.name == "serve"), "isFresh differs from the decision")

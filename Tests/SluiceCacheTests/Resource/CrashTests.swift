@@ -96,6 +96,56 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(15)))
+    func `a kill while variants are stored, replaced and completed leaves no bytes of another variant`() async throws {
+        let languages = ["de", "en", "fr"]
+        let transport = ClosureTransport { request, _ in
+            let language = request.headerFields[.acceptLanguage] ?? ""
+            let whole = pattern(1000, seed: 1 + (languages.firstIndex(of: language) ?? 3))
+            var fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language", .eTag: "\"\(language)\""]
+            guard let range = request.headerFields[.range] else { return .bytes(whole, fields) }
+            let bytes = range == "bytes=0-399" ? 0..<400 : 400..<1000
+            fields[.contentRange] = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/1000"
+            return .response(status: .partialContent, headerFields: fields, body: [whole[bytes]])
+        }
+        @Sendable func response(
+            _ cache: ResourceCache, _ language: String, range: String? = nil,
+            mode: ResourceCache.LookupMode = .useCache
+        ) async throws -> CachedResponse {
+            var request = TransportRequest(url("a"), headerFields: [.acceptLanguage: language])
+            request.headerFields[.range] = range
+            return try await cache.response(for: request, mode: mode)
+        }
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { parent in
+            let directory = parent.appending(path: "cache")
+            let copies = parent.appending(path: "copies")
+            try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
+            let snapshots = Snapshots(of: directory, in: copies)
+            let files = FileIO(calls: snapshots.calls)
+            try await withCache(in: directory, transport, files: files) { cache in
+                _ = try await response(cache, "de")
+                _ = try await response(cache, "en")
+                _ = try await response(cache, "de", mode: .reload)
+                _ = try await response(cache, "fr", range: "bytes=0-399")
+                _ = try await response(cache, "fr")
+                _ = try await cache.response(for: TransportRequest(url("a"), method: .delete))
+            }
+            await files.shutdown()
+            #expect(snapshots.all.count > 20 && snapshots.failures.values.isEmpty)
+            for copy in snapshots.all {
+                try await withCache(in: copy, transport) { cache in
+                    try await expectConsistent(cache)
+                    for (index, language) in languages.enumerated() {
+                        let response = try await response(cache, language)
+                        #expect(response.status == .ok && same(response.body, pattern(1000, seed: 1 + index)))
+                    }
+                    #expect(cache.statistics.damaged == 0 && cache.statistics.diskFailures == 0)
+                    try await expectConsistent(cache, entries: 3)
+                }
+            }
+        }
+    }
+
     @Test func `the files of a living writer are left alone, and removed when it is dead`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(pattern(1000)) }

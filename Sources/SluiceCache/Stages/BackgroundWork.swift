@@ -1,0 +1,33 @@
+import SluiceLock
+
+/// The tasks of a cache that no caller waits for: at most one for each key. ``end()`` cancels them and waits for them.
+final class BackgroundWork<Key: Hashable & Sendable>: Sendable {
+    private struct State {
+        var tasks: [Key: Task<Void, Never>] = [:]
+        var hasEnded = false
+    }
+
+    private let state = Lock(State())
+
+    /// Starts `work` at the lowest priority, unless work for the key is running or the cache has ended.
+    func start(_ key: Key, _ work: @escaping @Sendable () async -> Void) {
+        state.withLock { state in
+            guard !state.hasEnded, state.tasks[key] == nil else { return }
+            // The task can't remove itself before it is inserted, because that takes the lock.
+            state.tasks[key] = Task(priority: .background) {
+                await work()
+                self.state.withLock { _ = $0.tasks.removeValue(forKey: key) }
+            }
+        }
+    }
+
+    /// Cancels all work and waits until it has ended. No work starts later.
+    func end() async {
+        state.withLock { $0.hasEnded = true }
+        let tasks = running
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    var running: [Task<Void, Never>] { state.withLock { Array($0.tasks.values) } }
+}

@@ -1,0 +1,339 @@
+import Foundation
+import HTTPTypes
+import SluiceConcurrency
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+@Suite struct `Responses to requests` {
+    private static func request(_ fields: HTTPFields = [:], _ method: HTTPRequest.Method = .get) -> TransportRequest {
+        TransportRequest(url("a"), method: method, headerFields: fields)
+    }
+
+    @Test func `variants of a language are stored side by side and found after reopening`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { request, number in
+                .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .vary: "Accept-Language"])
+            }
+            for source in [CachedResponse.Source.network, .disk] {
+                try await withCache(in: directory, transport) { cache in
+                    for (number, language) in ["de", "en", "fr"].enumerated() {
+                        let response = try await cache.response(for: Self.request([.acceptLanguage: language]))
+                        #expect(response.source == source)
+                        #expect(same(response.body, pattern(100, seed: number + 1)))
+                    }
+                    try await expectConsistent(cache, entries: 3)
+                }
+            }
+            #expect(transport.requests.values.count == 3)
+            // A request without the field is another variant.
+            try await withCache(in: directory, transport) { cache in
+                try await expect(pattern(100, seed: 4), from: cache, url("a"))
+                try await expect(pattern(100, seed: 4), from: cache, url("a"))
+                let german = try await cache.response(for: Self.request([.acceptLanguage: "DE"]))
+                #expect(same(german.body, pattern(100, seed: 1)))
+                #expect(transport.requests.values.count == 4)
+            }
+        }
+    }
+
+    @Test func `a response has its status, its fields with Age, and its source`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
+            try await withCache(in: directory, transport, wall: wall) { cache in
+                let first = try await cache.response(for: Self.request())
+                #expect(first.status == .ok && first.source == .network)
+                wall.advance(7)
+                let second = try await cache.response(for: Self.request())
+                #expect(second.status == .ok && second.source == .memory)
+                #expect(second.headerFields[.age] == "7" && same(second.body, pattern(10)))
+                try await expect(pattern(10), from: cache, url("a"))
+                #expect(transport.requests.values.count == 1)
+            }
+        }
+    }
+
+    @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .init("ODD")!])
+    func `a successful unsafe request removes what is stored, and sends its body`(
+        method: HTTPRequest.Method
+    ) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { request, number in
+                request.method == .get ? .bytes(pattern(10, seed: number)) : .response(status: .noContent)
+            }
+            try await withCache(in: directory, transport) { cache in
+                try await expect(pattern(10, seed: 1), from: cache, url("a"))
+                var request = Self.request([:], method)
+                request.body = pattern(5)
+                #expect(try await cache.response(for: request).status == .noContent)
+                #expect(transport.requests.values.last?.body == pattern(5))
+                try await expectConsistent(cache, entries: 0)
+                try await expect(pattern(10, seed: 3), from: cache, url("a"))
+            }
+        }
+    }
+
+    @Test func `a response to HEAD updates the stored response, and HEAD is answered from it`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let transport = ClosureTransport { request, number in
+                let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "10"]
+                return request.method == .head ? .response(headerFields: fields) : .bytes(pattern(10), fields)
+            }
+            try await withCache(in: directory, transport, wall: wall) { cache in
+                _ = try await cache.response(for: Self.request())
+                let head = try await cache.response(for: Self.request([:], .head))
+                #expect(head.source != .network && head.body.isEmpty && head.headerFields[.contentLength] == "10")
+                wall.advance(70)
+                #expect(try await cache.response(for: Self.request([.cacheControl: "no-cache"], .head)).status == .ok)
+                // The response to HEAD has made it fresh again.
+                let response = try await cache.response(for: Self.request())
+                #expect(response.source == .disk && same(response.body, pattern(10)))
+            }
+        }
+    }
+
+    @Test func `a part is completed to the whole`() async throws {
+        try await withDirectory { directory in
+            let whole = pattern(1000)
+            let transport = ClosureTransport { request, _ in
+                let isRest = request.headerFields[.range] == "bytes=400-"
+                let range = isRest ? 400..<1000 : 0..<400
+                var fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
+                fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/1000"
+                return .response(status: .partialContent, headerFields: fields, body: [whole[range]])
+            }
+            try await withCache(in: directory, transport) { cache in
+                let part = try await cache.response(for: Self.request([.range: "bytes=0-399"]))
+                #expect(part.status == .partialContent && same(part.body, whole[0..<400]))
+            }
+            try await withCache(in: directory, transport) { cache in
+                let response = try await cache.response(for: Self.request())
+                #expect(response.status == .ok && response.source == .validated && same(response.body, whole))
+                #expect(transport.requests.values.last?.headerFields[.ifRange] == "\"a\"")
+                try await expectConsistent(cache, entries: 1)
+                let range = try await cache.response(for: Self.request([.range: "bytes=10-19"]))
+                #expect(range.status == .partialContent && same(range.body, whole[10..<20]))
+                #expect(transport.requests.values.count == 2)
+            }
+        }
+    }
+
+    @Test func `a body that is cut off is completed by the next attempt`() async throws {
+        try await withDirectory { directory in
+            let whole = pattern(1000)
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "1000"]
+            let transport = ClosureTransport { request, number in
+                guard number > 1 else {
+                    return .response(
+                        headerFields: fields, body: [whole[0..<300]],
+                        failure: TransferError(.connectionFailed, url: request.url))
+                }
+                var fields = fields
+                fields[.contentLength] = "700"
+                fields[.contentRange] = "bytes 300-999/1000"
+                return .response(status: .partialContent, headerFields: fields, body: [whole[300...]])
+            }
+            try await withCache(in: directory, transport) { cache in
+                let response = try await cache.response(for: Self.request())
+                #expect(same(response.body, whole))
+                #expect(transport.requests.values.map { $0.headerFields[.range] } == [nil, "bytes=300-"])
+            }
+        }
+    }
+
+    @Test func `each 304 makes the stored response fresh again`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let transport = ClosureTransport { request, _ in
+                let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
+                return request.headerFields[.ifNoneMatch] == "\"a\""
+                    ? .response(status: .notModified, headerFields: fields) : .bytes(pattern(10), fields)
+            }
+            for step in 0..<4 {
+                try await withCache(in: directory, transport, wall: wall) { cache in
+                    let response = try await cache.response(for: Self.request())
+                    #expect(response.source == (step == 0 ? .network : .validated))
+                    #expect(response.status == .ok && same(response.body, pattern(10)))
+                    #expect(try await cache.response(for: Self.request()).source == .memory)
+                    wall.advance(61)
+                }
+            }
+            #expect(transport.requests.values.count == 4)
+        }
+    }
+
+    @Test func `without a suitable response, only-if-cached gets 504`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
+            try await withCache(in: directory, transport, wall: wall) { cache in
+                let onlyIfCached = Self.request([.cacheControl: "only-if-cached"])
+                #expect(try await cache.response(for: onlyIfCached).status == .gatewayTimeout)
+                #expect(try await cache.response(for: Self.request(), mode: .cacheOnly).source == .cache)
+                _ = try await cache.response(for: Self.request())
+                #expect(try await cache.response(for: onlyIfCached).status == .ok)
+                wall.advance(70)
+                #expect(try await cache.response(for: onlyIfCached).status == .gatewayTimeout)
+                // A stale response is better than none.
+                #expect(try await cache.response(for: Self.request(), mode: .cacheOnly).status == .ok)
+                #expect(transport.requests.values.count == 1)
+            }
+        }
+    }
+
+    @Test func `a reload asks the server, and staleIfOffline uses a stale response`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let transport = ClosureTransport { request, number in
+                number < 3
+                    ? .bytes(pattern(10, seed: number)) : .failure(TransferError(.connectionRefused, url: request.url))
+            }
+            try await withCache(in: directory, transport, wall: wall) { cache in
+                _ = try await cache.response(for: Self.request())
+                let reloaded = try await cache.response(for: Self.request(), mode: .reload)
+                #expect(reloaded.source == .network && same(reloaded.body, pattern(10, seed: 2)))
+                #expect(try await cache.response(for: Self.request()).source == .memory)
+                wall.advance(70)
+                let stale = try await cache.response(for: Self.request(), mode: .staleIfOffline)
+                #expect(same(stale.body, pattern(10, seed: 2)) && stale.headerFields[.age] == "70")
+                let error = await failure { try await cache.response(for: Self.request()) } as? TransferError
+                #expect(error?.code == .connectionRefused && error?.attempts == 3)
+            }
+        }
+    }
+
+    @Test func `concurrent requests with the same fields share one exchange`() async throws {
+        try await withDirectory { directory in
+            let gate = Gate()
+            let transport = ClosureTransport { request, _ in
+                await gate.pass()
+                return .bytes(Data((request.headerFields[.accept] ?? "").utf8), [.cacheControl: "no-store"])
+            }
+            try await withCache(in: directory, transport) { cache in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for accept in ["a", "b", "a", "b"] {
+                        group.addTask {
+                            let response = try await cache.response(for: Self.request([.accept: accept]))
+                            #expect(response.body == Data(accept.utf8))
+                        }
+                    }
+                    await gate.arrivals(2)
+                    await gate.open()
+                    try await group.waitForAll()
+                }
+                #expect(transport.requests.values.count + cache.statistics.coalesced == 4)
+            }
+        }
+    }
+
+    @Test func `a response is used while it is validated in the background`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let gate = Gate()
+            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
+            let transport = ClosureTransport { request, number in
+                guard number > 1 else { return .bytes(pattern(10), fields) }
+                await gate.pass()
+                return .response(status: .notModified, headerFields: fields)
+            }
+            try await withCache(in: directory, transport, wall: wall) { cache in
+                _ = try await cache.response(for: Self.request())
+                wall.advance(70)
+                for _ in 0..<3 {
+                    let stale = try await cache.response(for: Self.request())
+                    #expect(stale.headerFields[.age] == "70" && same(stale.body, pattern(10)))
+                }
+                await gate.arrivals(1)
+                let running = cache.validations.running
+                #expect(running.count == 1)
+                await gate.open()
+                for task in running { await task.value }
+                #expect(transport.requests.values.count == 2)
+                #expect(cache.statistics.revalidated == 1)
+                #expect(try await cache.response(for: Self.request()).headerFields[.age] == "0")
+            }
+        }
+    }
+
+    @Test func `a shutdown ends a validation in the background`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let gate = Gate()
+            await gate.open()
+            let (never, signal) = Condition.makeCondition()
+            let transport = ClosureTransport { _, number in
+                if number > 1 {
+                    await gate.pass()
+                    try await never.waitUnlessCancelled()
+                }
+                return .bytes(pattern(10), [.cacheControl: "max-age=60, stale-while-revalidate=60"])
+            }
+            try await withCache(in: directory, transport, wall: wall) { cache in
+                _ = try await cache.response(for: Self.request())
+                wall.advance(70)
+                _ = try await cache.response(for: Self.request())
+                await gate.arrivals(1)
+                try await cache.shutdown()
+                #expect(cache.validations.running.isEmpty)
+            }
+            signal.signal()
+        }
+    }
+
+    @Test func `a damaged variant is fetched again, and the others stay`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, number in
+                .bytes(pattern(100, seed: number), [.cacheControl: "max-age=60", .vary: "Accept-Language"])
+            }
+            try await withCache(in: directory, transport) { cache in
+                for language in ["de", "en"] {
+                    _ = try await cache.response(for: Self.request([.acceptLanguage: language]))
+                }
+                try Data().write(to: cache.disk.file(1, ResourceKey(url("a"))))
+                let german = Self.request([.acceptLanguage: "de"])
+                #expect(try await cache.response(for: german, mode: .cacheOnly).status == .gatewayTimeout)
+                #expect(cache.statistics.damaged == 1)
+                #expect(try await cache.response(for: german).source == .network)
+                #expect(try await cache.response(for: Self.request([.acceptLanguage: "en"])).source == .disk)
+                try await expectConsistent(cache, entries: 2)
+            }
+        }
+    }
+
+    @Test func `other statuses are stored by their rules, and are errors of data(for:)`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in
+                .response(status: .notFound, headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
+            }
+            try await withCache(in: directory, transport) { cache in
+                for source in [CachedResponse.Source.network, .disk] {
+                    let response = try await cache.response(for: Self.request())
+                    #expect(response.status == .notFound && response.source == source)
+                    #expect(same(response.body, pattern(10)))
+                }
+                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+                #expect(error?.status == .notFound)
+            }
+        }
+    }
+
+    @Test(arguments: [(nil, 3), ("3600", 1)] as [(String?, Int)])
+    func `after the last attempt, a transient status is the response`(retryAfter: String?, attempts: Int) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in
+                var fields: HTTPFields = [:]
+                fields[.retryAfter] = retryAfter
+                return .response(status: .serviceUnavailable, headerFields: fields)
+            }
+            try await withCache(in: directory, transport) { cache in
+                let response = try await cache.response(for: Self.request())
+                #expect(response.status == .serviceUnavailable)
+                #expect(transport.requests.values.count == attempts)
+            }
+        }
+    }
+}
