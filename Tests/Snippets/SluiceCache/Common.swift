@@ -2,6 +2,7 @@
 import FoundationEssentials
 import HTTPTypes
 import SluiceCache
+import SluiceHTTP
 
 struct Image: Sendable { var byteCount = 0 }
 
