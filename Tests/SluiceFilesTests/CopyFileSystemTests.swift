@@ -68,6 +68,8 @@ extension `A full file system` {
                 try makeFile(a, 20 << 20)
                 try makeFile(b, 70)
                 for durability in [Durability.none, .full] {
+                    // ext4 can use the blocks of a removed file only after a commit of its journal.
+                    try synchronize(directory)
                     let error = await expectFileError(.noSpace) {
                         try await io.copy(a, to: b, options: .init(durability: durability, existing: .replace))
                     }
@@ -88,4 +90,13 @@ extension `A full file system` {
             }
         }
     }
+}
+
+private func synchronize(_ directory: URL) throws {
+    #if os(Linux)
+    let descriptor = open(directory.path, O_RDONLY | O_DIRECTORY)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    try #require(fsync(descriptor) == 0)
+    #endif
 }
