@@ -1,4 +1,5 @@
 import SluiceConcurrency
+import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
@@ -93,15 +94,20 @@ public final class DecodedCache<Value: Sendable>: Sendable {
     }
 
     private func decodedAgain(_ url: URL, _ key: ResourceKey) async throws -> Value {
-        let response = try await resources.response(for: url, key, keepsInMemory: false)
-        if let old = memory.value(for: key), let row = old.row, row == response.row {
-            // The server has confirmed this version.
-            keep(Decoded(value: old.value, head: response.head, row: row), for: key)
+        let answer = try await resources.answer(to: TransportRequest(url), keepsInMemory: false)
+        let data = try answer.data(of: url, now: resources.now())
+        if let old = memory.value(for: key), let stored = answer.stored, let row = old.row, row == stored.row {
+            // The same version, which the server may have confirmed.
+            keep(Decoded(value: old.value, head: stored.head, row: row), for: key)
             return old.value
         }
         do {
-            let value = try await decoded(response.body, of: url)
-            keep(Decoded(value: value, head: response.head, row: response.row), for: key)
+            let value = try await decoded(data, of: url)
+            if let stored = answer.stored {
+                keep(Decoded(value: value, head: stored.head, row: stored.row), for: key)
+            } else {
+                memory.remove(key)
+            }
             return value
         } catch let error where !(error is CancellationError) {
             memory.remove(key)

@@ -14,9 +14,8 @@ extension ResourceCache {
     /// - Throws: An error of the index.
     public func contains(_ url: URL) async throws -> Bool {
         guard !url.holdsCredentials else { return false }
-        let key = ResourceKey(url)
-        if let kept = memory.value(for: key), policy.isFresh(kept.head, at: now()) { return true }
-        let heads = try await disk.find(key, policy).ready.map(\.head).filter(\.isUsableAsData)
+        if freshInMemory(url) != nil { return true }
+        let heads = try await disk.find(ResourceKey(url), policy).ready.map(\.head).filter(\.isUsableAsData)
         return policy.selection(of: heads, for: TransportRequest(url), at: now())
             .map { policy.isFresh(heads[$0.0], at: now()) } ?? false
     }

@@ -23,8 +23,8 @@ public import Foundation
 ///     try await cache.shutdown()
 ///
 /// Concurrent requests for a URL share one fetch. By default, responses are stored as HTTP's rules for private caches allow (RFC 9111);
-/// see ``Configuration/Policy``. ``data(for:)`` returns and stores only complete responses with status 200 or 203;
-/// ``response(for:mode:)`` follows the rules for all others, too. The cache compares the length and the SHA-256
+/// see ``Configuration/Policy``. ``data(for:)`` returns the body of a response with status 200 or 203, and throws other statuses as errors;
+/// ``response(for:mode:)`` returns any response. The cache compares the length and the SHA-256
 /// of each file that it reads, and fetches a damaged resource again. The article <doc:RequestPath> describes the stages of a request.
 ///
 /// - Cancellation: A waiting caller gets `CancellationError` immediately. A fetch is cancelled when all callers that wait for it are
@@ -43,10 +43,9 @@ public final class ResourceCache: Sendable {
     /// The directory of the files.
     public let directory: URL
 
-    let memory: MemoryCache<ResourceKey, StoredResponse>
+    let memory: MemoryCache<ResourceKey, ResponsesInMemory>
     let disk: DiskStore
-    let flights = SingleFlight<ResourceKey, StoredResponse>()
-    let responses = SingleFlight<ResponseKey, CachedResponse>()
+    let flights = SingleFlight<ResponseKey, Answer>()
     /// Validations of stale responses that callers already have (`stale-while-revalidate`).
     let validations = BackgroundWork<ResponseKey>()
     /// The keys are hosts.

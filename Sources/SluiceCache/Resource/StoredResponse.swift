@@ -74,7 +74,7 @@ extension StoredResponse.Head {
 
     /// Whether the body is the resource, and not a part of it, the text of an error or compressed.
     var isUsableAsData: Bool {
-        (status == 200 || status == 203) && (fields[.contentEncoding].map { $0.lowercased() == "identity" } ?? true)
+        (status == 200 || status == 203) && fields.contentCoding == nil
     }
 
     var hasExplicitFreshness: Bool { control.maxAge != nil || fields[.expires] != nil }

@@ -1,28 +1,21 @@
 import SluiceConcurrency
 import Synchronization
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
-// Stage 2: concurrent callers for the same key wait for one operation.
 extension ResourceCache {
-    /// Returns the result of `work`, or of running work for the same key that another caller has started.
+    /// Returns the answer of `work`, or of running work for the same key that another caller has started.
     ///
-    /// The work is cancelled when all callers that wait for it are cancelled. An error goes to all of them, because the fetch stage has
-    /// already tried again after transient errors. A caller that waits here holds no place of the limiter.
-    func together<Key, Response>(
-        _ flights: SingleFlight<Key, Response>, _ key: Key, _ work: @escaping @Sendable () async throws -> Response
-    ) async throws -> Response {
+    /// The work is cancelled when all callers that wait for it are cancelled. An error goes to all of them, because the work has already
+    /// tried again after transient errors. A caller that waits here holds no place of the limiter.
+    func together(
+        _ key: ResponseKey, _ work: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
         let began = Began()
-        let response = try await flights.run(for: key) {
+        let answer = try await flights.run(for: key) {
             began.isSet.store(true, ordering: .releasing)
             return try await work()
         }
         if !began.isSet.load(ordering: .acquiring) { count { $0.coalesced += 1 } }
-        return response
+        return answer
     }
 }
 

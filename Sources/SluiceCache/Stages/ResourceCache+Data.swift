@@ -7,75 +7,61 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-// The stages of a request. Each stage has its own file:
-//
-//      data(for:)
-//        1 memory     lookUpInMemory      ─ fresh ─▶ done
-//        2 coalesce   alone or together   ─ one caller continues, the others wait for it
-//        3 disk       lookUpOnDisk        ─ fresh ─▶ store in memory, done
-//        4 fetch      fetch               ─ behind the limiter, with retries
-//        5 keep       keep                ─ on disk, then in memory
 extension ResourceCache {
     /// Returns the bytes of a resource, from the cache or from its server.
     ///
-    /// A URL with a user name or password is fetched for this caller only, as with ``data(for:headerFields:)``.
+    /// Concurrent requests for the URL, also those of ``response(for:mode:)`` without header fields, share one exchange. A URL with a user
+    /// name or password is fetched for this caller only, as with ``data(for:headerFields:)``.
     ///
     /// - Cancellation: The call throws `CancellationError` immediately. The fetch continues for other callers that wait for it.
-    /// - Failure: A `TransferError`.
+    /// - Failure: A `TransferError`, also for a status other than 200 and 203, and for a body with a content coding.
     public func data(for url: URL) async throws -> Data {
         try checkOpen(for: url)
-        guard !url.holdsCredentials else { return try await fetchAlone(url, [:]) }
-        let key = ResourceKey(url)
-        if let response = lookUpInMemory(key) { return response.body }
-        return try await response(for: url, key, keepsInMemory: true).body
-    }
-
-    /// The stages after the first one.
-    ///
-    /// - Parameter keepsInMemory: Whether the response is stored in memory. A caller that waits for the same fetch may decide differently;
-    ///   then the one that began it decides.
-    func response(for url: URL, _ key: ResourceKey, keepsInMemory: Bool) async throws -> StoredResponse {
-        try await together(flights, key) {
-            // Another caller's work may have ended since the first lookup.
-            if let response = self.lookUpInMemory(key) { return response }
-            let kept =
-                try await self.lookUpOnDisk(key, for: TransportRequest(url), keepsInMemory: keepsInMemory)
-                ?? self.memory.value(for: key)
-            if let kept, self.policy.isFresh(kept.head, at: self.now()) { return kept }
-            do {
-                let response = try await self.fetch(url, validating: kept)
-                return await self.keep(response, for: key, inPlaceOf: kept, keepsInMemory: keepsInMemory)
-            } catch let error as TransferError {
-                guard let kept, self.mayAnswer(kept, after: error, url) else { throw error }
-                return kept
-            }
+        if let response = freshInMemory(url) {
+            noteMemoryHit(response)
+            return response.body
         }
-    }
-
-    /// Returns whether the stale response may be used because its server failed (`stale-if-error`).
-    private func mayAnswer(_ kept: StoredResponse, after error: TransferError, _ url: URL) -> Bool {
-        guard error.isTransient, error.status.map({ CachePolicy.failures.contains($0.code) }) ?? true else {
-            return false
-        }
-        return policy.staleResponse(
-            for: TransportRequest(url), stored: [kept.head], at: now(), isOffline: error.status == nil) != nil
+        return try await answer(to: TransportRequest(url)).data(of: url, now: now())
     }
 
     /// Returns the bytes of a resource, requested with the given header fields and for this caller only.
     ///
     ///     let page = try await cache.data(for: url, headerFields: [.authorization: token])
     ///
-    /// The response may depend on the fields, for example on the user or the language. So the cache doesn't look it up, share it with
-    /// concurrent callers or store it. The limits and retries apply. With empty fields, the method is the same as ``data(for:)``.
+    /// The cache doesn't look the response up, share it with concurrent callers or store it. The limits and retries apply. If the response
+    /// may be stored as HTTP's rules allow, use ``response(for:mode:)``. With empty fields, the method is the same as ``data(for:)``.
     ///
     /// - Cancellation: The call throws `CancellationError` immediately, and the exchange ends.
-    /// - Failure: A `TransferError`.
+    /// - Failure: A `TransferError`, as with ``data(for:)``.
     public func data(for url: URL, headerFields: HTTPFields) async throws -> Data {
+        guard !headerFields.isEmpty else { return try await data(for: url) }
         try checkOpen(for: url)
-        return headerFields.isEmpty ? try await data(for: url) : try await fetchAlone(url, headerFields)
+        let request = CacheRequest(TransportRequest(url, headerFields: headerFields), isAlone: true)
+        return try await attempts(request).data(of: url, now: now())
     }
 
-    private func fetchAlone(_ url: URL, _ headerFields: HTTPFields) async throws -> Data {
-        try await fetch(url, headerFields).body
+    /// Returns the fresh whole response to a request without header fields, if it is in memory. This is the usual case, which must be fast.
+    func freshInMemory(_ url: URL) -> StoredResponse? {
+        guard !url.holdsCredentials, let kept = memory.value(for: ResourceKey(url)), kept.responses.count == 1,
+            let response = kept.responses.first, response.head.isUsableAsData,
+            response.head.variant.matches([:], policy: policy), policy.isFresh(response.head, at: now())
+        else { return nil }
+        return response
+    }
+}
+
+extension Answer {
+    /// Returns the body of a complete response.
+    func data(of url: URL, now: HTTPDate) throws -> Data {
+        guard response.status.code == 200 || response.status.code == 203 else {
+            var error = TransferError(status: response.status, url: url)
+            error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: now)
+            error.attempts = attempts
+            throw error
+        }
+        if let coding = response.headerFields.contentCoding {
+            throw TransferError(.unexpectedCoding, url: url, detail: coding)
+        }
+        return response.body
     }
 }

@@ -78,6 +78,46 @@ import Testing
         }
     }
 
+    @Test func `returns a stale value whose server allows that, and validates it in the background`() async throws {
+        try await withDirectory { directory in
+            let gate = Gate()
+            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
+            let transport = ClosureTransport { _, number in
+                guard number > 1 else { return .bytes(Data("one".utf8), fields) }
+                await gate.pass()
+                return .bytes(Data("two".utf8), [.cacheControl: "max-age=60"])
+            }
+            let wall = WallClock()
+            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
+                let decoded = Recorder<String>()
+                let texts = Self.texts(cache, decoded)
+                #expect(try await texts.value(for: url("a")) == "one")
+                wall.advance(70)
+                for _ in 0..<3 { #expect(try await texts.value(for: url("a")) == "one") }
+                #expect(try await cache.data(for: url("a")) == Data("one".utf8))
+                await gate.arrivals(1)
+                let running = cache.validations.running
+                await gate.open()
+                for task in running { await task.value }
+                #expect(try await texts.value(for: url("a")) == "two")
+                #expect(decoded.values == ["one", "two"] && transport.requests.values.count == 2)
+            }
+        }
+    }
+
+    @Test func `keeps no value of a response that may not be stored`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in
+                .bytes(Data("song".utf8), [.cacheControl: "no-store, max-age=60"])
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let texts = Self.texts(cache, Recorder())
+                for _ in 0..<2 { #expect(try await texts.value(for: url("a")) == "song") }
+                #expect(transport.requests.values.count == 2 && texts.valueInMemory(for: url("a")) == nil)
+            }
+        }
+    }
+
     @Test func `drops what can't be decoded, and fetches it again`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, number in .bytes(Data((number == 1 ? "?" : "song").utf8)) }
@@ -111,10 +151,11 @@ import Testing
             try await withCache(in: directory, transport) { (cache) async throws in
                 let (entered, enter) = Condition.makeCondition()
                 let (ended, end) = Condition.makeCondition()
+                let (never, signal) = Condition.makeCondition()
                 let texts = cache.decoded(cost: { (_: String) in 1 }) { _ in
                     enter.signal()
                     defer { end.signal() }
-                    try await Task.sleep(for: .seconds(3600))
+                    try await never.waitUnlessCancelled()
                     return ""
                 }
                 let callers = (0..<2).map { _ in Task { try await texts.value(for: url("a")) } }
@@ -124,6 +165,7 @@ import Testing
                 callers[1].cancel()
                 await #expect(throws: CancellationError.self) { try await callers[1].value }
                 try await ended.waitUnlessCancelled()
+                signal.signal()
                 #expect(bodies(in: directory).count == 1, "the bytes arrived")
             }
         }

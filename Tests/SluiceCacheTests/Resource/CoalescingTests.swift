@@ -70,6 +70,31 @@ import Testing
         }
     }
 
+    @Test func `data, decoded values and responses share one exchange`() async throws {
+        try await withDirectory { directory in
+            let gate = Gate()
+            let transport = ClosureTransport { _, _ in
+                await gate.pass()
+                return .bytes(pattern(100))
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let sizes = cache.decoded(cost: { (_: Int) in 1 }) { $0.count }
+                let executor = ManualExecutor()
+                let tasks = [
+                    executor.spawnThrowing { try await cache.data(for: url("a")).count },
+                    executor.spawnThrowing { try await cache.response(for: TransportRequest(url("a"))).body.count },
+                    executor.spawnThrowing { try await sizes.value(for: url("a")) },
+                ]
+                executor.runUntilIdle()
+                await gate.arrivals(1)
+                await gate.open()
+                await executor.run { for task in tasks { _ = await task.result } }
+                for task in tasks { #expect(try await task.value == 100) }
+                #expect(transport.requests.values.count == 1)
+            }
+        }
+    }
+
     @Test func `the first caller's cancellation does not harm the others`() async throws {
         try await withDirectory { directory in
             let gate = Gate()

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [404, 403, 500, 204, 206, 304, 301])
-    func `a status without a resource is an error, and nothing is kept`(status: Int) async throws {
+    func `a status without a resource is an error, and is stored as the rules allow`(status: Int) async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in
                 .response(
@@ -39,7 +39,12 @@ import Testing
                 #expect("\(error)".contains("\(status)") && !"\(error)".contains("secret"))
                 #expect(error.attempts == (status == 500 ? 3 : 1))
                 #expect(transport.requests.values.count == error.attempts)
-                try await expectConsistent(cache, entries: 0)
+                let isStored = status != 206 && status != 304
+                try await expectConsistent(cache, entries: isStored ? 1 : 0)
+                guard isStored else { return }
+                // The stored response is the same error, without a request.
+                let again = try #require(await failure { try await cache.data(for: secret) } as? TransferError)
+                #expect(again.status?.code == status && transport.requests.values.count == error.attempts)
             }
         }
     }

@@ -28,7 +28,7 @@ import Testing
                 let last = try #require((0..<1_000).map { url("\($0)") }.last { !begun.contains($0) })
                 let joined = Task(priority: .high) { _ = try await cache.data(for: last) }
                 while cache.limiter.waitingCount != 1_000 { await Task.yield() }
-                while cache.flights.priority(for: ResourceKey(last)) != .high { await Task.yield() }
+                while cache.flights.priority(for: ResponseKey(TransportRequest(last))) != .high { await Task.yield() }
                 await gate.open()
                 for task in prefetches + [visible, joined] { try await task.value }
                 let order = transport.requests.values.map(\.url)
@@ -55,8 +55,10 @@ import Testing
                 while priorities.values.count < 2 { await Task.yield() }
                 #expect(priorities.values == [.background, .background])
                 let caller = Task { try await cache.data(for: urls[0]) }
-                while cache.flights.priority(for: ResourceKey(urls[0])) == .background { await Task.yield() }
-                #expect(cache.flights.priority(for: ResourceKey(urls[1])) == .background)
+                while cache.flights.priority(for: ResponseKey(TransportRequest(urls[0]))) == .background {
+                    await Task.yield()
+                }
+                #expect(cache.flights.priority(for: ResponseKey(TransportRequest(urls[1]))) == .background)
                 prefetch.cancel()
                 await prefetch.value
                 open.signal()

@@ -310,13 +310,13 @@ import Testing
                 .response(status: .notFound, headerFields: [.cacheControl: "max-age=60"], body: [pattern(10)])
             }
             try await withCache(in: directory, transport) { cache in
-                for source in [CachedResponse.Source.network, .disk] {
+                for source in [CachedResponse.Source.network, .memory] {
                     let response = try await cache.response(for: Self.request())
                     #expect(response.status == .notFound && response.source == source)
                     #expect(same(response.body, pattern(10)))
                 }
                 let error = await failure { try await cache.data(for: url("a")) } as? TransferError
-                #expect(error?.status == .notFound)
+                #expect(error?.status == .notFound && transport.requests.values.count == 1)
             }
         }
     }

@@ -1,0 +1,116 @@
+import HTTPTypes
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+// What a response changes.
+extension CacheAttempt {
+    /// Stores what the response changes, and returns the answer, or `nil` if the request must be sent again as it is.
+    func apply(_ received: Received, to stored: inout [Stored]) async throws -> Answer? {
+        let exchange = received.exchange
+        let outcome = outcome(of: exchange, wasRedirected: received.wasRedirected, stored)
+        let addition = try await body(of: outcome.addition, received.body, &stored)
+        if outcome.addition != nil, addition == nil { return nil }
+        var answer: Answer?
+        switch outcome.answer {
+        case .stored(let index, let served):
+            let isConfirmed = exchange.response.status.code == 304
+            answer = try await self.answer(served, from: &stored[index], isConfirmed ? .validated : nil)
+            if answer != nil, isConfirmed { cache.count { $0.revalidated += 1 } }
+            if let head = outcome.updates[index] { answer?.stored?.head = head }
+        case .addition(let served):
+            answer = served.response(from: addition, .validated).map { Answer(response: $0) }
+        case .again where exchange.sent != request.headerFields: break
+        case .response, .again, .interim:
+            answer = Answer(
+                response: CachedResponse(
+                    exchange.response.status.code, exchange.response.headerFields, received.body, .network))
+        }
+        if let kept = await settle(outcome, addition, &stored) {
+            if case .stored = outcome.answer {} else { answer?.stored = kept }
+        }
+        if let failure = received.failure { throw failure }
+        return answer
+    }
+
+    /// Returns what the rules say about an exchange, and what this cache and its transport add to the rules.
+    func outcome(
+        of exchange: CachePolicy.Exchange, wasRedirected: Bool, _ stored: [Stored]
+    ) -> CachePolicy.Outcome {
+        var outcome = policy.outcome(of: exchange, stored: stored.map(\.head))
+        if wasRedirected, cache.configuration.policy != .immutable {
+            // The response is that of another URL.
+            let isForCache = exchange.response.status.code == 304 || exchange.response.status.code == 206
+            let isSentAsItIs = exchange.sent == request.headerFields
+            let invalidations = outcome.invalidations
+            outcome = CachePolicy.Outcome(answer: isForCache && !isSentAsItIs ? .again : .response)
+            outcome.invalidations = invalidations
+        }
+        // The transport sets the field, and two processes may use the directory with different ones.
+        let variesByTransport =
+            request.headerFields[.userAgent] == nil
+            && exchange.response.headerFields[.vary]?.lowercased().contains("user-agent") ?? false
+        if variesByTransport || outcome.addition.map({ !answers($0.head) }) ?? false { outcome.addition = nil }
+        return outcome
+    }
+
+    /// Returns the body of an addition, or `nil` if there is none or a stored part of it is lost.
+    private func body(
+        of addition: CachePolicy.Outcome.Addition?, _ received: Data, _ stored: inout [Stored]
+    ) async throws -> Data? {
+        guard let pieces = addition?.body else { return nil }
+        if pieces == [.response] { return received }
+        var data = Data()
+        for piece in pieces {
+            switch piece {
+            case .response: data += received
+            case .stored(let index, let range):
+                guard let body = try await body(of: &stored[index]) else { return nil }
+                data += body.dropFirst(Int(range.lowerBound)).prefix(range.count)
+            }
+        }
+        return data
+    }
+
+    /// Stores what an outcome changes, on disk and then in memory, so that the row of a response in memory is known. Returns the response
+    /// that is stored. Doesn't throw, because the caller has its response.
+    private func settle(
+        _ outcome: CachePolicy.Outcome, _ addition: Data?, _ stored: inout [Stored]
+    ) async -> Answer.Stored? {
+        guard !request.isAlone else { return nil }
+        var kept: StoredResponse?
+        do {
+            for key in outcome.invalidations {
+                cache.memory.remove(key)
+                try await cache.disk.remove(key)
+            }
+            for (index, head) in outcome.updates {
+                stored[index].head = head
+                if let row = stored[index].row?.id { _ = try await cache.disk.update(row, key, head) }
+            }
+            let removed = outcome.removals.compactMap { stored[$0].row?.id }
+            if let head = outcome.addition?.head, let addition {
+                kept = StoredResponse(head: head, body: addition)
+                let result = try await cache.disk.store(
+                    StoredResponse(head: head, body: addition), for: key, replacing: .rows(removed))
+                cache.count { $0.evicted += result.evicted }
+                kept?.row = result.row
+            } else if !removed.isEmpty {
+                try await cache.disk.remove(key, .rows(removed))
+            }
+        } catch {
+            cache.noteDiskFailure(error)
+        }
+        let hasChanged = !outcome.updates.isEmpty || !outcome.removals.isEmpty || !outcome.invalidations.isEmpty
+        if kept != nil || hasChanged { cache.memory.remove(key) }
+        if case .stored(let index, _) = outcome.answer, outcome.updates[index] != nil, let body = stored[index].body {
+            keepInMemory(StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id))
+        }
+        if let kept { keepInMemory(kept) }
+        return kept.map { Answer.Stored(head: $0.head, row: $0.row) }
+    }
+}
