@@ -94,8 +94,8 @@ public final class DecodedCache<Value: Sendable>: Sendable {
     }
 
     private func decodedAgain(_ url: URL, _ key: ResourceKey) async throws -> Value {
-        let answer = try await resources.answer(to: TransportRequest(url), keepsInMemory: false)
-        let data = try answer.data(of: url, now: resources.now())
+        let answer = try await resources.answer(to: CacheRequest(TransportRequest(url), keepsInMemory: false))
+        let data = try await resources.data(of: answer, url)
         if let old = memory.value(for: key), let stored = answer.stored, let row = old.row, row == stored.row {
             // The same version, which the server may have confirmed.
             keep(Decoded(value: old.value, head: stored.head, row: row), for: key)

@@ -164,6 +164,11 @@ enum DiskIndex {
         try Int64.fetchOne(database, sql: "SELECT bytes FROM usage") ?? 0
     }
 
+    /// Returns the bytes that are reserved for files that are being written.
+    static func writingBytes(in database: Database) throws -> Int64 {
+        try Int64.fetchOne(database, sql: "SELECT sum(bytes) FROM entry WHERE state <> 0 AND state = 1") ?? 0
+    }
+
     /// Returns the rows that the writer was changing when it ended.
     static func unsettled(of writer: Int, in database: Database) throws -> [Entry] {
         try entries(
@@ -200,7 +205,8 @@ enum DiskIndex {
     // MARK: Writing
 
     static func insertWriting(
-        _ response: StoredResponse, digest: Data, key: ResourceKey, writer: Int, now: Int64, in database: Database
+        _ head: StoredResponse.Head, bytes: Int, digest: Data, key: ResourceKey, writer: Int, now: Int64,
+        in database: Database
     ) throws -> Int64 {
         try database.execute(
             sql: """
@@ -209,11 +215,31 @@ enum DiskIndex {
                 VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                key.text, writer, response.body.count, digest, now, response.head.status,
-                response.head.requested.secondsSince1970, response.head.received.secondsSince1970,
-                response.head.fields.lines, response.head.variant.lines,
+                key.text, writer, bytes, digest, now, head.status, head.requested.secondsSince1970,
+                head.received.secondsSince1970, head.fields.lines, head.variant.lines,
             ])
         return database.lastInsertedRowID
+    }
+
+    /// Changes the reserved bytes of a row that is being written.
+    static func resize(_ id: Int64, to bytes: Int, in database: Database) throws {
+        try database.execute(
+            sql: "UPDATE entry SET bytes = ? WHERE id = ? AND state = 1", arguments: [bytes, id])
+    }
+
+    /// Sets what is known of a response only after its body has arrived.
+    static func complete(
+        _ id: Int64, _ head: StoredResponse.Head, bytes: Int, digest: Data, in database: Database
+    ) throws {
+        try database.execute(
+            sql: """
+                UPDATE entry SET bytes = ?, digest = ?, status = ?, requested = ?, received = ?, fields = ?, variant = ?
+                WHERE id = ? AND state = 1
+                """,
+            arguments: [
+                bytes, digest, head.status, head.requested.secondsSince1970, head.received.secondsSince1970,
+                head.fields.lines, head.variant.lines, id,
+            ])
     }
 
     /// Makes the row of a written file ready, and marks the rows that it replaces as leaving. Returns whether the row still existed, and the

@@ -28,7 +28,8 @@ extension DiskStore {
             if victims.isEmpty {
                 return (
                     try DiskIndex.insertWriting(
-                        response, digest: digest, key: key, writer: writer, now: time, in: database), []
+                        response.head, bytes: response.body.count, digest: digest, key: key, writer: writer, now: time,
+                        in: database), []
                 )
             }
             try DiskIndex.markLeaving(victims.map(\.id), writer: writer, in: database)
@@ -51,7 +52,8 @@ extension DiskStore {
             try DiskIndex.delete(gone, in: database)
             guard try DiskIndex.usedBytes(in: database) + size <= limit else { return nil }
             return try DiskIndex.insertWriting(
-                response, digest: digest, key: key, writer: writer, now: time, in: database)
+                response.head, bytes: response.body.count, digest: digest, key: key, writer: writer, now: time,
+                in: database)
         }
         if row == nil, let failure { throw failure }
         return (row, gone.count)

@@ -125,10 +125,7 @@ extension DiskStore {
 
     /// Removes a row's file, and its temporary file, which a killed process may have left.
     func removeFiles(of row: Int64, _ key: ResourceKey) async throws {
-        let file = file(row, key)
-        let temporary = file.deletingLastPathComponent()
-            .appending(path: Self.temporaryName(of: file), directoryHint: .notDirectory)
-        for file in [file, temporary] {
+        for file in [file(row, key), temporaryFile(row, key)] {
             do {
                 try await files.remove(file)
             } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
@@ -138,6 +135,12 @@ extension DiskStore {
                 try await files.removeTree(file)
             }
         }
+    }
+
+    func temporaryFile(_ row: Int64, _ key: ResourceKey) -> URL {
+        let file = file(row, key)
+        return file.deletingLastPathComponent()
+            .appending(path: Self.temporaryName(of: file), directoryHint: .notDirectory)
     }
 
     private static func temporaryName(of file: URL) -> String { ".\(file.lastPathComponent).part" }

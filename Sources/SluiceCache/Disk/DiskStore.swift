@@ -130,7 +130,7 @@ final class DiskStore: Sendable {
         return .found(body)
     }
 
-    private static let meansDamage: Set<FileError.Code> = [
+    static let meansDamage: Set<FileError.Code> = [
         .limitExceeded, .isDirectory, .tooManyLinks, .notRegularFile,
     ]
 

@@ -48,6 +48,10 @@ public final class ResourceCache: Sendable {
     let flights = SingleFlight<ResponseKey, Answer>()
     /// Validations of stale responses that callers already have (`stale-while-revalidate`).
     let validations = BackgroundWork<ResponseKey>()
+    /// The exchanges whose bodies callers read while they arrive.
+    let transfers = BackgroundWork<UUID>()
+    /// Those of them that other callers may join.
+    let running = RunningTransfers()
     /// The keys are hosts.
     let limiter: KeyedLimiter<String>
     let transport: any Transport
@@ -116,6 +120,7 @@ public final class ResourceCache: Sendable {
         guard !isShutDown.exchange(true, ordering: .acquiringAndReleasing) else { return }
         end.signal()
         await validations.end()
+        await transfers.end()
         try await disk.close()
     }
 
@@ -140,12 +145,14 @@ public final class ResourceCache: Sendable {
         counters.withLock { change(&$0) }
     }
 
-    private static func shutDown(_ url: URL) -> TransferError {
+    var hasShutDown: Bool { isShutDown.load(ordering: .acquiring) }
+
+    static func shutDown(_ url: URL) -> TransferError {
         TransferError(.shutDown, url: url, message: "The cache has been shut down.", remedy: "Open a new cache.")
     }
 
     func checkOpen(for url: URL) throws {
-        if isShutDown.load(ordering: .acquiring) { throw Self.shutDown(url) }
+        if hasShutDown { throw Self.shutDown(url) }
     }
 }
 

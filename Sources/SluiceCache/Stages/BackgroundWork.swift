@@ -1,6 +1,6 @@
 import SluiceLock
 
-/// The tasks of a cache that no caller waits for: at most one for each key. ``end()`` cancels them and waits for them.
+/// The tasks of a cache that may outlive the callers that started them: at most one for each key. ``end()`` cancels them and waits for them.
 final class BackgroundWork<Key: Hashable & Sendable>: Sendable {
     private struct State {
         var tasks: [Key: Task<Void, Never>] = [:]
@@ -9,15 +9,20 @@ final class BackgroundWork<Key: Hashable & Sendable>: Sendable {
 
     private let state = Lock(State())
 
-    /// Starts `work` at the lowest priority, unless work for the key is running or the cache has ended.
-    func start(_ key: Key, _ work: @escaping @Sendable () async -> Void) {
+    /// Starts `work` in a task, and returns the task, unless work for the key is running or the cache has ended.
+    @discardableResult
+    func start(
+        _ key: Key, priority: TaskPriority = .background, _ work: @escaping @Sendable () async -> Void
+    ) -> Task<Void, Never>? {
         state.withLock { state in
-            guard !state.hasEnded, state.tasks[key] == nil else { return }
+            guard !state.hasEnded, state.tasks[key] == nil else { return nil }
             // The task can't remove itself before it is inserted, because that takes the lock.
-            state.tasks[key] = Task(priority: .background) {
+            let task = Task(priority: priority) {
                 await work()
                 self.state.withLock { _ = $0.tasks.removeValue(forKey: key) }
             }
+            state.tasks[key] = task
+            return task
         }
     }
 

@@ -18,46 +18,61 @@ extension CacheAttempt {
         var failure: TransferError?
     }
 
+    /// Sends a request, and returns the response with its whole body.
     func exchange(_ sent: HTTPFields) async throws -> Received {
+        try await cache.limiter.run(for: request.host) {
+            let requested = cache.now()
+            return try await receive(open(sent), sent, requested: requested)
+        }
+    }
+
+    /// Opens an exchange, which needs a place of the limiter.
+    func open(_ sent: HTTPFields) async throws -> TransportResponse {
         var outgoing = request.transport
         outgoing.headerFields = sent
-        let received = try await cache.limiter.run(for: request.url.host()?.lowercased() ?? "") { [outgoing] in
-            try await exchange(outgoing)
+        do {
+            return try await cache.transport.open(outgoing)
+        } catch {
+            throw known(error)
         }
-        let response = received.exchange.response
+    }
+
+    /// A transport of the application may throw any error.
+    func known(_ error: any Error) -> any Error {
+        if error is CancellationError || error is TransferError { return error }
+        return TransferError(.connectionFailed, url: request.url, detail: "\(error)", cause: error)
+    }
+
+    func exchange(
+        of response: TransportResponse, _ sent: HTTPFields, requested: HTTPDate
+    ) -> CachePolicy.Exchange {
+        CachePolicy.Exchange(
+            request: request.transport, mode: request.mode, sent: sent,
+            response: HTTPResponse(status: response.status, headerFields: response.headerFields), bodyLength: 0,
+            requested: requested, received: cache.now())
+    }
+
+    /// Receives a body, and returns it with its response. Throws a transient status as an error if another attempt follows.
+    func receive(_ response: TransportResponse, _ sent: HTTPFields, requested: HTTPDate) async throws -> Received {
+        var exchange = exchange(of: response, sent, requested: requested)
+        let (body, failure) = try await collect(response)
+        exchange.bodyLength = Int64(body.count)
+        exchange.isComplete = failure == nil
         if !isLast, request.isSafe, RetryPolicy.isTransient(response.status) {
             var error = TransferError(status: response.status, url: request.url)
             error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: cache.now())
             // If no attempt follows, the response is the answer.
             if error.retryAfter ?? .zero <= cache.configuration.retries.maximumRetryAfter { throw error }
         }
-        if received.failure == nil, response.status.code != 304 { cache.count { $0.fetched += 1 } }
-        return received
-    }
-
-    private func exchange(_ outgoing: TransportRequest) async throws -> Received {
-        let requested = cache.now()
-        do {
-            let response = try await cache.transport.open(outgoing)
-            let (body, failure) = try await collect(response)
-            let exchange = CachePolicy.Exchange(
-                request: request.transport, mode: request.mode, sent: outgoing.headerFields,
-                response: HTTPResponse(status: response.status, headerFields: response.headerFields),
-                bodyLength: Int64(body.count), isComplete: failure == nil, requested: requested,
-                received: cache.now())
-            return Received(
-                exchange: exchange, body: body, wasRedirected: response.redirectCount > 0, failure: failure)
-        } catch let known where known is CancellationError || known is TransferError {
-            throw known
-        } catch {
-            // A transport of the application may throw any error.
-            throw TransferError(.connectionFailed, url: request.url, detail: "\(error)", cause: error)
-        }
+        if failure == nil, response.status.code != 304 { cache.count { $0.fetched += 1 } }
+        return Received(
+            exchange: exchange, body: body, wasRedirected: response.redirectCount > 0, failure: failure)
     }
 
     /// Returns what arrives of a body, and the error that ended it.
     private func collect(_ response: TransportResponse) async throws -> (Data, TransferError?) {
         let limit = cache.configuration.maximumResponseSize
+        let tooLarge = TransferError.tooLarge(request.url, limit: limit)
         let hasBody = request.transport.method != .head && response.status.code != 304
         let announced = hasBody ? response.contentLength : nil
         if let announced, announced > limit { throw tooLarge }
@@ -72,16 +87,18 @@ extension CacheAttempt {
             }
         } catch let error as TransferError where error.code != .responseTooLarge {
             return (body, error)
+        } catch {
+            throw known(error)
         }
         if let announced, announced != Int64(body.count) {
             return (body, .length(announced: announced, received: Int64(body.count), url: request.url))
         }
         return (body, nil)
     }
+}
 
-    var tooLarge: TransferError {
-        TransferError(
-            .responseTooLarge, url: request.url,
-            detail: "more than \(cache.configuration.maximumResponseSize) bytes")
+extension TransferError {
+    static func tooLarge(_ url: URL, limit: Int) -> TransferError {
+        TransferError(.responseTooLarge, url: url, detail: "more than \(limit) bytes")
     }
 }

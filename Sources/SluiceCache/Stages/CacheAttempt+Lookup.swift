@@ -79,6 +79,9 @@ extension CacheAttempt {
     func answer(
         _ served: CachePolicy.Served, from stored: inout Stored, _ source: CachedResponse.Source? = nil
     ) async throws -> Answer? {
+        if request.isStreamed, stored.body == nil, served.bytes.count > SharedBodyState.piece {
+            return try await opened(served, stored, source ?? .disk)
+        }
         let source = source ?? (stored.body == nil ? .disk : .memory)
         // A 304 and the response to HEAD need no body.
         let needsNone = served.bytes.isEmpty && stored.head.length > 0
@@ -86,6 +89,28 @@ extension CacheAttempt {
         return served.response(from: body, source).map {
             Answer(response: $0, stored: .init(head: stored.head, row: stored.row?.id))
         }
+    }
+
+    /// Returns the answer from a large file, or `nil` if it is lost. Removes a damaged one.
+    private func opened(
+        _ served: CachePolicy.Served, _ stored: Stored, _ source: CachedResponse.Source
+    ) async throws -> Answer? {
+        guard let row = stored.row else { return nil }
+        do {
+            switch try await cache.disk.open(row, key) {
+            case .found(let file):
+                return Answer(
+                    response: CachedResponse(served.status, served.fields, Data(), source),
+                    stream: .file(file, served.bytes), stored: .init(head: stored.head, row: row.id))
+            case .damaged: try await cache.drop(row.id, key)
+            case .missing: break
+            }
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            cache.noteDiskFailure(error)
+        }
+        return nil
     }
 
     func noteUse(of stored: Stored, from source: CachedResponse.Source) {

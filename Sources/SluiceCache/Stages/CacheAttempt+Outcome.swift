@@ -9,6 +9,13 @@ import Foundation
 
 // What a response changes.
 extension CacheAttempt {
+    /// The body of a response to store.
+    enum AddedBody: Sendable {
+        case data(Data)
+        /// It is in a file of the cache already.
+        case written(DiskWriter)
+    }
+
     /// Stores what the response changes, and returns the answer, or `nil` if the request must be sent again as it is.
     func apply(_ received: Received, to stored: inout [Stored]) async throws -> Answer? {
         let exchange = received.exchange
@@ -30,7 +37,7 @@ extension CacheAttempt {
                 response: CachedResponse(
                     exchange.response.status.code, exchange.response.headerFields, received.body, .network))
         }
-        if let kept = await settle(outcome, addition, &stored) {
+        if let kept = await settle(outcome, addition.map { .data($0) }, &stored) {
             if case .stored = outcome.answer {} else { answer?.stored = kept }
         }
         if let failure = received.failure { throw failure }
@@ -78,11 +85,12 @@ extension CacheAttempt {
 
     /// Stores what an outcome changes, on disk and then in memory, so that the row of a response in memory is known. Returns the response
     /// that is stored. Doesn't throw, because the caller has its response.
-    private func settle(
-        _ outcome: CachePolicy.Outcome, _ addition: Data?, _ stored: inout [Stored]
+    func settle(
+        _ outcome: CachePolicy.Outcome, _ addition: AddedBody?, _ stored: inout [Stored]
     ) async -> Answer.Stored? {
         guard !request.isAlone else { return nil }
         var kept: StoredResponse?
+        var hasChanged = !outcome.updates.isEmpty || !outcome.removals.isEmpty || !outcome.invalidations.isEmpty
         do {
             for key in outcome.invalidations {
                 cache.memory.remove(key)
@@ -93,19 +101,22 @@ extension CacheAttempt {
                 if let row = stored[index].row?.id { _ = try await cache.disk.update(row, key, head) }
             }
             let removed = outcome.removals.compactMap { stored[$0].row?.id }
-            if let head = outcome.addition?.head, let addition {
-                kept = StoredResponse(head: head, body: addition)
-                let result = try await cache.disk.store(
-                    StoredResponse(head: head, body: addition), for: key, replacing: .rows(removed))
+            switch (outcome.addition?.head, addition) {
+            case (let head?, .data(let body)):
+                let response = StoredResponse(head: head, body: body)
+                kept = response
+                let result = try await cache.disk.store(response, for: key, replacing: .rows(removed))
                 cache.count { $0.evicted += result.evicted }
                 kept?.row = result.row
-            } else if !removed.isEmpty {
-                try await cache.disk.remove(key, .rows(removed))
+            case (let head?, .written(let writer)):
+                hasChanged = true
+                _ = try await writer.finish(head, replacing: .rows(removed))
+            default:
+                if !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
             }
         } catch {
             cache.noteDiskFailure(error)
         }
-        let hasChanged = !outcome.updates.isEmpty || !outcome.removals.isEmpty || !outcome.invalidations.isEmpty
         if kept != nil || hasChanged { cache.memory.remove(key) }
         if case .stored(let index, _) = outcome.answer, outcome.updates[index] != nil, let body = stored[index].body {
             keepInMemory(StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id))

@@ -58,7 +58,15 @@ struct CacheAttempt: Sendable {
     private func send(_ fields: HTTPFields, _ stored: [Stored]) async throws -> Answer {
         var (fields, stored) = (fields, stored)
         while true {
-            let received = try await cache.whileOpen(for: request.url) { [fields] in try await exchange(fields) }
+            let received: Received
+            if request.arrives {
+                switch try await stream(fields, stored) {
+                case .arriving(let answer): return answer
+                case .whole(let whole): received = whole
+                }
+            } else {
+                received = try await cache.whileOpen(for: request.url) { [fields] in try await exchange(fields) }
+            }
             if let answer = try await apply(received, to: &stored) { return answer }
             (fields, stored) = (request.headerFields, [])
         }

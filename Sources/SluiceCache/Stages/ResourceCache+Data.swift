@@ -21,7 +21,7 @@ extension ResourceCache {
             noteMemoryHit(response)
             return response.body
         }
-        return try await answer(to: TransportRequest(url)).data(of: url, now: now())
+        return try await data(of: answer(to: CacheRequest(TransportRequest(url))), url)
     }
 
     /// Returns the bytes of a resource, requested with the given header fields and for this caller only.
@@ -37,7 +37,7 @@ extension ResourceCache {
         guard !headerFields.isEmpty else { return try await data(for: url) }
         try checkOpen(for: url)
         let request = CacheRequest(TransportRequest(url, headerFields: headerFields), isAlone: true)
-        return try await attempts(request).data(of: url, now: now())
+        return try await data(of: attempts(request), url)
     }
 
     /// Returns the fresh whole response to a request without header fields, if it is in memory. This is the usual case, which must be fast.
@@ -48,20 +48,19 @@ extension ResourceCache {
         else { return nil }
         return response
     }
-}
 
-extension Answer {
-    /// Returns the body of a complete response.
-    func data(of url: URL, now: HTTPDate) throws -> Data {
-        guard response.status.code == 200 || response.status.code == 203 else {
-            var error = TransferError(status: response.status, url: url)
-            error.retryAfter = RetryPolicy.retryAfter(in: response.headerFields, now: now)
-            error.attempts = attempts
+    /// Returns the whole body of a successful response, and throws others as errors.
+    func data(of answer: Answer, _ url: URL) async throws -> Data {
+        let status = answer.response.status
+        guard status.code == 200 || status.code == 203 else {
+            var error = TransferError(status: status, url: url)
+            error.retryAfter = RetryPolicy.retryAfter(in: answer.response.headerFields, now: now())
+            error.attempts = answer.attempts
             throw error
         }
-        if let coding = response.headerFields.contentCoding {
+        if let coding = answer.response.headerFields.contentCoding {
             throw TransferError(.unexpectedCoding, url: url, detail: coding)
         }
-        return response.body
+        return try await answer.whole(of: url, upTo: configuration.maximumResponseSize).body
     }
 }

@@ -30,21 +30,26 @@ extension ResourceCache {
         for request: TransportRequest, mode: LookupMode = .useCache
     ) async throws -> CachedResponse {
         try checkOpen(for: request.url)
-        return try await answer(to: request, mode).response
+        return try await answer(to: CacheRequest(request, mode: mode))
+            .whole(of: request.url, upTo: configuration.maximumResponseSize)
     }
 
     /// Returns the answer to a request, alone or together with other callers.
     ///
-    /// - Parameter keepsInMemory: Whether the response is stored in memory. A caller that waits for the same exchange may decide
-    ///   differently; then the one that began it decides.
-    func answer(
-        to request: TransportRequest, _ mode: LookupMode = .useCache, keepsInMemory: Bool = true
-    ) async throws -> Answer {
-        let cacheRequest = CacheRequest(request, mode: mode, keepsInMemory: keepsInMemory)
-        guard request.method == .get, request.body == nil, !request.url.holdsCredentials else {
-            return try await attempts(cacheRequest)
+    /// If the callers of one exchange differ in ``CacheRequest/keepsInMemory`` or ``CacheRequest/isStreamed``, the one that began it
+    /// decides.
+    func answer(to request: CacheRequest) async throws -> Answer {
+        guard request.isShared else { return try await attempts(request) }
+        if let (transfer, reader) = running.makeReader(for: request.key) {
+            count { $0.coalesced += 1 }
+            return Answer(transfer, reader)
         }
-        return try await together(cacheRequest.key) { try await self.attempts(cacheRequest) }
+        do {
+            return try await together(request.key) { try await self.attempts(request) }
+        } catch let error as TransferError where error.code == .responseTooLarge && request.isStreamed {
+            // Another caller wanted the whole body.
+            return try await attempts(request)
+        }
     }
 
     /// Answers a request, and tries again after transient errors. Holds a place of the limiter during each exchange, but not between
@@ -82,26 +87,34 @@ struct CacheRequest: Sendable {
     var keepsInMemory: Bool
     /// Whether the response is for one caller: it isn't looked up or stored.
     var isAlone: Bool
+    /// Whether the caller reads the body while it arrives.
+    var isStreamed: Bool
 
     init(
         _ transport: TransportRequest, mode: ResourceCache.LookupMode = .useCache, keepsInMemory: Bool = true,
-        isAlone: Bool = false
+        isAlone: Bool = false, isStreamed: Bool = false
     ) {
         self.transport = transport
         self.mode = mode
         self.keepsInMemory = keepsInMemory
         self.isAlone = isAlone || transport.url.holdsCredentials
+        self.isStreamed = isStreamed
     }
 
     var url: URL { transport.url }
     var headerFields: HTTPFields { transport.headerFields }
+    var host: String { url.host()?.lowercased() ?? "" }
+    var isShared: Bool { transport.method == .get && transport.body == nil && !isAlone }
+    var arrives: Bool { isStreamed && transport.method == .get }
     var isSafe: Bool { [.get, .head, .options, .trace].contains(transport.method) }
     var key: ResponseKey { ResponseKey(transport, mode) }
 }
 
 /// The result of a request to the cache.
 struct Answer: Sendable {
+    /// The response. Its body is empty if it is in `stream`.
     var response: CachedResponse
+    var stream: Stream?
     /// The stored response that the answer is, or that it was just stored as.
     var stored: Stored?
     /// The number of attempts.

@@ -1,0 +1,194 @@
+import HTTPTypes
+import SluiceConcurrency
+import SluiceFiles
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+// A response whose callers read the body while it arrives:
+//
+//      this caller           the transfer, a task of its own             other callers
+//      waits for the head ◀─ opens the exchange, behind the limiter
+//      reads the body     ◀─ receives chunks, writes them to disk     ─▶ read the body
+//                            at the end: outcome ─▶ store
+extension CacheAttempt {
+    private enum Opened: Sendable {
+        case whole(Received)
+        case arriving(CachedResponse, SharedBody)
+    }
+
+    enum Sent: Sendable {
+        case whole(Received)
+        case arriving(Answer)
+    }
+
+    /// Sends a request in a task of its own, which ends when the body has arrived or its last reader has left.
+    func stream(_ sent: HTTPFields, _ stored: [Stored]) async throws -> Sent {
+        let (promise, resolver) = Promise<Opened, any Error>.makePromise()
+        let task = cache.transfers.start(UUID(), priority: Task.currentPriority) {
+            do {
+                try await cache.limiter.run(for: request.host) { try await transfer(sent, stored, resolver) }
+            } catch {
+                resolver.fail(error)
+            }
+        }
+        guard let task else { throw ResourceCache.shutDown(request.url) }
+        let opened = try await withTaskCancellationHandler {
+            try await promise.valueUnlessCancelled()
+        } onCancel: {
+            task.cancel()
+        }
+        switch opened {
+        case .whole(let received): return .whole(received)
+        case .arriving(let response, let body):
+            let transfer = SharedTransfer(response, body, task)
+            if !request.isAlone {
+                cache.running.insert(transfer, for: request.key)
+                if body.hasEnded { cache.running.remove(body, for: request.key) }
+            }
+            return .arriving(Answer(transfer))
+        }
+    }
+
+    private func transfer(
+        _ sent: HTTPFields, _ stored: [Stored], _ resolver: Promise<Opened, any Error>.Resolver
+    ) async throws {
+        let requested = cache.now()
+        let response = try await open(sent)
+        var exchange = self.exchange(of: response, sent, requested: requested)
+        exchange.bodyLength = response.contentLength ?? 0
+        // The answer doesn't depend on the body, and no stored part belongs to it.
+        let outcome = outcome(of: exchange, wasRedirected: response.redirectCount > 0, stored)
+        let pieces = outcome.addition?.body
+        guard outcome.answer == .response, pieces == nil || pieces == [.response],
+            isLast || !RetryPolicy.isTransient(response.status)
+        else {
+            resolver.succeed(.whole(try await receive(response, sent, requested: requested)))
+            return
+        }
+        let writer = await beginWriting(outcome.addition?.head, announced: response.contentLength)
+        let body = SharedBody(spoolingTo: writer?.file)
+        let head = CachedResponse(response.status.code, response.headerFields, Data(), .network)
+        resolver.succeed(.arriving(head, body))
+        await pump(response, exchange, into: body, writer, stored)
+        if !request.isAlone { cache.running.remove(body, for: request.key) }
+    }
+
+    private func beginWriting(_ head: StoredResponse.Head?, announced: Int64?) async -> DiskWriter? {
+        guard let head, !request.isAlone else { return nil }
+        do {
+            return try await cache.disk.beginWriting(head, announced: announced, for: key)
+        } catch {
+            if !(error is CancellationError) { cache.noteDiskFailure(error) }
+            return nil
+        }
+    }
+
+    /// Receives the body, and stores it at the end.
+    private func pump(
+        _ response: TransportResponse, _ exchange: CachePolicy.Exchange, into body: SharedBody,
+        _ writer: DiskWriter?, _ stored: [Stored]
+    ) async {
+        var (exchange, stored) = (exchange, stored)
+        exchange.bodyLength = 0
+        var failure: (any Error)?
+        var isSpooling = writer != nil
+        var batches = response.body.makeAsyncIterator()
+        do {
+            while let batch = try await batches.nextBatch() {
+                exchange.bodyLength += batch.reduce(0) { $0 + Int64($1.count) }
+                body.append(batch)
+                if isSpooling, let writer {
+                    isSpooling = try await append(batch, to: writer)
+                    if isSpooling { body.spool() } else { body.stopSpooling() }
+                }
+                try await body.waitForRoom()
+            }
+            if let announced = response.contentLength, announced != exchange.bodyLength {
+                failure = TransferError.length(
+                    announced: announced, received: exchange.bodyLength, url: request.url)
+            }
+        } catch {
+            // A reader that has the last byte needn't wait for the end.
+            let isComplete = error is CancellationError && response.contentLength == exchange.bodyLength
+            failure = isComplete ? nil : error
+        }
+        exchange.isComplete = failure == nil
+        if failure == nil { cache.count { $0.fetched += 1 } }
+        if failure is CancellationError {
+            await writer?.abandon()
+            failure = cache.hasShutDown ? ResourceCache.shutDown(request.url) : failure
+        } else {
+            let outcome = outcome(of: exchange, wasRedirected: response.redirectCount > 0, stored)
+            let isWritten = isSpooling && outcome.addition?.body == [.response]
+            if !isWritten { await writer?.abandon() }
+            _ = await settle(outcome, isWritten ? writer.map { .written($0) } : nil, &stored)
+        }
+        if let writer { cache.count { $0.evicted += writer.evicted } }
+        body.finish(throwing: failure.map { known($0) })
+    }
+
+    /// Returns false if the rest of the body isn't stored. Throws only `CancellationError`.
+    private func append(_ batch: [Data], to writer: DiskWriter) async throws -> Bool {
+        do {
+            return try await writer.append(batch)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            cache.noteDiskFailure(error)
+            return false
+        }
+    }
+}
+
+// MARK: The answer
+
+extension Answer {
+    /// A body that isn't in memory.
+    enum Stream: Sendable {
+        case file(RandomAccessFile, Range<Int64>)
+        /// The reader keeps the beginning of the body until all callers have readers of their own.
+        case transfer(SharedTransfer, SharedBodyReader)
+    }
+
+    fileprivate init(_ transfer: SharedTransfer) {
+        guard let reader = transfer.makeReader() else {
+            preconditionFailure("The first reader of a body must find its beginning.")
+        }
+        self.init(transfer, reader)
+    }
+
+    init(_ transfer: SharedTransfer, _ reader: SharedBodyReader) {
+        self.init(response: transfer.response, stream: .transfer(transfer, reader))
+    }
+
+    /// Returns the response with its whole body.
+    func whole(of url: URL, upTo limit: Int) async throws -> CachedResponse {
+        guard stream != nil else { return response }
+        var response = response
+        do {
+            response.body = try await body(of: url).collect(upTo: limit)
+        } catch is ResponseBody.TooLong {
+            throw TransferError.tooLarge(url, limit: limit)
+        }
+        return response
+    }
+
+    func streamed(for url: URL) -> StreamedResponse {
+        StreamedResponse(
+            status: response.status, headerFields: response.headerFields, body: body(of: url),
+            source: response.source)
+    }
+
+    private func body(of url: URL) -> ResponseBody {
+        switch stream {
+        case nil: ResponseBody(DataBodyReader(response.body))
+        case .file(let file, let range): ResponseBody(FileBodyReader(file, range, of: url))
+        case .transfer(let transfer, let reader): ResponseBody(transfer.makeReader() ?? reader)
+        }
+    }
+}

@@ -1,0 +1,338 @@
+import Foundation
+import HTTPTypes
+import SluiceConcurrency
+import SluiceDatabase
+import SluiceFiles
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+/// A body whose chunks a test sends one by one.
+final class PushedBody: ResponseBodySource {
+    private let queue = AsyncQueue<Result<Data, TransferError>>()
+
+    func send(_ data: Data) { queue.enqueue(.success(data)) }
+    func fail(_ error: TransferError) { queue.enqueue(.failure(error)) }
+    func finish() { queue.finish() }
+
+    func nextBatch() async throws -> [Data]? {
+        for try await result in queue.elements { return [try result.get()] }
+        try Task.checkCancellation()
+        return nil
+    }
+}
+
+/// A transport that answers each request with the next of these bodies.
+final class PushingTransport: Transport {
+    let requests = Recorder<TransportRequest>()
+    let bodies: [PushedBody]
+    private let fields: HTTPFields
+
+    init(_ count: Int = 1, _ fields: HTTPFields = [.cacheControl: "max-age=60"]) {
+        bodies = (0..<count).map { _ in PushedBody() }
+        self.fields = fields
+    }
+
+    func open(_ request: TransportRequest) async throws -> TransportResponse {
+        requests.note(request)
+        return TransportResponse(
+            status: .ok, headerFields: fields, url: request.url, body: ResponseBody(bodies[requests.values.count - 1]))
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `Bodies that arrive` {
+    private static let request = TransportRequest(url("a"))
+    private static let chunk = pattern(300_000)
+
+    private func next(_ iterator: inout ResponseBody.Iterator) async throws -> Data? { try await iterator.next() }
+
+    @Test func `reach the caller chunk by chunk, and are stored at the end`() async throws {
+        try await withDirectory { directory in
+            let transport = PushingTransport()
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let response = try await cache.bytes(for: Self.request)
+                #expect(response.status == .ok && response.source == .network)
+                var chunks = response.body.makeAsyncIterator()
+                for seed in 0..<20 {
+                    transport.bodies[0].send(pattern(300_000, seed: seed))
+                    let arrived = try await chunks.next()
+                    #expect(same(arrived ?? Data(), pattern(300_000, seed: seed)))
+                }
+                transport.bodies[0].finish()
+                for _ in 0..<2 { #expect(try await chunks.next() == nil) }
+                try await expectConsistent(cache, entries: 1)
+                #expect(cache.memory.count == 0 && cache.statistics.fetched == 1)
+                let whole = (0..<20).reduce(into: Data()) { $0 += pattern(300_000, seed: $1) }
+                try await expect(whole, from: cache, url("a"))
+                #expect(transport.requests.values.count == 1)
+            }
+        }
+    }
+
+    @Test func `come from the disk in pieces, once their digest has been compared`() async throws {
+        try await withDirectory { directory in
+            let whole = pattern(3_000_000)
+            let transport = ClosureTransport { _, _ in .bytes(whole, [.cacheControl: "max-age=60", .eTag: "\"a\""]) }
+            try await withCache(in: directory, transport) { _ = try await $0.data(for: url("a")) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                for range in [nil, "bytes=1000000-2499999"] {
+                    var request = Self.request
+                    request.headerFields[.range] = range
+                    let response = try await cache.bytes(for: request)
+                    #expect(response.source == .disk && response.status.code == (range == nil ? 200 : 206))
+                    var largest = 0
+                    var all = Data()
+                    for try await chunk in response.body {
+                        largest = max(largest, chunk.count)
+                        all += chunk
+                    }
+                    #expect(same(all, range == nil ? whole : whole[1_000_000..<2_500_000]))
+                    #expect(largest <= SharedBodyState.piece)
+                }
+                #expect(cache.statistics.diskHits == 2 && cache.memory.count == 0)
+                // When a byte changes on the disk, the resource is fetched again.
+                let file = try await file(of: url("a"), in: cache)
+                try await file.withRandomAccessFile(.readWrite) { try await $0.write(Data([255]), at: 2_999_000) }
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let response = try await cache.bytes(for: Self.request)
+                #expect(response.source == .network && cache.statistics.damaged == 1)
+                #expect(same(try await response.body.collect(upTo: .max), whole))
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `are shared by all callers, each from the beginning`(isStored: Bool) async throws {
+        try await withDirectory { directory in
+            let transport = PushingTransport(1, isStored ? [.cacheControl: "max-age=60"] : [.cacheControl: "no-store"])
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let first = try await cache.bytes(for: Self.request)
+                var chunks = first.body.makeAsyncIterator()
+                transport.bodies[0].send(Self.chunk)
+                #expect(try await chunks.next() == Self.chunk)
+                // Two more callers join: one reads chunks, one wants the whole.
+                let second = try await cache.bytes(for: Self.request)
+                let running = try #require(cache.running.makeReader(for: ResponseKey(Self.request)))
+                let third = Task { try await cache.data(for: url("a")) }
+                transport.bodies[0].send(Self.chunk)
+                transport.bodies[0].finish()
+                #expect(try await chunks.next() == Self.chunk)
+                #expect(try await chunks.next() == nil)
+                #expect(same(try await second.body.collect(upTo: .max), Self.chunk + Self.chunk))
+                if isStored { #expect(same(try await third.value, Self.chunk + Self.chunk)) } else { third.cancel() }
+                _ = running
+                try await expectConsistent(cache, entries: isStored ? 1 : 0)
+            }
+            #expect(transport.requests.values.count == 1)
+        }
+    }
+
+    @Test func `that no one reads to the end are cancelled and leave nothing, and a later caller sends a request`()
+        async throws
+    {
+        try await withDirectory { directory in
+            let transport = PushingTransport(2)
+            try await withCache(in: directory, transport) { (cache) async throws in
+                do {
+                    let response = try await cache.bytes(for: Self.request)
+                    var chunks = response.body.makeAsyncIterator()
+                    transport.bodies[0].send(Self.chunk)
+                    _ = try await chunks.next()
+                }
+                for task in cache.transfers.running { await task.value }
+                try await expectConsistent(cache, entries: 0)
+                #expect(cache.limiter.runningCount == 0)
+                let again = try await cache.bytes(for: Self.request)
+                transport.bodies[1].send(Self.chunk)
+                transport.bodies[1].finish()
+                #expect(try await again.body.collect(upTo: .max) == Self.chunk)
+                try await expectConsistent(cache, entries: 1)
+            }
+        }
+    }
+
+    @Test func `continue for the other callers when one is cancelled`() async throws {
+        try await withDirectory { directory in
+            let transport = PushingTransport()
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let one = try await cache.bytes(for: Self.request)
+                let other = try await cache.bytes(for: Self.request)
+                let task = Task { try await one.body.collect(upTo: .max) }
+                transport.bodies[0].send(Self.chunk)
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+                transport.bodies[0].finish()
+                #expect(try await other.body.collect(upTo: .max) == Self.chunk)
+                try await expectConsistent(cache, entries: 1)
+            }
+        }
+    }
+
+    @Test func `that fail give the callers what arrived, and then the error`() async throws {
+        try await withDirectory { directory in
+            let transport = PushingTransport()
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let response = try await cache.bytes(for: Self.request)
+                transport.bodies[0].send(Self.chunk)
+                transport.bodies[0].fail(TransferError(.connectionFailed, url: url("a")))
+                var chunks = response.body.makeAsyncIterator()
+                #expect(try await chunks.next() == Self.chunk)
+                let error = await failure { try await next(&chunks) } as? TransferError
+                #expect(error?.code == .connectionFailed)
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    @Test func `that were cut off are completed, if they have a strong validator`() async throws {
+        try await withDirectory { directory in
+            let whole = pattern(1_000_000)
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\"", .contentLength: "1000000"]
+            let transport = ClosureTransport { request, number in
+                if number == 1 {
+                    return .response(
+                        headerFields: fields, body: [whole[..<600_000]],
+                        failure: TransferError(.connectionFailed, url: request.url))
+                }
+                #expect(request.headerFields[.range] == "bytes=600000-")
+                return .response(
+                    status: .partialContent,
+                    headerFields: [
+                        .eTag: "\"a\"", .contentRange: "bytes 600000-999999/1000000", .contentLength: "400000",
+                        .cacheControl: "max-age=60",
+                    ], body: [whole[600_000...]])
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let first = try await cache.bytes(for: Self.request)
+                #expect(await failure { try await first.body.collect(upTo: .max) } is TransferError)
+                try await expectConsistent(cache, entries: 1)
+                let second = try await cache.bytes(for: Self.request)
+                #expect(same(try await second.body.collect(upTo: .max), whole))
+                try await expectConsistent(cache, entries: 1)
+                #expect(transport.requests.values.count == 2)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `beyond the limit of an entry pass through and aren't stored`(isAnnounced: Bool) async throws {
+        try await withDirectory { directory in
+            let fields: HTTPFields = isAnnounced ? [.contentLength: "6000000"] : [:]
+            let transport = PushingTransport(1, fields)
+            let configuration = ResourceCache.Configuration(maximumDiskEntrySize: 4_000_000)
+            try await withCache(in: directory, transport, configuration) { (cache) async throws in
+                let response = try await cache.bytes(for: Self.request)
+                for _ in 0..<20 { transport.bodies[0].send(Self.chunk) }
+                transport.bodies[0].finish()
+                var count = 0
+                for try await chunk in response.body { count += chunk.count }
+                #expect(count == 6_000_000)
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    @Test func `that grow reserve more, and evict other entries`() async throws {
+        try await withDirectory { directory in
+            let transport = PushingTransport()
+            let configuration = ResourceCache.Configuration(maximumDiskSize: 8_000_000, maximumDiskEntrySize: 4_000_000)
+            try await withCache(in: directory, transport, configuration) { (cache) async throws in
+                for name in ["b", "c"] { try await cache.store(pattern(3_000_000), for: url(name)) }
+                let response = try await cache.bytes(for: Self.request)
+                for _ in 0..<10 { transport.bodies[0].send(Self.chunk) }
+                transport.bodies[0].finish()
+                for try await _ in response.body {
+                    let used = try await cache.disk.database.read { try DiskIndex.usedBytes(in: $0) }
+                    #expect(used <= 8_000_000)
+                }
+                try await expectConsistent(cache, entries: 2)
+                #expect(cache.statistics.evicted == 1)
+                cache.memory.removeAll()
+                #expect(try await !cache.contains(url("b")))
+            }
+        }
+    }
+
+    @Test func `reserve at most half of the directory together`() async throws {
+        try await withDirectory { directory in
+            let transport = PushingTransport(3, [.cacheControl: "max-age=60", .contentLength: "300000"])
+            let configuration = ResourceCache.Configuration(maximumDiskSize: 1_300_000, maximumDiskEntrySize: 400_000)
+            try await withCache(in: directory, transport, configuration) { (cache) async throws in
+                var responses: [StreamedResponse] = []
+                for name in ["a", "b", "c"] {
+                    responses.append(try await cache.bytes(for: TransportRequest(url(name))))
+                }
+                for (body, response) in zip(transport.bodies, responses) {
+                    body.send(Self.chunk)
+                    body.finish()
+                    #expect(try await response.body.collect(upTo: .max) == Self.chunk)
+                }
+                try await expectConsistent(cache, entries: 2)
+            }
+        }
+    }
+
+    @Test func `are stored in place of a stale response, and a 304 keeps it`() async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
+            let transport = ClosureTransport { request, number in
+                switch number {
+                case 1: .bytes(pattern(500_000, seed: 1), fields)
+                case 2: .response(status: .notModified, headerFields: fields)
+                default: .bytes(pattern(600_000, seed: 2), fields)
+                }
+            }
+            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
+                for (source, body) in [
+                    (CachedResponse.Source.network, pattern(500_000, seed: 1)),
+                    (.validated, pattern(500_000, seed: 1)), (.network, pattern(600_000, seed: 2)),
+                ] {
+                    let response = try await cache.bytes(for: Self.request)
+                    #expect(response.source == source)
+                    #expect(same(try await response.body.collect(upTo: .max), body))
+                    try await expectConsistent(cache, entries: 1)
+                    wall.advance(61)
+                }
+            }
+        }
+    }
+
+    @Test func `are tried again before they begin, and statuses are responses`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { request, number in
+                switch number {
+                case 1: .failure(TransferError(.connectionRefused, url: request.url))
+                case 2: .response(status: .serviceUnavailable)
+                default: .response(status: .notFound, body: [Data("gone".utf8)])
+                }
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let response = try await cache.bytes(for: Self.request)
+                #expect(response.status == .notFound && cache.statistics.retries == 2)
+                #expect(try await response.body.collect(upTo: 10) == Data("gone".utf8))
+            }
+        }
+    }
+
+    @Test func `end with the cache`() async throws {
+        try await withDirectory { directory in
+            let transport = PushingTransport()
+            var response: StreamedResponse?
+            try await withCache(in: directory, transport) { (cache) async throws in
+                response = try await cache.bytes(for: Self.request)
+                transport.bodies[0].send(Self.chunk)
+            }
+            var chunks = try #require(response).body.makeAsyncIterator()
+            let error =
+                await failure {
+                    while try await next(&chunks) != nil {}
+                } as? TransferError
+            #expect(error?.code == .shutDown)
+            #expect(bodies(in: directory).isEmpty)
+        }
+    }
+}
