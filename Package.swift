@@ -160,8 +160,8 @@ let targets: [Target] = [
     .testTarget(
         name: "SluiceCacheTests",
         dependencies: [
-            "SluiceCache", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "LoopbackOrigin",
-            "TestSupport", grdb,
+            "SluiceCache", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "SluiceObservation",
+            "LoopbackOrigin", "TestSupport", grdb,
         ],
         swiftSettings: settings),
     .testTarget(

@@ -25,7 +25,7 @@ public import Foundation
 /// **Cancellation.** A cancelled caller throws immediately. The decoding is cancelled when its last caller is.
 ///
 /// - Complexity: A hit takes three short locks and doesn't suspend.
-public final class DecodedCache<Value: Sendable>: Sendable {
+public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
     /// The cache of the bytes.
     public let resources: ResourceCache
 
@@ -36,8 +36,13 @@ public final class DecodedCache<Value: Sendable>: Sendable {
         var row: Int64?
     }
 
+    private struct Loaded: Sendable {
+        var value: Value
+        var source: CachedResponse.Source
+    }
+
     private let memory: MemoryCache<ResourceKey, Decoded>
-    private let flights = SingleFlight<ResourceKey, Value>()
+    private let flights = SingleFlight<ResourceKey, Loaded>()
     private let cost: @Sendable (Value) -> Int
     private let decode: @Sendable (URL, Data) async throws -> Value
 
@@ -49,6 +54,7 @@ public final class DecodedCache<Value: Sendable>: Sendable {
         self.cost = cost
         self.decode = decode
         memory = MemoryCache(maximumCost: maximumMemorySize, maximumCount: .max)
+        resources.decodedCaches.insert(self)
     }
 
     /// Returns the value of a resource, from memory, the disk or its server.
@@ -58,14 +64,23 @@ public final class DecodedCache<Value: Sendable>: Sendable {
     /// - Throws: `TransferError`; the error of the decoder; `CancellationError` if the calling task is cancelled.
     public func value(for url: URL) async throws -> Value {
         try resources.checkOpen(for: url)
-        guard !url.holdsCredentials else { return try await decoded(resources.data(for: url), of: url) }
-        let key = ResourceKey(url)
-        if let value = fresh(key) { return value }
-        return try await flights.run(for: key) { [self] in
-            // Another caller's work may have ended since the first lookup.
-            if let value = fresh(key) { return value }
-            return try await decodedAgain(url, key)
+        if let value = valueInMemory(for: url) { return value }
+        return try await loaded(url).0
+    }
+
+    /// Returns the value, and where its bytes came from.
+    func loaded(_ url: URL) async throws -> (Value, CachedResponse.Source) {
+        try resources.checkOpen(for: url)
+        guard !url.holdsCredentials else {
+            return (try await decoded(resources.data(for: url), of: url), .network)
         }
+        let key = ResourceKey(url)
+        let loaded = try await flights.run(for: key) { [self] in
+            // Another caller's work may have ended since the first lookup.
+            if let value = fresh(key) { return Loaded(value: value, source: .memory) }
+            return try await loadedAgain(url, key)
+        }
+        return (loaded.value, loaded.source)
     }
 
     /// Returns the value if it is in memory and fresh, without waiting: for the first frame of a view.
@@ -82,6 +97,10 @@ public final class DecodedCache<Value: Sendable>: Sendable {
     /// Evicts values until their cost is at most `cost`. Call it when memory is low.
     public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
 
+    func trimMemory(toFraction fraction: Double) {
+        memory.trim(toCost: Int(Double(memory.maximumCost) * fraction))
+    }
+
     /// Removes all values from memory. The bytes stay on disk.
     public func removeAll() { memory.removeAll() }
 
@@ -93,13 +112,13 @@ public final class DecodedCache<Value: Sendable>: Sendable {
         return decoded.value
     }
 
-    private func decodedAgain(_ url: URL, _ key: ResourceKey) async throws -> Value {
+    private func loadedAgain(_ url: URL, _ key: ResourceKey) async throws -> Loaded {
         let answer = try await resources.answer(to: CacheRequest(TransportRequest(url), keepsInMemory: false))
         let data = try await resources.data(of: answer, url)
         if let old = memory.value(for: key), let stored = answer.stored, let row = old.row, row == stored.row {
             // The same version, which the server may have confirmed.
             keep(Decoded(value: old.value, head: stored.head, row: row), for: key)
-            return old.value
+            return Loaded(value: old.value, source: answer.response.source)
         }
         do {
             let value = try await decoded(data, of: url)
@@ -108,7 +127,7 @@ public final class DecodedCache<Value: Sendable>: Sendable {
             } else {
                 memory.remove(key)
             }
-            return value
+            return Loaded(value: value, source: answer.response.source)
         } catch let error where !(error is CancellationError) {
             memory.remove(key)
             try? await resources.remove(url)

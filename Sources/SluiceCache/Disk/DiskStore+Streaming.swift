@@ -21,7 +21,7 @@ extension DiskStore {
     }
 
     /// Opens the file of a row whose body is too large to be read as a whole. The digest is compared first, in constant memory.
-    func open(_ row: DiskIndex.Ready, _ key: ResourceKey) async throws -> OpenedBody {
+    func openBody(_ row: DiskIndex.Ready, _ key: ResourceKey) async throws -> OpenedBody {
         let url = file(row.id, key)
         let body: RandomAccessFile
         do {

@@ -52,6 +52,11 @@ public final class ResourceCache: Sendable {
     let transfers = BackgroundWork<UUID>()
     /// Those of them that other callers may join.
     let running = RunningTransfers()
+    let progress = ProgressObservers()
+    let decodedCaches = DecodedCaches()
+    #if canImport(Darwin)
+    private let memoryPressure = Lock<MemoryPressureSource?>(nil)
+    #endif
     /// The keys are hosts.
     let limiter: KeyedLimiter<String>
     let transport: any Transport
@@ -108,6 +113,10 @@ public final class ResourceCache: Sendable {
         policy = CachePolicy(
             maximumHeuristicLifetime: configuration.maximumHeuristicLifetime.components.seconds,
             isImmutable: configuration.policy == .immutable, salt: disk.salt)
+        #if canImport(Darwin)
+        let source = MemoryPressureSource { [weak self] in self?.trimMemory(toFraction: $0) }
+        memoryPressure.withLock { $0 = source }
+        #endif
     }
 
     /// Shuts the cache down: ends running fetches and validations, waits until running writes are complete, and closes the index.

@@ -22,12 +22,12 @@ extension CacheAttempt {
     func exchange(_ sent: HTTPFields) async throws -> Received {
         try await cache.limiter.run(for: request.host) {
             let requested = cache.now()
-            return try await receive(open(sent), sent, requested: requested)
+            return try await receive(openExchange(sent), sent, requested: requested)
         }
     }
 
     /// Opens an exchange, which needs a place of the limiter.
-    func open(_ sent: HTTPFields) async throws -> TransportResponse {
+    func openExchange(_ sent: HTTPFields) async throws -> TransportResponse {
         var outgoing = request.transport
         outgoing.headerFields = sent
         do {
@@ -84,6 +84,7 @@ extension CacheAttempt {
                     guard chunk.count <= limit - body.count else { throw tooLarge }
                     body.append(chunk)
                 }
+                cache.progress.report(request.key, received: Int64(body.count), of: announced)
             }
         } catch let error as TransferError where error.code != .responseTooLarge {
             return (body, error)

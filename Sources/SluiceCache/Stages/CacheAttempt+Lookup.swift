@@ -97,7 +97,7 @@ extension CacheAttempt {
     ) async throws -> Answer? {
         guard let row = stored.row else { return nil }
         do {
-            switch try await cache.disk.open(row, key) {
+            switch try await cache.disk.openBody(row, key) {
             case .found(let file):
                 return Answer(
                     response: CachedResponse(served.status, served.fields, Data(), source),

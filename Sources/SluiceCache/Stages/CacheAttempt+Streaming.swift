@@ -58,7 +58,7 @@ extension CacheAttempt {
         _ sent: HTTPFields, _ stored: [Stored], _ resolver: Promise<Opened, any Error>.Resolver
     ) async throws {
         let requested = cache.now()
-        let response = try await open(sent)
+        let response = try await openExchange(sent)
         var exchange = self.exchange(of: response, sent, requested: requested)
         exchange.bodyLength = response.contentLength ?? 0
         // The answer doesn't depend on the body, and no stored part belongs to it.
@@ -102,6 +102,8 @@ extension CacheAttempt {
             while let batch = try await batches.nextBatch() {
                 exchange.bodyLength += batch.reduce(0) { $0 + Int64($1.count) }
                 body.append(batch)
+                cache.progress.report(
+                    request.key, received: exchange.bodyLength, of: response.contentLength)
                 if isSpooling, let writer {
                     isSpooling = try await append(batch, to: writer)
                     if isSpooling { body.spool() } else { body.stopSpooling() }
