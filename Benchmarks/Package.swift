@@ -37,7 +37,10 @@ let files: [Target.Dependency] = [
 ]
 let upperLayers: [Target.Dependency] = [
     .product(name: "SluiceCache", package: "sluice"), .product(name: "SluiceDownloads", package: "sluice"),
-    .product(name: "NativeMark", package: "sluice"),
+    .product(name: "SluiceHTTP", package: "sluice"), .product(name: "NativeMark", package: "sluice"),
+    .product(name: "HTTPTypes", package: "swift-http-types"),
+    // For the rows whose index is filled by SQL.
+    .product(name: "GRDB", package: "GRDB.swift"),
 ]
 let postgres: [Target.Dependency] = [.product(name: "SluicePostgres", package: "sluice")]
 
@@ -59,7 +62,12 @@ let package = Package(
                 .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
                 // Peers.
                 .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
-            ] : []) + (withFiles ? [.package(url: "https://github.com/apple/swift-nio", from: "2.101.0")] : []),
+            ] : []) + (withFiles ? [.package(url: "https://github.com/apple/swift-nio", from: "2.101.0")] : [])
+        + (withAll
+            ? [
+                .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+                .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+            ] : []),
     targets: [
         .executableTarget(
             name: "Benchmarks",

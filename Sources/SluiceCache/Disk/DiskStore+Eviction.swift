@@ -21,7 +21,7 @@ extension DiskStore {
         let pending = uses.take()
         let time = uses.next()
 
-        let first: (row: Int64?, victims: [DiskIndex.Entry]) = try await database.write { [limit] database in
+        let first: (row: Int64?, victims: [DiskIndex.Entry]) = try await database.write { [limit, verified] database in
             try DiskIndex.touch(pending, in: database)
             let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: limit - size, in: database)
             guard areEnough else { return (nil, []) }
@@ -33,6 +33,7 @@ extension DiskStore {
                 )
             }
             try DiskIndex.markLeaving(victims.map(\.id), writer: writer, in: database)
+            for victim in victims { verified.forget(victim.key) }
             return (nil, victims)
         }
         guard !first.victims.isEmpty else { return (first.row, 0) }
@@ -65,9 +66,10 @@ extension DiskStore {
             try await database.write { try DiskIndex.touch(pending, in: $0) }
             var removed = 0
             while true {
-                let victims = try await database.write { [slot] database in
+                let victims = try await database.write { [slot, verified] database in
                     let victims = try DiskIndex.leastRecentlyUsed(downTo: bytes, most: 256, in: database).entries
                     try DiskIndex.markLeaving(victims.map(\.id), writer: slot.number, in: database)
+                    for victim in victims { verified.forget(victim.key) }
                     return victims
                 }
                 if victims.isEmpty { return removed }

@@ -20,7 +20,8 @@ extension DiskStore {
         case missing
     }
 
-    /// Opens the file of a row whose body is too large to be read as a whole. The digest is compared first, in constant memory.
+    /// Opens the file of a row whose body is too large to be read as a whole. The digest is compared first, as ``verification`` says, in
+    /// constant memory.
     func openBody(_ row: DiskIndex.Ready, _ key: ResourceKey) async throws -> OpenedBody {
         let url = file(row.id, key)
         let body: RandomAccessFile
@@ -35,7 +36,10 @@ extension DiskStore {
         } catch let error as FileError where Self.meansDamage.contains(error.code) {
             return .damaged
         }
-        guard try await digest(of: body) == row.digest else { return .damaged }
+        if verification == .always || verified.path(of: row.id) == nil {
+            guard try await digest(of: body) == row.digest else { return .damaged }
+            if verification == .firstRead { verified.insert(row.id, path: url.path(percentEncoded: false)) }
+        }
         uses.note(row.id)
         return .found(body)
     }
@@ -101,13 +105,14 @@ extension DiskStore {
     fileprivate func makeRoom<R: Sendable>(
         for bytes: Int64, then change: @escaping @Sendable (Database) throws -> R
     ) async throws -> (R?, evicted: Int) {
-        let (victims, mayContinue) = try await database.write { [slot, limit] database in
+        let (victims, mayContinue) = try await database.write { [slot, limit, verified] database in
             guard try DiskIndex.writingBytes(in: database) + bytes <= limit / 2 else {
                 return ([DiskIndex.Entry](), false)
             }
             let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: limit - bytes, in: database)
             guard areEnough else { return ([], false) }
             try DiskIndex.markLeaving(victims.map(\.id), writer: slot.number, in: database)
+            for victim in victims { verified.forget(victim.key) }
             return (victims, true)
         }
         guard mayContinue else { return (nil, 0) }
@@ -214,7 +219,7 @@ final class DiskWriter: Sendable {
         return try await store.change { [self] in
             do {
                 try await store.files.rename(temporary, to: store.file(row, key), existing: .replace)
-                let (isReady, old) = try await store.database.write { [store, row, key] database in
+                let (isReady, old) = try await store.write(changing: key) { [store, row, key] database in
                     try DiskIndex.complete(row, head, bytes: Int(bytes), digest: digest, in: database)
                     return try DiskIndex.makeReady(
                         row, key: key, replacing: replaced, writer: store.slot.number, in: database)

@@ -40,7 +40,7 @@ extension DiskStore {
             let old: [DiskIndex.Entry]
             do {
                 try await write(response.body, to: file(row, key))
-                let (isReady, leaving) = try await database.write { [slot] in
+                let (isReady, leaving) = try await write(changing: key) { [slot] in
                     try DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
                 }
                 // On a file system without locks, another process may have taken this writer for dead and removed the row.
@@ -72,7 +72,7 @@ extension DiskStore {
     /// Updates the head of a confirmed response. Returns false if the row is gone.
     func update(_ row: Int64, _ key: ResourceKey, _ head: StoredResponse.Head) async throws -> Bool {
         try await change { [self] in
-            let (isReady, old) = try await database.write { [slot] in
+            let (isReady, old) = try await write(changing: key) { [slot] in
                 try DiskIndex.update(row, key, head, writer: slot.number, in: $0)
             }
             try? await finishLeaving(old)
@@ -85,8 +85,9 @@ extension DiskStore {
     /// Removes a damaged version of an entry, but not a newer version.
     func drop(_ row: Int64, _ key: ResourceKey) async throws {
         try await change { [self] in
-            let marked = try await database.write { [slot] in
-                try DiskIndex.markLeaving([row], writer: slot.number, in: $0)
+            let marked = try await write(changing: key) { [slot, verified] in
+                verified.remove(row)
+                return try DiskIndex.markLeaving([row], writer: slot.number, in: $0)
             }
             if marked == 1 { try await finishLeaving([DiskIndex.Entry(id: row, key: key, bytes: 0)]) }
         }
@@ -99,7 +100,7 @@ extension DiskStore {
     private func removeWithinChange(
         _ key: ResourceKey, _ variant: String?, _ removed: DiskIndex.Replaced
     ) async throws {
-        let entries = try await database.write { [slot] in
+        let entries = try await write(changing: key) { [slot] in
             try DiskIndex.markLeaving(key, variant, removed, writer: slot.number, in: $0)
         }
         try await finishLeaving(entries)

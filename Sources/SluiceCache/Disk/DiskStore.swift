@@ -37,16 +37,19 @@ final class DiskStore: Sendable {
     /// The directory's random bytes for the digests of variants.
     let salt: [UInt8]
     let uses = UseTimes()
+    let verification: ResourceCache.Configuration.Verification
+    let verified = VerifiedFiles()
     /// Limits concurrent changes of the directory, because each may reserve as many bytes as the largest entry has.
     private let changes = ConcurrencyLimiter(concurrency: 4)
 
     private init(
-        directory: URL, limit: Int64, entryLimit: Int64, files: FileIO, database: SluiceDatabase, slot: WriterSlot,
-        salt: [UInt8]
+        directory: URL, limit: Int64, entryLimit: Int64, verification: ResourceCache.Configuration.Verification,
+        files: FileIO, database: SluiceDatabase, slot: WriterSlot, salt: [UInt8]
     ) {
         self.directory = directory
         self.limit = limit
         self.entryLimit = entryLimit
+        self.verification = verification
         self.files = files
         self.database = database
         self.slot = slot
@@ -55,7 +58,10 @@ final class DiskStore: Sendable {
 
     // MARK: Opening and closing
 
-    static func open(in directory: URL, limit: Int64, entryLimit: Int64, files: FileIO) async throws -> DiskStore {
+    static func open(
+        in directory: URL, limit: Int64, entryLimit: Int64, verification: ResourceCache.Configuration.Verification,
+        files: FileIO
+    ) async throws -> DiskStore {
         try await files.makeDirectory(at: directory, permissions: 0o700)
         let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
         let slot = try await WriterSlot.take(in: directory, using: files)
@@ -65,8 +71,8 @@ final class DiskStore: Sendable {
             do {
                 let salt = try await database.read { try DiskIndex.salt(in: $0) }
                 let store = DiskStore(
-                    directory: directory, limit: limit, entryLimit: entryLimit, files: files, database: database,
-                    slot: slot, salt: Array(salt))
+                    directory: directory, limit: limit, entryLimit: entryLimit, verification: verification,
+                    files: files, database: database, slot: slot, salt: Array(salt))
                 try await store.sweep()
                 return store
             } catch {
@@ -101,33 +107,48 @@ final class DiskStore: Sendable {
 
     /// Returns the stored responses of a URL, without their bodies, which are unknown to be undamaged.
     func find(_ key: ResourceKey, _ policy: CachePolicy) async throws -> DiskIndex.Found {
-        try await database.read { try DiskIndex.find(key, policy, in: $0) }
+        try await database.read { [verified] database in
+            let found = try DiskIndex.find(key, policy, in: database)
+            verified.note(found, of: key)
+            return found
+        }
     }
 
-    /// Returns the body if the file has the length and the digest of the row. An error, for example if the file can't be read, doesn't mean
-    /// that the response is damaged.
+    /// Returns the body if the file has the length of the row and the digest, which is compared as ``verification`` says. An error, for
+    /// example if the file can't be read, doesn't mean that the response is damaged.
     func body(of row: DiskIndex.Ready, _ key: ResourceKey) async throws -> Body {
-        // The read requests one byte more than the limit, to detect a file that is too long. That must not overflow.
+        // The read requests one byte more than the length, to detect a file that is too long. That must not overflow.
         guard row.bytes < Int.max else { return .damaged }
         let file = file(row.id, key)
-        let body: Data
+        let body: Data?
         do {
-            // Check the kind first: opening a FIFO in its place would block a thread until a writer opens it.
-            if let status = try await files.status(of: file, followingLinks: false),
-                status.kind != .file || status.size != row.bytes
-            {
-                return .damaged
-            }
-            body = try await Data(asyncContentsOf: file, maximumSize: row.bytes, using: files)
+            body = try await files.contents(of: file, size: row.bytes)
         } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
             // The entry was removed after the row was read, or the file is lost.
             return try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged : .missing
         } catch let error as FileError where Self.meansDamage.contains(error.code) {
             return .damaged
         }
-        guard body.count == row.bytes, await sha256(body) == row.digest else { return .damaged }
+        guard let body else { return .damaged }
+        if verification == .always || verified.path(of: row.id) == nil {
+            guard await sha256(body) == row.digest else { return .damaged }
+            if verification == .firstRead { verified.insert(row.id, path: file.path(percentEncoded: false)) }
+        }
         if uses.note(row.id) { await writeUses() }
         return .found(body)
+    }
+
+    /// Returns the row and the body for a key if the file is verified and in the system's memory, without waiting.
+    ///
+    /// The index isn't read. If another process has replaced the row, its file is usually removed, and the result is `nil`.
+    func verifiedBody(for key: ResourceKey, where isUsable: (DiskIndex.Ready) -> Bool) -> (
+        row: DiskIndex.Ready, body: Data
+    )? {
+        guard !uses.isDue, let (row, path) = verified.file(for: key), isUsable(row),
+            let body = files.contentsWithoutWaiting(ofPath: path, size: row.bytes)
+        else { return nil }
+        uses.note(row.id)
+        return (row, body)
     }
 
     static let meansDamage: Set<FileError.Code> = [
@@ -140,12 +161,21 @@ final class DiskStore: Sendable {
         try? await database.write { try DiskIndex.touch(pending, in: $0) }
     }
 
+    /// Runs a transaction that changes the rows of a key.
+    func write<R: Sendable>(
+        changing key: ResourceKey, _ body: @escaping @Sendable (Database) throws -> R
+    ) async throws -> R {
+        try await database.write { [verified] database in
+            verified.forget(key)
+            return try body(database)
+        }
+    }
+
     // MARK: Places
 
     func file(_ id: Int64, _ key: ResourceKey) -> URL {
         let name = SHA256Digest.of(Array(key.text.utf8)).hexadecimal
-        return directory.appending(path: String(name.prefix(2)), directoryHint: .isDirectory)
-            .appending(path: "\(name)-\(id)", directoryHint: .notDirectory)
+        return directory.appending(path: "\(name.prefix(2))/\(name)-\(id)", directoryHint: .notDirectory)
     }
 
     // MARK: Changes

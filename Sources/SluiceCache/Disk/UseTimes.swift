@@ -9,7 +9,7 @@ import Foundation
 /// The times of the last uses of entries, collected in memory until the next write to the index.
 final class UseTimes: Sendable {
     /// The number of collected uses after which a lookup writes them to the index.
-    static let batch = 64
+    static let batch = 512
     /// The largest number of collected uses. Further ones are dropped, and the order of eviction is slightly less exact.
     private static let limit = 4096
 
@@ -29,6 +29,9 @@ final class UseTimes: Sendable {
             return state.pending.count >= Self.batch
         }
     }
+
+    /// Whether the collected uses should be written to the index.
+    var isDue: Bool { state.withLock { $0.pending.count >= Self.batch } }
 
     /// Returns a time that is later than all earlier ones: microseconds since 1970, or one more than the last time.
     func next() -> Int64 {

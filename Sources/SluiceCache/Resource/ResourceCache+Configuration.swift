@@ -12,6 +12,14 @@ extension ResourceCache {
             case immutable
         }
 
+        /// When the digest of a file on disk is compared. The length is compared at each read.
+        public enum Verification: Sendable, Hashable {
+            /// When the process reads the file for the first time. Later damage that doesn't change the length isn't detected.
+            case firstRead
+            /// At each read. A read takes several times as long: SHA-256 of 1 MiB takes more than half a millisecond.
+            case always
+        }
+
         /// The largest number of concurrent exchanges with servers.
         public var concurrency: Int
         /// The largest number of concurrent exchanges with one host, to be considerate of servers.
@@ -27,6 +35,8 @@ extension ResourceCache {
         public var maximumResponseSize: Int
         /// The rule for how long a stored response may be used.
         public var policy: Policy
+        /// When the digest of a file on disk is compared.
+        public var verification: Verification
         /// The longest lifetime of a response that states none. Such a response is fresh for a tenth of the time since its last
         /// modification, up to this limit.
         public var maximumHeuristicLifetime: Duration
@@ -39,7 +49,7 @@ extension ResourceCache {
             concurrency: Int = 10, concurrencyPerHost: Int = 6, maximumMemorySize: Int = 64 << 20,
             maximumDiskSize: Int64 = 512 << 20,
             maximumDiskEntrySize: Int64? = nil, maximumResponseSize: Int = 64 << 20, policy: Policy = .http,
-            maximumHeuristicLifetime: Duration = .seconds(86_400),
+            verification: Verification = .firstRead, maximumHeuristicLifetime: Duration = .seconds(86_400),
             retries: RetryPolicy = RetryPolicy(
                 maximumRetries: 2, baseDelay: .milliseconds(250), maximumRetryAfter: .seconds(10))
         ) {
@@ -58,6 +68,7 @@ extension ResourceCache {
             self.maximumDiskEntrySize = maximumDiskEntrySize ?? maximumDiskSize / 10
             self.maximumResponseSize = maximumResponseSize
             self.policy = policy
+            self.verification = verification
             self.maximumHeuristicLifetime = maximumHeuristicLifetime
             self.retries = retries
         }

@@ -24,8 +24,8 @@ public import Foundation
 ///
 /// Concurrent requests for a URL share one fetch. By default, responses are stored as HTTP's rules for private caches allow (RFC 9111);
 /// see ``Configuration/Policy``. ``data(for:)`` returns the body of a response with status 200 or 203, and throws other statuses as errors;
-/// ``response(for:mode:)`` returns any response. The cache compares the length and the SHA-256
-/// of each file that it reads, and fetches a damaged resource again. The article <doc:RequestPath> describes the stages of a request.
+/// ``response(for:mode:)`` returns any response. The cache compares the length of each file that it reads, and
+/// its SHA-256 at the first read (``Configuration/verification``), and fetches a damaged resource again. The article <doc:RequestPath> describes the stages of a request.
 ///
 /// - Cancellation: A waiting caller gets `CancellationError` immediately. A fetch is cancelled when all callers that wait for it are
 ///   cancelled. A response that has arrived completely is stored even then. No partial file and no reserved space remain.
@@ -90,7 +90,7 @@ public final class ResourceCache: Sendable {
     ) async throws {
         let disk = try await DiskStore.open(
             in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
-            files: files)
+            verification: configuration.verification, files: files)
         self.init(
             directory: directory, configuration: configuration, transport: transport, disk: disk, clock: clock, now: now
         )

@@ -130,7 +130,8 @@ final class PushingTransport: Transport {
         }
     }
 
-    @Test func `that are released before their end are cancelled and leave nothing, and a later caller sends a request`()
+    @Test
+    func `that are released before their end are cancelled and leave nothing, and a later caller sends a request`()
         async throws
     {
         try await withDirectory { directory in

@@ -12,6 +12,9 @@ enum Programs {
         throw RowFailure.missing("\(name) is missing; run Scripts/install-system-packages.sh")
     }
 
+    /// The root of this project.
+    static let project = (0..<5).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+
     static func existing(_ url: URL, remedy: String) throws -> URL {
         guard FileManager.default.isExecutableFile(atPath: url.path) else {
             throw RowFailure.missing("\(url.path) is missing; \(remedy)")

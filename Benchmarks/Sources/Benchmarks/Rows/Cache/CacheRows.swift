@@ -4,7 +4,11 @@ import Synchronization
 
 /// Hits in a cache of 1,000 entries under keys as long as a URL.
 enum CacheRows {
-    static var all: [Row] { [againstDictionary, againstNSCache, fromTasks] + hitRates }
+    static var all: [Row] {
+        [againstDictionary, againstNSCache, fromTasks] + hitRates + onDisk + [
+            misses(1 << 10), misses(16 << 10), herd, start, eviction,
+        ]
+    }
 
     private static let keys = (0..<1_000).map { "https://example.com/pictures/large/\($0).jpeg" }
 

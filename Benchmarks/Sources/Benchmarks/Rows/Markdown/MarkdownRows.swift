@@ -112,10 +112,10 @@ enum MarkdownRows {
 
     /// The Markdown files of this project, repeated up to a megabyte.
     private static func documentation() throws -> String {
-        let root = (0..<6).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         var text = ""
         for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "Benchmarks/README.md"] {
-            text += String(decoding: try Data(contentsOf: root.appending(path: name)), as: UTF8.self) + "\n\n"
+            let file = Programs.project.appending(path: name)
+            text += String(decoding: try Data(contentsOf: file), as: UTF8.self) + "\n\n"
         }
         return String(repeating: text, count: max(1, 1_000_000 / text.utf8.count))
     }

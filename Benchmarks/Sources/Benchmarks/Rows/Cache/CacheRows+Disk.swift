@@ -1,0 +1,99 @@
+import Foundation
+import SluiceCache
+import SluiceFiles
+
+/// Hits on disk: the cache keeps nothing in memory. The directory is on a disk, with all files cached by the system.
+extension CacheRows {
+    static var onDisk: [Row] {
+        [4 << 10, 64 << 10, 1 << 20].flatMap { size in
+            [againstFiles(size), againstPython("hishel", size), againstPython("diskcache", size)]
+        }
+    }
+
+    private static func name(_ size: Int) -> String {
+        "cache/hit on disk of \(size < 1 << 20 ? "\(size >> 10) KiB" : "\(size >> 20) MiB")"
+    }
+
+    private static func againstFiles(_ size: Int) -> Row {
+        Row(name(size), .microseconds, against: "SluiceFiles, the same files", figure: .atMost(1.5)) { stage, rounds in
+            try await withEntries(of: size, stage) { entries in
+                let files = try entries.files()
+                try await rounds(
+                    { try await entries.hits() },
+                    {
+                        try await timed(entries.hitCount, bytes: entries.bytes, expecting: entries.bytes) {
+                            var count = 0
+                            for _ in 0..<entries.passes {
+                                for file in files { count += try await Data(asyncContentsOf: file).count }
+                            }
+                            return count
+                        }
+                    })
+            }
+        }
+    }
+
+    private static func againstPython(_ peer: String, _ size: Int) -> Row {
+        Row(name(size), .microseconds, against: "\(peer) (Python)") { stage, rounds in
+            try await withEntries(of: size, stage) { entries in
+                let python = try PythonPeer(peer, in: entries.directory, stage)
+                try await rounds(
+                    { try await entries.hits() },
+                    { try await python.hits(size: size, entries: entries.urls.count, passes: entries.passes) })
+            }
+        }
+    }
+
+    private static func withEntries(
+        of size: Int, _ stage: Stage, _ body: (EntriesOnDisk) async throws -> Void
+    ) async throws {
+        try await stage.withDirectoryOnDisk { directory in
+            let cache = directory.appending(path: "cache")
+            try await ResourceCache.withCache(directory: cache, configuration: .init(maximumMemorySize: 0)) { cache in
+                // 64 MiB or some thousand lookups.
+                let passes = stage.count(size < 1 << 20 ? 40 : 4, quick: size < 1 << 20 ? 8 : 1)
+                let entries = EntriesOnDisk(cache: cache, size: size, passes: passes, directory: directory)
+                try await entries.store()
+                try await body(entries)
+            }
+        }
+    }
+}
+
+private struct EntriesOnDisk {
+    let cache: ResourceCache
+    let size: Int
+    let passes: Int
+    let directory: URL
+    let urls = (0..<64).map { URL(string: "https://example.com/pictures/large/\($0).jpeg")! }
+
+    var hitCount: Int { urls.count * passes }
+    var bytes: Int { hitCount * size }
+
+    func store() async throws {
+        for (number, url) in urls.enumerated() {
+            try await cache.store(Data(repeating: UInt8(number), count: size), for: url)
+        }
+    }
+
+    /// The files of the bodies.
+    func files() throws -> [URL] {
+        let names = try FileManager.default.subpathsOfDirectory(atPath: cache.directory.path)
+        let files = names.filter { $0.contains("/") }.map { cache.directory.appending(path: $0) }
+        try check(files.count, urls.count)
+        return files
+    }
+
+    func hits() async throws -> Sample {
+        let before = cache.statistics.diskHits
+        let sample = try await timed(hitCount, bytes: bytes, expecting: bytes) {
+            var count = 0
+            for _ in 0..<passes {
+                for url in urls { count += try await cache.data(for: url).count }
+            }
+            return count
+        }
+        try check(cache.statistics.diskHits - before, hitCount)
+        return sample
+    }
+}
