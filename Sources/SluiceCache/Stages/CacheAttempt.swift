@@ -7,11 +7,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One attempt to answer a request, by the decisions of ``CachePolicy``:
+/// One attempt to answer a request, by the decisions of ``CachePolicy``.
 ///
-///     look up ─▶ decision ─┬─ stored response ─────────────▶ caller
-///        ▲                 └─ exchange ─▶ outcome ─▶ store ─▶ caller
-///        └───── again, or after a transient error ──┘
+/// ```text
+/// look up ─▶ decision ─┬─ stored response ─────────────▶ caller
+///    ▲                 └─ exchange ─▶ outcome ─▶ store ─▶ caller
+///    └───── again, or after a transient error ──┘
+/// ```
 struct CacheAttempt: Sendable {
     let cache: ResourceCache
     let request: CacheRequest

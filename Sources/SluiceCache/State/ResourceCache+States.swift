@@ -25,15 +25,10 @@ extension ResourceCache {
 extension DecodedCache {
     /// Returns the states of a resource while it is looked up, fetched and decoded, for a user interface.
     ///
-    ///     struct Cover: View {
-    ///         let url: URL
-    ///         @State private var image = Latest(initial: ResourceState<EncodedImage>.waiting)     // in SluiceObservation
+    ///     for await state in images.states(of: url) { show(state) }
     ///
-    ///         var body: some View {
-    ///             CoverContent(state: image.value)            // a value, a progress or an error
-    ///                 .task(id: url) { await image.follow(images.states(of: url)) }
-    ///         }
-    ///     }
+    /// In a view, a `Latest` of SluiceObservation follows the states. Its `value` is the newest one:
+    /// `.task(id: url) { await image.follow(images.states(of: url)) }`.
     ///
     /// If the value is in memory, the first state is ``ResourceState/ready(_:from:)``. Each iteration of the sequence is one request, as with
     /// ``value(for:)``: when the view disappears, its task is cancelled, and so is the request, unless another caller waits for it.

@@ -20,5 +20,10 @@ let data = Data()
 let token = ""
 
 var cache: ResourceCache { fatalError() }
+var images: ImageCache { fatalError() }
+let player = Player()
+
+struct Player { func play(_ chunk: Data) async throws {} }
 
 func show(_ image: Data) {}
+func show(_ state: ResourceState<EncodedImage>) {}
