@@ -11,65 +11,13 @@ import Testing
 @testable import SluiceCache
 
 @Suite struct `What killed and cancelled tasks leave` {
-    /// Copies the directory at each system call that changes it: the state that a kill at that moment would leave.
-    private final class Snapshots: Sendable {
-        let directory: URL
-        let copies: URL
-        private let count = Guarded(0)
-        let failures = Recorder<any Error>()
-
-        init(of directory: URL, in copies: URL) {
-            self.directory = directory
-            self.copies = copies
-        }
-
-        func take() {
-            let number = count.withLock { count in
-                defer { count += 1 }
-                return count
-            }
-            do {
-                try FileManager.default.copyItem(at: directory, to: copies.appending(path: "\(number)"))
-            } catch {
-                failures.note(error)
-            }
-        }
-
-        var all: [URL] { (0..<count.withLock { $0 }).map { copies.appending(path: "\($0)") } }
-
-        var calls: SystemCalls {
-            let real = SystemCalls.system
-            var calls = real
-            calls.open = { path, flags, mode in
-                defer { if flags & O_CREAT != 0 { self.take() } }
-                return real.open(path, flags, mode)
-            }
-            calls.write = { descriptor, bytes in
-                self.take()
-                defer { self.take() }
-                return real.write(descriptor, bytes)
-            }
-            calls.rename = { source, destination in
-                self.take()
-                defer { self.take() }
-                return real.rename(source, destination)
-            }
-            calls.unlink = { path in
-                self.take()
-                defer { self.take() }
-                return real.unlink(path)
-            }
-            return calls
-        }
-    }
-
     @Test(.timeLimit(.minutes(15)))
     func `a kill at any moment leaves nothing that the next start does not remove, and no wrong bytes`() async throws {
         try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { parent in
             let directory = parent.appending(path: "cache")
             let copies = parent.appending(path: "copies")
             try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
-            let snapshots = Snapshots(of: directory, in: copies)
+            let snapshots = DirectoryCopies(of: directory, in: copies)
             let files = FileIO(calls: snapshots.calls)
             // Room for three: replacing, evicting and removing all happen.
             let configuration = ResourceCache.Configuration(maximumDiskSize: 5000, maximumDiskEntrySize: 1000)
@@ -120,7 +68,7 @@ import Testing
             let directory = parent.appending(path: "cache")
             let copies = parent.appending(path: "copies")
             try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
-            let snapshots = Snapshots(of: directory, in: copies)
+            let snapshots = DirectoryCopies(of: directory, in: copies)
             let files = FileIO(calls: snapshots.calls)
             try await withCache(in: directory, transport, files: files) { cache in
                 _ = try await response(cache, "de")
