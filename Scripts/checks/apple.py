@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Type-checks NativeMark, SluiceObservation and SluiceDownloadList with their code for Apple's platforms, on a machine without Apple's
-SDKs: against the stubs in Tests/AppleStubs. NativeMark is checked once with UIKit and SwiftUI, once with AppKit and SwiftUI.
+"""Type-checks NativeMark, SluiceObservation and SluiceDownloadList with their code for Apple's platforms, and the files of SluiceCache that
+are only for them, on a machine without Apple's SDKs: against the stubs in Tests/AppleStubs. NativeMark is checked once with UIKit and SwiftUI, once with AppKit and SwiftUI.
 
     Scripts/checks/apple.py
     Scripts/checks/apple.py --self-check     # also inserts a mistake into every Apple file, and fails if one isn't found
@@ -34,6 +34,8 @@ STRICT = ["-swift-version", "6", "-warnings-as-errors", "-package-name", PACKAGE
 STUB = ["-swift-version", "6", "-suppress-warnings", "-enable-library-evolution"]
 # The modules with which an app shows a queue, lowest layer first.
 QUEUE = ["SluiceObservation", "SluiceDownloadList"]
+# The files of SluiceCache that are only for Apple's platforms.
+CACHE = ["Decoded/PlatformImage.swift", "Memory/MemoryPressureSource.swift"]
 OTHER = {"UIKit": "AppKit", "AppKit": "UIKit"}
 MISTAKE = '\nprivate let mistakeOfTheSelfCheck: Int = "no number"\n'
 
@@ -145,6 +147,28 @@ def check_queue(directory: pathlib.Path, self_check: bool) -> list[str]:
     return problems
 
 
+def check_cache(directory: pathlib.Path, self_check: bool) -> list[str]:
+    """Checks the cache's files for Apple's platforms, as parts of a module beside the cache."""
+    stub(directory, "Darwin", "Darwin.swift")
+    stub(directory, "AppleDispatch", "AppleDispatch.swift")
+    stub(directory, "CoreGraphics", "CoreGraphics.swift")
+    stub(directory, "ImageIO", "ImageIO.swift")
+    problems = []
+    for name in CACHE:
+        for mistake in ("", MISTAKE) if self_check else ("",):
+            text = (ROOT / "Sources/SluiceCache" / name).read_text().replace("import Dispatch\n", "import AppleDispatch\n")
+            copy = directory / pathlib.Path(name).name
+            access = "public " if "\nextension ResourceCache" in text else ""
+            # Before the last #endif, which ends the code for Apple's platforms.
+            copy.write_text(text.rsplit("#endif", 1)[0] + f"{mistake}@testable {access}import SluiceCache\n#endif\n")
+            output = swiftc("-typecheck", "-parse-as-library", "-module-name", "Use", "-I", directory, *modules_of_build(), *STRICT, copy)
+            if output and not mistake:
+                problems.append(f"{name} does not compile:\n{output}")
+            elif mistake and not re.search(r": error: .*Int", output or ""):
+                problems.append(f"a mistake in {name} is not found: it is not compiled\n{output}")
+    return problems
+
+
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--self-check", action="store_true", help="insert mistakes, and fail if one is not found")
 arguments = parser.parse_args()
@@ -154,6 +178,8 @@ for kit in OTHER:
         found += check(kit, pathlib.Path(directory), arguments.self_check)
 with tempfile.TemporaryDirectory() as directory:
     found += check_queue(pathlib.Path(directory), arguments.self_check)
+with tempfile.TemporaryDirectory() as directory:
+    found += check_cache(pathlib.Path(directory), arguments.self_check)
 print("\n".join(found) if found else f"NativeMark compiles with UIKit and SwiftUI, and with AppKit and SwiftUI, against stubs; "
-      f"{' and '.join(QUEUE)} compile with SwiftUI")
+      f"{' and '.join(QUEUE)} compile with SwiftUI; the files of SluiceCache for Apple's platforms compile")
 sys.exit(1 if found else 0)

@@ -6,7 +6,8 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Images by URL: complete responses that begin with the header of a known format.
+/// Images by URL: complete responses that begin with the header of a known format. On Apple's platforms, `platformImages` of a cache returns
+/// images that are ready to be drawn.
 ///
 ///     let images = cache.images()
 ///     let image = try await images.value(for: url)

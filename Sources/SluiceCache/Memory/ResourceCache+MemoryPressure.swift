@@ -1,6 +1,3 @@
-#if canImport(Darwin)
-import Dispatch
-#endif
 import SluiceLock
 
 extension ResourceCache {
@@ -43,23 +40,3 @@ final class DecodedCaches: Sendable {
 
     var all: [any MemoryTrimming] { entries.withLock { $0.compactMap(\.cache) } }
 }
-
-#if canImport(Darwin)
-/// Trims the memory of a cache when the system reports memory pressure.
-final class MemoryPressureSource: Sendable {
-    // A dispatch source may be used from any thread.
-    private nonisolated(unsafe) let source: any DispatchSourceMemoryPressure
-
-    init(_ trim: @escaping @Sendable (Double) -> Void) {
-        let source = DispatchSource.makeMemoryPressureSource(eventMask: [.warning, .critical], queue: .global())
-        self.source = source
-        source.setEventHandler { [weak source] in
-            guard let source else { return }
-            trim(source.data.contains(.critical) ? 0 : 0.25)
-        }
-        source.activate()
-    }
-
-    deinit { source.cancel() }
-}
-#endif

@@ -1,0 +1,68 @@
+#if canImport(ImageIO)
+public import CoreGraphics
+import ImageIO
+import SluiceHTTP
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// An image that is ready to be drawn: its pixels are in memory, at most as many as were asked for.
+///
+/// A view shows it with `UIImage(cgImage:)`, `NSImage(cgImage:size:)` or SwiftUI's `Image(decorative:scale:)`.
+public struct PlatformImage: @unchecked Sendable {
+    // Immutable: no function changes a CGImage.
+    /// The image.
+    public let cgImage: CGImage
+
+    /// The memory that the pixels take, in bytes.
+    public var byteCount: Int { cgImage.bytesPerRow * cgImage.height }
+
+    /// Decodes an image in any format of the system, in the orientation that its metadata says. Returns `nil` if that isn't possible.
+    ///
+    /// Decoding takes milliseconds and blocks the calling thread. ``ResourceCache/platformImages(maximumPixelSize:maximumMemorySize:)``
+    /// decodes off the caller's actor.
+    ///
+    /// - Parameter maximumPixelSize: The largest width and height in pixels. A larger image is scaled down while it is decoded, so that the
+    ///   full size is never in memory.
+    public init?(_ data: Data, maximumPixelSize: Int) {
+        let noCache = [kCGImageSourceShouldCache: false] as CFDictionary
+        let options =
+            [
+                kCGImageSourceCreateThumbnailFromImageAlways: true,
+                kCGImageSourceCreateThumbnailWithTransform: true,
+                kCGImageSourceShouldCacheImmediately: true,
+                kCGImageSourceThumbnailMaxPixelSize: maximumPixelSize,
+            ] as CFDictionary
+        guard let source = CGImageSourceCreateWithData(data as CFData, noCache),
+            let image = CGImageSourceCreateThumbnailAtIndex(source, 0, options)
+        else { return nil }
+        cgImage = image
+    }
+}
+
+extension ResourceCache {
+    /// Returns a cache of images that are ready to be drawn, on Apple's platforms.
+    ///
+    /// A response that the system can't decode, such as a page that reports an error, throws `TransferError` with the code
+    /// `unexpectedContent` and isn't kept. The memory limit counts decoded pixels, of which an image has four bytes each.
+    ///
+    /// - Parameters:
+    ///   - maximumPixelSize: The largest width and height in pixels: that of the views in pixels, not points. Larger images are scaled
+    ///     down.
+    ///   - maximumMemorySize: The limit on the bytes of the images in memory. An image of more than a tenth of it isn't kept in memory.
+    public func platformImages(
+        maximumPixelSize: Int, maximumMemorySize: Int = 256 << 20
+    ) -> DecodedCache<PlatformImage> {
+        precondition(maximumPixelSize >= 1, "maximumPixelSize must be at least 1; it is \(maximumPixelSize).")
+        return decoded(maximumMemorySize: maximumMemorySize, cost: \.byteCount) { url, data in
+            guard let image = PlatformImage(data, maximumPixelSize: maximumPixelSize) else {
+                throw TransferError(.unexpectedContent, url: url, detail: "the system can't decode it as an image")
+            }
+            return image
+        }
+    }
+}
+#endif

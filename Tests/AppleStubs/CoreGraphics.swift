@@ -1,0 +1,6 @@
+// The part of CoreGraphics that the cache of images uses.
+public final class CGImage {
+    public var bytesPerRow: Int { fatalError() }
+    public var height: Int { fatalError() }
+    init() {}
+}
