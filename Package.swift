@@ -221,7 +221,7 @@ let targets: [Target] = [
         dependencies: [
             "SluiceCommands", "SluiceCache", "SluiceConcurrency", "SluiceDownloads", "SluiceFiles", "SluiceHTTP",
             "NativeMark",
-            "LoopbackOrigin", "TestSupport", "sluice",
+            "LoopbackOrigin", "TestSupport", "sluice", httpTypes,
         ],
         swiftSettings: settings),
 ]

@@ -70,6 +70,26 @@ struct BadInput: Sendable, CustomTestStringConvertible {
             arguments: ["get", "--db", "{dir}/notes.txt", "-d", "{dir}", "{origin}/a"], status: .store,
             mentions: ["notes.txt", "Move the file away"],
             files: ["notes.txt": String(repeating: "no database ", count: 100)]),
+        // The cache.
+        .init(
+            arguments: ["get", "--cache", "-d", "{dir}", "{origin}/a"], status: .usage,
+            mentions: ["no directory for the cache", "XDG_CACHE_HOME", "--cache-directory"]),
+        .init(
+            arguments: ["get", "--cache-directory", "", "-d", "{dir}", "{origin}/a"], status: .usage,
+            mentions: ["--cache-directory", "Name a directory"]),
+        .init(
+            arguments: ["get", "--cache-directory", "{dir}/notes.txt", "-d", "{dir}", "{origin}/a"],
+            status: .localFile, mentions: ["--cache-directory: ", "notes.txt"], files: ["notes.txt": "x"]),
+        .init(arguments: ["cache", "frobnicate"], status: .usage, mentions: ["frobnicate", "sluice cache --help"]),
+        .init(
+            arguments: ["cache", "stats"], status: .usage,
+            mentions: ["no directory for the cache", "XDG_CACHE_HOME", "--directory"]),
+        .init(
+            arguments: ["cache", "trim", "-d", "{dir}"], status: .usage,
+            mentions: ["--size, --older-than or --stale", "cache trim --help"]),
+        .init(
+            arguments: ["cache", "remove", "-d", "{dir}", "a.example/x"], status: .usage,
+            mentions: ["a.example/x", "no scheme"]),
         // URLs.
         .init(arguments: ["get", "song.mp3"], status: .usage, mentions: ["song.mp3", "no scheme", "https://"]),
         .init(arguments: ["get", "127.0.0.1:80/x"], status: .usage, mentions: ["127.0.0.1:80/x", "no scheme"]),

@@ -129,7 +129,7 @@ enum DiskIndex {
         return found
     }
 
-    private static func ready(_ row: Row, _ policy: CachePolicy) -> Ready? {
+    static func ready(_ row: Row, _ policy: CachePolicy) -> Ready? {
         guard let bytes = Int.fromDatabaseValue(row[1]), bytes >= 0,
             let digest = Data.fromDatabaseValue(row[2]), digest.count == 32,
             let status = Int.fromDatabaseValue(row[3]), (200..<1000).contains(status),

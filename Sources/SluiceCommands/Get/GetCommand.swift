@@ -20,6 +20,8 @@ struct GetCommand: ConsoleCommand {
                 sluice get -i list.txt -d music --no-clobber
               Keep the queue in a database, and repeat the command until it exits with 0:
                 sluice get --db queue.db -i list.txt -d music
+              Fetch what is new, and take the rest from the cache:
+                sluice get --cache --overwrite -i list.txt -d music
               Read URLs from another program and report progress as JSON lines:
                 generate-urls | sluice get -i - --progress json
 
@@ -31,6 +33,10 @@ struct GetCommand: ConsoleCommand {
                 user=ann
             All entries are checked before the first download starts, so the list is in memory: 100,000 URLs take about 250 MB. \
             'sluice queue add' and 'sluice queue work' take a list of any length in 50 MB.
+
+            THE CACHE keeps responses as HTTP allows it to a browser. With --cache, the body of a response is in memory until it \
+            has arrived. A file that is larger than \(Format.bytes(CacheLocation.maximumDiskSize / 10)) is requested again, \
+            without the cache.
 
             PROGRESS never slows a download. If nothing reads the lines, all results wait in memory, but only the latest \
             \(LineBacklog.newsLimit) of the lines 'started', 'responded' and 'retrying'. A line 'dropped' counts the others. Output \
@@ -66,14 +72,27 @@ struct GetCommand: ConsoleCommand {
             """, valueName: "file"))
     var db: String?
 
+    @Flag(
+        help: """
+            Use the responses in a cache that are fresh, validate stale ones, and store new ones. See 'sluice cache --help'.
+            """)
+    var cache = false
+
+    @Option(
+        help: .init(
+            """
+            The directory of the cache, created if missing, as with --cache. (default: \(CacheHelp.place))
+            """, valueName: "dir"))
+    var cacheDirectory: String?
+
     @OptionGroup
     var transfers: TransferOptions
 
     func run(_ console: Console) async throws -> ExitStatus {
-        try await GetRun(options: checked(), console: console).run()
+        try await GetRun(options: checked(console), console: console).run()
     }
 
-    private func checked() throws(CommandFailure) -> GetOptions {
+    private func checked(_ console: Console) throws(CommandFailure) -> GetOptions {
         let settings = try transfers.checked(for: "get")
         guard db != "" else {
             throw CommandFailure(.usage, "--db: The file name is empty. Name a file. See 'sluice get --help'.")
@@ -82,8 +101,11 @@ struct GetCommand: ConsoleCommand {
             throw CommandFailure(
                 .usage, "There is nothing to download. Pass URLs, or a list with -i. See 'sluice get --help'.")
         }
+        let isCached = cache || cacheDirectory != nil
         return GetOptions(
-            urls: urls, lists: lists, directory: directory, output: output, database: db, transfers: settings)
+            urls: urls, lists: lists, directory: directory, output: output, database: db,
+            cache: isCached ? try CacheLocation(cacheDirectory, option: "--cache-directory", console) : nil,
+            transfers: settings)
     }
 }
 
@@ -94,5 +116,7 @@ package struct GetOptions: Sendable {
     var output: String?
     /// The database file of the queue; `nil` for a queue in memory.
     var database: String?
+    /// The cache that the responses come from; `nil` for none.
+    var cache: CacheLocation?
     var transfers: TransferSettings
 }

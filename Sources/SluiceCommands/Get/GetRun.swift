@@ -1,3 +1,4 @@
+import SluiceCache
 import SluiceConcurrency
 import SluiceDownloads
 import SluiceFiles
@@ -55,6 +56,8 @@ struct GetRun: Sendable {
             // Only the directories are prepared outside of downloads.
             return .failure(
                 CommandFailure(.localFile, "\(error) Choose another directory with -d, or with dir= in a list."))
+        } catch let failure as CommandFailure {
+            return .failure(failure)
         } catch let error as TransferError {
             // A full disk ends the run, because each further download would fail, too.
             return .failure(
@@ -73,22 +76,52 @@ struct GetRun: Sendable {
     ) async throws -> DownloadSummary {
         let store = try options.database.map { try QueueDatabase(name: $0, command: "get").store() } ?? .memory
         return try await HTTPTransport.withTransport(configuration: options.transfers.transport(trace)) { transport in
-            var configuration = options.transfers.coordinator
-            // A list is for a person who waits: its end matters more than the end of an outage.
-            configuration.circuitBreaker = nil
-            let downloads = DownloadCoordinator(
-                store: store, transport: transport, limits: options.transfers.limits, configuration: configuration)
-            let result = await Result {
-                // Problems with the database or the directories are reported before the first download starts.
-                try await downloads.open()
-                try await downloads.prepareDirectories(of: requests)
-                return try await reporter.showing {
-                    // The plan has checked that there are no conflicts.
-                    try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
-                }
+            guard let location = options.cache else {
+                return try await summary(of: requests, reporter, store, transport) { ProgressSummary($0) }
             }
-            try await downloads.close()
-            return try result.get()
+            let limits = options.transfers.limits
+            return try await location.withCache(
+                concurrency: limits.total, concurrencyPerHost: limits.perHost ?? limits.total, transport: transport
+            ) { cache in
+                let result = await Result {
+                    try await summary(of: requests, reporter, store, CachingTransport(cache)) {
+                        ProgressSummary($0, cache.statistics)
+                    }
+                }
+                await report(cache.statistics, of: location)
+                return try result.get()
+            }
         }
+    }
+
+    private func summary(
+        of requests: [DownloadRequest], _ reporter: any ProgressReporter, _ store: DownloadStore,
+        _ transport: any Transport, summarizedBy summarize: (DownloadSummary) -> ProgressSummary
+    ) async throws -> DownloadSummary {
+        var configuration = options.transfers.coordinator
+        // A list is for a person who waits: its end matters more than the end of an outage.
+        configuration.circuitBreaker = nil
+        let downloads = DownloadCoordinator(
+            store: store, transport: transport, limits: options.transfers.limits, configuration: configuration)
+        let result = await Result {
+            // Problems with the database or the directories are reported before the first download starts.
+            try await downloads.open()
+            try await downloads.prepareDirectories(of: requests)
+            return try await reporter.showing(summarizedBy: summarize) {
+                // The plan has checked that there are no conflicts.
+                try await downloads.download(requests, conflicts: [:]) { reporter.report($0, $1.namingOptions) }
+            }
+        }
+        try await downloads.close()
+        return try result.get()
+    }
+
+    /// The files are complete even if the cache can't be written, but the user should know why the next run fetches them again.
+    private func report(_ statistics: ResourceCache.Statistics, of location: CacheLocation) async {
+        guard statistics.diskFailures > 0 else { return }
+        let cause = statistics.lastDiskFailure.map { ": \($0)" } ?? "."
+        await console.report(
+            "--cache: The cache in '\(location.path)' couldn't be used \(Format.count(statistics.diskFailures, "time"))\(cause)"
+        )
     }
 }

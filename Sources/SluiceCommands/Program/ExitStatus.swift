@@ -21,7 +21,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
     case interrupted = 7
     /// The server answered with an error.
     case http = 8
-    /// Downloaded bytes differ from the expected ones. Only `sluice demo` knows what to expect.
+    /// Downloaded or cached bytes differ from the expected ones. Only `sluice demo` and `sluice cache verify` know what to expect.
     case content = 9
     /// The queue's database couldn't be opened, read or written.
     case store = 10
@@ -38,7 +38,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
 
     init(_ error: TransferError) {
         switch error.code {
-        case .file, .fileExists: self = .localFile
+        case .file, .fileExists, .cacheUnusable: self = .localFile
         case .headerFieldsFailed: self = .authentication
         case .failedElsewhere, .alreadyQueued: self = .other
         case .targetTaken: self = .usage
@@ -53,7 +53,7 @@ package enum ExitStatus: Int32, Sendable, Hashable, CaseIterable {
           0  success                       6  credentials are missing or rejected
           1  another failure               7  interrupted
           2  invalid arguments or list     8  the server answered with an error
-          3  a local file or the output    9  wrong bytes ('sluice demo' only)
+          3  a local file or the output    9  wrong bytes ('demo', 'cache verify')
           4  network or host name         10  the queue's database
           5  TLS
         After several failures, the status is the first of these that applies:

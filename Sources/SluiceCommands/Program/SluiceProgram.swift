@@ -93,7 +93,9 @@ struct SluiceCommand: AsyncParsableCommand {
                 sluice show README.md
             """,
         version: SluiceVersion.current,
-        subcommands: [GetCommand.self, QueueCommand.self, ShowCommand.self, DemoCommand.self])
+        subcommands: [
+            GetCommand.self, QueueCommand.self, CacheCommand.self, ShowCommand.self, DemoCommand.self,
+        ])
 }
 
 enum SluiceVersion {

@@ -39,6 +39,13 @@ enum Format {
         return seconds < 60 ? "\(oneDecimal(seconds)) s" : clock(duration)
     }
 
+    /// "45 s", "12 min", "3 h", "5 d", "2 y": a long time in its largest unit.
+    static func age(_ seconds: Int64) -> String {
+        let units: [(name: String, seconds: Int64)] = [("y", 31_536_000), ("d", 86_400), ("h", 3600), ("min", 60)]
+        guard let unit = units.first(where: { seconds >= $0.seconds }) else { return "\(seconds) s" }
+        return "\(seconds / unit.seconds) \(unit.name)"
+    }
+
     /// "0.3 ms", "1234.5 ms".
     static func milliseconds(_ duration: Duration) -> String { "\(oneDecimal(duration / .milliseconds(1))) ms" }
 

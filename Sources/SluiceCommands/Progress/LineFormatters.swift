@@ -59,6 +59,7 @@ struct PlainLines: LineFormatter {
         let seconds = max(duration / .seconds(1), 0.001)
         var text = "Downloaded \(Format.count(summary.done, "file")), \(Format.bytes(summary.bytes))"
         text += " in \(Format.elapsed(duration)) (\(Format.rate(Double(summary.bytes) / seconds)))"
+        if let cached = summary.cached { text += ", \(cached) from the cache" }
         if summary.skipped > 0 { text += ", \(summary.skipped) skipped" }
         if summary.failed > 0 { text += ", \(summary.failed) failed" }
         if summary.unfinished > 0 { text += ", \(summary.unfinished) not finished" }
@@ -84,7 +85,7 @@ struct PlainLines: LineFormatter {
 /// | `failed` | `error` |
 /// | `message` | only `message` |
 /// | `dropped` | only `lines`, the number of `started`, `responded` and `retrying` events that were left out for a slow reader |
-/// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds` |
+/// | `summary`, last | `done`, `skipped`, `failed`, `unfinished`, `retries`, `bytes`, `seconds`; with a cache, `cached`, the files that came from it |
 struct JSONLines: LineFormatter {
     let names: ProgressNames
     var stream: Console.Stream { .output }
@@ -108,6 +109,7 @@ struct JSONLines: LineFormatter {
         var retries: Int?
         var seconds: Double?
         var lines: Int?
+        var cached: Int?
     }
 
     func lines(for event: DownloadEvent, of index: Int) -> String? {
@@ -138,7 +140,7 @@ struct JSONLines: LineFormatter {
             Line(
                 event: "summary", bytes: summary.bytes, done: summary.done, skipped: summary.skipped,
                 failed: summary.failed, unfinished: summary.unfinished, retries: summary.retries,
-                seconds: duration / .seconds(1)))
+                seconds: duration / .seconds(1), cached: summary.cached))
     }
 
     func line(for message: String) -> String? {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SluiceCache
 import SluiceConcurrency
 import SluiceDownloads
 
@@ -72,6 +73,8 @@ struct ProgressSummary: Sendable, Equatable {
     var unfinished = 0
     var retries = 0
     var bytes: Int64 = 0
+    /// The files whose bytes came from the cache; `nil` without a cache.
+    var cached: Int?
 }
 
 extension ProgressSummary {
@@ -79,5 +82,10 @@ extension ProgressSummary {
         self.init(
             done: summary.doneCount, skipped: summary.skippedCount, failed: summary.failures.count,
             unfinished: summary.unfinishedCount, retries: summary.retryCount, bytes: summary.bytes)
+    }
+
+    init(_ summary: DownloadSummary, _ statistics: ResourceCache.Statistics) {
+        self.init(summary)
+        cached = statistics.memoryHits + statistics.diskHits + statistics.revalidated
     }
 }

@@ -165,7 +165,7 @@ struct QueueAdd: Sendable {
 
     private func report(_ result: Result) async {
         if isJSON {
-            if let line = try? QueueJSON.line(result) { await console.writeWhole(line, to: .output) }
+            if let line = try? CommandJSON.line(result) { await console.writeWhole(line, to: .output) }
         } else {
             await console.writeWhole(Self.text(result) + "\n", to: .output)
         }

@@ -62,7 +62,7 @@ struct QueueChange: Sendable {
             return result
         }
         if isJSON {
-            await console.writeWhole(try QueueJSON.line(result), to: .output)
+            await console.writeWhole(try CommandJSON.line(result), to: .output)
         } else {
             await console.writeWhole(Self.text(kind, result) + "\n", to: .output)
         }

@@ -119,7 +119,7 @@ private struct QueueCopy: Sendable {
                 }
             }
         }
-        let text = isJSON ? try QueueJSON.line(result) : Self.text(result) + "\n"
+        let text = isJSON ? try CommandJSON.line(result) : Self.text(result) + "\n"
         await console.writeWhole(text, to: .output)
         if absoluteCount > 0 {
             let isOne = absoluteCount == 1

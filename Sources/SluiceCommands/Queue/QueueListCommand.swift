@@ -41,7 +41,7 @@ struct QueueListCommand: ConsoleCommand {
             try await QueueReport.read(downloads, limit: limit, findingFailures: true)
         }
         if json {
-            await console.write(try QueueJSON.line(report), to: .output)
+            await console.write(try CommandJSON.line(report), to: .output)
         } else {
             let table = QueueTable(report: report, width: console.outputSize()?.columns)
             let sections = table.sections

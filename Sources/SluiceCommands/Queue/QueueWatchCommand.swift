@@ -50,7 +50,7 @@ struct QueueWatchCommand: ConsoleCommand {
 
     private func lines(of reports: QueueReports, _ console: Console) async throws -> ExitStatus {
         try await reports.forEach(onlyChanged: true) { report in
-            await console.write(try QueueJSON.line(report), to: .output)
+            await console.write(try CommandJSON.line(report), to: .output)
             return !console.losses.isLost(.output)
         }
         // Only an interruption and a lost reader end the loop.

@@ -26,7 +26,7 @@ struct ShowCommand: ConsoleCommand {
             IMAGE FILES have paths that are absolute, or relative to the document's directory.
 
             IMAGES ON SERVERS are fetched only with --remote-images: the request tells the server that the document is being read. \
-            Responses are cached in sluice/ below $XDG_CACHE_HOME or ~/.cache, at most 256 MiB, which can be removed at any time.
+            Responses are kept in the cache that 'sluice cache --help' describes.
 
             A STYLE SHEET is JSON. Every part is optional:
               { "colors":  { "accent": { "light": "#0A5FFF", "dark": "#6FB1FF" } },

@@ -145,11 +145,16 @@ extension Console {
         return console
     }
 
-    /// `sluice` in `XDG_CACHE_HOME`, or else in `.cache` of the home directory. A relative path is ignored (XDG Base Directory
-    /// Specification).
+    /// `sluice` in `XDG_CACHE_HOME`, or else in `.cache` of the home directory (on macOS, `Library/Caches`). A relative path is ignored
+    /// (XDG Base Directory Specification).
     static func cacheDirectory(environment: [String: String]) -> URL? {
+        #if os(macOS)
+        let name = "/Library/Caches"
+        #else
+        let name = "/.cache"
+        #endif
         let caches = environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + "/.cache" : nil }
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 + name : nil }
         return (caches ?? home).map { URL(filePath: $0 + "/sluice", directoryHint: .isDirectory) }
     }
 }

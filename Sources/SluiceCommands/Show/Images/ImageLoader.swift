@@ -119,7 +119,7 @@ final class ImageLoader: Sendable {
             return
         }
         let configuration = ResourceCache.Configuration(
-            concurrency: limits.fetchConcurrency, maximumMemorySize: 0, maximumDiskSize: 256 << 20,
+            concurrency: limits.fetchConcurrency, maximumMemorySize: 0, maximumDiskSize: CacheLocation.maximumDiskSize,
             maximumDiskEntrySize: Int64(limits.bytes),
             maximumResponseSize: limits.bytes, retries: RetryPolicy(maximumRetries: 1, maximumRetryAfter: .seconds(5)))
         let transport = HTTPTransport.Configuration(

@@ -4,8 +4,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The JSON of the queue commands: one document in one line, with sorted keys and times in ISO 8601.
-enum QueueJSON {
+/// The JSON of commands: a document in one line, with sorted keys and times in ISO 8601.
+enum CommandJSON {
     static func line(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

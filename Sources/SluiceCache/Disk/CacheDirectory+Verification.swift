@@ -1,0 +1,150 @@
+import SluiceConcurrency
+import SluiceDatabase
+import SluiceFiles
+
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
+
+extension CacheDirectory {
+    /// Damage that a verification has found.
+    package struct Problem: Sendable {
+        package enum Kind: String, Sendable {
+            /// The file of an entry is missing, or has other bytes than were stored.
+            case damagedFile = "damaged file"
+            /// The row of an entry has impossible values.
+            case damagedRow = "damaged row"
+            /// A file of the cache belongs to no entry.
+            case strayFile = "stray file"
+            /// A file can't be read, so it is unknown whether it is damaged.
+            case unreadableFile = "unreadable file"
+            /// SQLite reports damage of the index.
+            case damagedIndex = "damaged index"
+        }
+
+        package var kind: Kind
+        /// The URL of the entry. It may contain secrets.
+        package var url: String?
+        package var file: URL
+        /// The system's or SQLite's text.
+        package var detail: String?
+        package var isRepaired = false
+    }
+
+    package struct Verification: Sendable, Equatable {
+        package var entries = 0
+        package var bytes: Int64 = 0
+        package var problems = 0
+        package var repaired = 0
+    }
+
+    /// Reads every body and compares its length and digest with the index, and looks for files of the cache that aren't in the index.
+    ///
+    /// A read doesn't count as a use of an entry. Files with other names than those of the cache are ignored. `isRepairing` removes damaged
+    /// entries and stray files; the other problems stay.
+    package func verify(
+        isRepairing: Bool, onProblem: (Problem) async -> Void
+    ) async throws -> Verification {
+        var result = Verification()
+        func note(_ problem: Problem) async {
+            result.problems += 1
+            if problem.isRepaired { result.repaired += 1 }
+            await onProblem(problem)
+        }
+        if let damage = try await store.database.read({ try DiskIndex.damage(in: $0) }) {
+            let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
+            await note(Problem(kind: .damagedIndex, file: index, detail: damage))
+        }
+        var last: Int64 = 0
+        while true {
+            let rows = try await store.database.read { [policy, last] in
+                try DiskIndex.byNumber(after: last, most: 32, policy, in: $0)
+            }
+            guard let end = rows.last?.id else { break }
+            last = end
+            let found = try await rows.concurrentMap(concurrency: 4) { row in
+                try await self.verify(row, isRepairing: isRepairing)
+            }
+            for (bytes, problem) in found {
+                result.entries += 1
+                result.bytes += Int64(bytes)
+                if let problem { await note(problem) }
+            }
+            // Fewer than a batch of uses, so none was written.
+            _ = store.uses.take()
+        }
+        try await verifyFiles(isRepairing: isRepairing, onProblem: note)
+        return result
+    }
+
+    private func verify(_ row: DiskIndex.Listed, isRepairing: Bool) async throws -> (Int, Problem?) {
+        let file = store.file(row.id, row.key)
+        var problem: Problem
+        if let ready = row.ready {
+            do {
+                switch try await store.body(of: ready, row.key) {
+                case .found(let body): return (body.count, nil)
+                case .missing: return (0, nil)
+                case .damaged: problem = Problem(kind: .damagedFile, url: row.key.text, file: file)
+                }
+            } catch let error as FileError where error.code != .cancelled {
+                return (0, Problem(kind: .unreadableFile, url: row.key.text, file: file, detail: error.message))
+            }
+        } else {
+            problem = Problem(kind: .damagedRow, url: row.key.text, file: file)
+        }
+        if isRepairing {
+            try await store.drop(row.id, row.key)
+            problem.isRepaired = true
+        }
+        return (0, problem)
+    }
+
+    // MARK: Files without rows
+
+    private func verifyFiles(isRepairing: Bool, onProblem: (Problem) async -> Void) async throws {
+        for try await part in store.files.listing(of: directory) {
+            guard part.name.utf8.count == 2, let place = part.url, part.kind ?? .directory == .directory else {
+                continue
+            }
+            do {
+                for try await entry in store.files.listing(of: place) {
+                    guard let row = DiskStore.row(ofFileNamed: entry.name), let file = entry.url,
+                        try await isStray(file, row)
+                    else { continue }
+                    var problem = Problem(kind: .strayFile, file: file)
+                    if isRepairing {
+                        try await removeStray(file)
+                        problem.isRepaired = true
+                    }
+                    await onProblem(problem)
+                }
+            } catch let error as FileError where error.code == .notDirectory {
+                // Another program's file.
+            }
+        }
+    }
+
+    /// Returns whether no row has the file. A row exists before its file and as long as the file, so the row of a file that was listed can
+    /// only be missing if the file has been removed since.
+    private func isStray(_ file: URL, _ row: Int64) async throws -> Bool {
+        let key = try await store.database.read { try DiskIndex.key(of: row, in: $0) }
+        if let key {
+            let own = store.file(row, key).lastPathComponent
+            if file.lastPathComponent == own || file.lastPathComponent == ".\(own).part" { return false }
+        }
+        return try await store.files.exists(file, followingLinks: false)
+    }
+
+    private func removeStray(_ file: URL) async throws {
+        do {
+            try await store.files.remove(file)
+        } catch let error as FileError where error.code == .notFound {
+            // Another process has removed it.
+        } catch let error as FileError where error.code == .notEmpty {
+            try await store.files.removeTree(file)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+public import SluiceHTTP
+
+/// A transport whose responses come from a cache, for code that takes any `Transport`, such as a download queue.
+///
+///     let cache = try await ResourceCache(
+///         directory: directory, configuration: .init(retries: RetryPolicy(maximumRetries: 0)))
+///     let downloads = DownloadCoordinator(transport: CachingTransport(cache))
+///
+/// A response is the one of ``ResourceCache/bytes(for:mode:)``: `Range`, `If-Range` and conditional requests are answered from stored
+/// responses, and any status is a response. A response that can't be had from the cache with ``ResourceCache/LookupMode/cacheOnly`` has
+/// the status 504. The transport doesn't shut the cache down.
+///
+/// - Bodies: They are read while they arrive. A body that is larger than ``ResourceCache/Configuration/maximumDiskEntrySize`` isn't stored.
+/// - Retries: The cache tries again as its ``ResourceCache/Configuration/retries`` say. A download queue has retries, too, which would
+///   multiply them. So give the cache of a queue none, as in the example.
+/// - Redirects: The URL of a response is the URL of its request, even if the server has redirected it.
+/// - Cancellation: The call, and the next chunk of a body, throw `CancellationError` immediately. The exchange continues for other callers
+///   that read it.
+/// - Failure: A `TransferError`. If a body fails, the cache stores the part that has arrived if it can be completed (a strong validator), and
+///   the next request for the resource asks for the rest.
+public struct CachingTransport: Transport {
+    private let cache: ResourceCache
+    private let mode: ResourceCache.LookupMode
+
+    /// Creates a transport that uses the stored responses of a cache as `mode` says.
+    public init(_ cache: ResourceCache, mode: ResourceCache.LookupMode = .useCache) {
+        self.cache = cache
+        self.mode = mode
+    }
+
+    /// Returns the response to a request, from the cache or from its server.
+    public func open(_ request: TransportRequest) async throws -> TransportResponse {
+        let response = try await cache.bytes(for: request, mode: mode)
+        return TransportResponse(
+            status: response.status, headerFields: response.headerFields, url: request.url, body: response.body)
+    }
+}
