@@ -193,6 +193,10 @@ public final class HTTPTransport: Transport {
                 throw TransferError(
                     .protocolViolation, url: request.url, detail: "the transfer coding '\(coding)' isn't supported")
             }
+            if head.headerFields.lengths.count > 1 {
+                throw TransferError(
+                    .protocolViolation, url: request.url, detail: "its Content-Length fields contradict each other")
+            }
             return (head, body)
         } catch {
             tracer?.failed(error)

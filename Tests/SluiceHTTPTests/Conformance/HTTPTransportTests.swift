@@ -282,6 +282,25 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: TestedTransport.having(.exactErrors),
+        [
+            "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 6, 5\r\n",
+            String(repeating: "X: \(String(repeating: "x", count: 1000))\r\n", count: 1000),
+        ])
+    func `a head that contradicts itself or has no end is an error`(
+        tested: TestedTransport, fields: String
+    ) async throws {
+        try await tested.exchange { _ in
+            .verbatim("HTTP/1.1 200 OK\r\n\(fields)\r\n123456")
+        } _: { transport, origin in
+            let error = await #expect(throws: TransferError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/"))))
+            }
+            #expect(error?.code == .protocolViolation && error?.isTransient == false)
+        }
+    }
+
     @Test(arguments: TestedTransport.having(.exactErrors), [0, 1, 99])
     func `a status that is none is an error and does not stop the program`(tested: TestedTransport, status: Int)
         async throws
