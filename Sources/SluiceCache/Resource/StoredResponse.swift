@@ -12,6 +12,8 @@ struct StoredResponse: Sendable {
     var body: Data
     /// The response's row in the index, or `nil` if it isn't on disk.
     var row: Int64?
+    /// Whether no other response was stored for the URL, one of which might precede this one.
+    var isOnly = false
 
     struct Head: Sendable {
         let status: Int

@@ -111,7 +111,7 @@ private struct ResponseAttempt {
             switch policy.decision(for: request, mode: mode, stored: stored.map(\.head), at: cache.now()) {
             case .serve(let index, let served):
                 if let response = try await answer(served, from: &stored[index]) {
-                    noteUse(of: stored[index], from: response.source)
+                    noteUse(of: stored[index], from: response.source, isOnly: stored.count == 1)
                     return response
                 }
                 // Decide again without the response whose body is lost.
@@ -120,7 +120,7 @@ private struct ResponseAttempt {
             case .fetch: break
             case .serveAndRevalidate(let index, let served, let fields):
                 if let response = try await answer(served, from: &stored[index]) {
-                    noteUse(of: stored[index], from: response.source)
+                    noteUse(of: stored[index], from: response.source, isOnly: stored.count == 1)
                     validateInBackground(fields)
                     return response
                 }
@@ -136,10 +136,11 @@ private struct ResponseAttempt {
 
     private func send(_ fields: HTTPFields, _ stored: [Stored], isLast: Bool) async throws -> CachedResponse {
         var (fields, stored) = (fields, stored)
+        var isAgain = false
         while true {
             let received = try await exchange(fields, isLast: isLast)
-            if let response = try await apply(received, to: &stored) { return response }
-            (fields, stored) = (request.headerFields, [])
+            if let response = try await apply(received, to: &stored, isAgain: isAgain) { return response }
+            (fields, stored, isAgain) = (request.headerFields, [], true)
         }
     }
 
@@ -170,7 +171,7 @@ private struct ResponseAttempt {
 
     /// The usual case, which needs no index. The memory has only responses that answer a request without header fields.
     private func inMemory() -> CachedResponse? {
-        guard !request.url.holdsCredentials, let kept = cache.memory.value(for: key),
+        guard !request.url.holdsCredentials, let kept = cache.memory.value(for: key), kept.isOnly,
             case .serve(_, let served) = policy.decision(
                 for: request, mode: mode, stored: [kept.head], at: cache.now())
         else { return nil }
@@ -230,10 +231,10 @@ private struct ResponseAttempt {
         return served.response(from: body, source)
     }
 
-    private func noteUse(of stored: Stored, from source: CachedResponse.Source) {
+    private func noteUse(of stored: Stored, from source: CachedResponse.Source, isOnly: Bool) {
         cache.count { if source == .memory { $0.memoryHits += 1 } else { $0.diskHits += 1 } }
         guard let body = stored.body else { return }
-        keepInMemory(StoredResponse(head: stored.head, body: body, row: stored.row?.id))
+        keepInMemory(StoredResponse(head: stored.head, body: body, row: stored.row?.id, isOnly: isOnly))
     }
 
     private func keepInMemory(_ response: StoredResponse) {
@@ -304,7 +305,9 @@ private struct ResponseAttempt {
     // MARK: The outcome
 
     /// Stores what the response changes, and returns the answer, or `nil` if the request must be sent again as it is.
-    private func apply(_ received: Received, to stored: inout [Stored]) async throws -> CachedResponse? {
+    private func apply(
+        _ received: Received, to stored: inout [Stored], isAgain: Bool
+    ) async throws -> CachedResponse? {
         let exchange = received.exchange
         let isSentAsItIs = exchange.sent == request.headerFields
         var outcome = policy.outcome(of: exchange, stored: stored.map(\.head))
@@ -341,7 +344,7 @@ private struct ResponseAttempt {
             answer = try await self.answer(served, from: &stored[index], isConfirmed ? .validated : nil)
             if answer != nil, isConfirmed { cache.count { $0.revalidated += 1 } }
         case .addition(let served): answer = served.response(from: addition, .validated)
-        case .again where !isSentAsItIs: answer = nil
+        case .again where !isAgain: answer = nil
         case .response, .again, .interim:
             answer = CachedResponse(
                 exchange.response.status.code, exchange.response.headerFields, received.body, .network)
@@ -354,6 +357,7 @@ private struct ResponseAttempt {
     /// Doesn't throw, because the caller has its response.
     private func keep(_ outcome: CachePolicy.Outcome, _ addition: Data?, _ stored: inout [Stored]) async {
         var kept: StoredResponse?
+        let rest = outcome.invalidations.contains(key) ? 0 : stored.count - outcome.removals.count
         do {
             for key in outcome.invalidations {
                 cache.memory.remove(key)
@@ -365,7 +369,7 @@ private struct ResponseAttempt {
             }
             let removed = outcome.removals.compactMap { stored[$0].row?.id }
             if let head = outcome.addition?.head, let addition {
-                var response = StoredResponse(head: head, body: addition)
+                var response = StoredResponse(head: head, body: addition, isOnly: rest == 0)
                 kept = response
                 let result = try await cache.disk.store(response, for: key, replacing: .rows(removed))
                 cache.count { $0.evicted += result.evicted }
@@ -380,7 +384,8 @@ private struct ResponseAttempt {
         let hasChanged = !outcome.updates.isEmpty || !outcome.removals.isEmpty || !outcome.invalidations.isEmpty
         if kept != nil || hasChanged { cache.memory.remove(key) }
         if case .stored(let index, _) = outcome.answer, outcome.updates[index] != nil, let body = stored[index].body {
-            keepInMemory(StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id))
+            keepInMemory(
+                StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id, isOnly: rest == 1))
         }
         if let kept { keepInMemory(kept) }
     }
