@@ -1,3 +1,5 @@
+import HTTPTypes
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -18,8 +20,12 @@ extension ResourceCache {
         memory.insert(response, for: key, cost: memoryCost(of: response))
     }
 
-    /// The length of the body and an estimate for the rest. Without the estimate, the number of empty bodies would be unlimited.
-    func memoryCost(of response: StoredResponse) -> Int { response.body.count + Self.memoryOverhead }
+    /// The length of the body and of the header fields, whose length the server chooses, or an estimate if they are short. Without the
+    /// estimate, the number of empty bodies would be unlimited.
+    func memoryCost(of response: StoredResponse) -> Int {
+        let fields = response.head.fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
+        return response.body.count + max(Self.memoryOverhead, fields)
+    }
 
     static let memoryOverhead = 512
 }

@@ -80,6 +80,53 @@ import Testing
         }
     }
 
+    @Test func `header fields count toward the limit of the memory`() async throws {
+        try await withDirectory { directory in
+            let flood = HTTPField(name: HTTPField.Name("X-Flood")!, value: String(repeating: "x", count: 10_000))
+            let transport = ClosureTransport { _, _ in
+                .bytes(Data(), [.cacheControl: "max-age=60", flood.name: flood.value])
+            }
+            let configuration = ResourceCache.Configuration(maximumMemorySize: 200_000, maximumDiskSize: 0)
+            try await withCache(in: directory, transport, configuration) { cache in
+                for number in 0..<40 { _ = try await cache.data(for: url("\(number)")) }
+                var found = 0
+                for number in 0..<40 where cache.memory.value(for: ResourceKey(url("\(number)"))) != nil { found += 1 }
+                #expect(found == 19)
+            }
+        }
+    }
+
+    @Test func `header fields count toward the limit of the disk`() async throws {
+        try await withDirectory { directory in
+            let fields: HTTPFields = [
+                .cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\"",
+                HTTPField.Name("X-Flood")!: String(repeating: "x", count: 10_000),
+            ]
+            let transport = ClosureTransport { request, _ in
+                request.headerFields[.ifNoneMatch] == nil
+                    ? .bytes(Data(), fields) : .response(status: .notModified, headerFields: fields)
+            }
+            let limit: Int64 = 100_000
+            let wall = WallClock()
+            try await withCache(in: directory, transport, .init(maximumDiskSize: limit), wall: wall) { cache in
+                for number in 0..<30 {
+                    _ = try await cache.response(for: TransportRequest(url("\(number)")))
+                    let length = try await cache.disk.database.read {
+                        try Int64.fetchOne($0, sql: "SELECT sum(length(fields)) FROM entry") ?? 0
+                    }
+                    #expect(length < limit)
+                }
+                try await expectConsistent(cache, entries: 9)
+                // A confirmation with other fields changes what the entry counts.
+                wall.advance(200)
+                _ = try await cache.response(for: TransportRequest(url("29")))
+                try await expectConsistent(cache, entries: 9)
+                try await cache.removeAll()
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
     @Test(arguments: [
         "Content-Length: 10\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n",
         "Transfer-Encoding: chunked\r\n\r\nx\r\n12345\r\n0\r\n\r\n",

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a URL with a user name is stored for no one`() async throws {
+    @Test func `the response to a URL with a user name is stored for no request`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { request, _ in .bytes(Data((request.url.user() ?? "none").utf8)) }
             try await withCache(in: directory, transport) { cache in
