@@ -64,6 +64,16 @@ import Testing
         #expect(error?.code == .tooManyRedirects)
     }
 
+    @Test(arguments: [301, 302, 303, 307, 308], ["/x", "http://a.example/", "ftp://a.example/"])
+    func `a policy that follows none leads nowhere, wherever the redirect points`(status: Int, location: String) throws
+    {
+        let request = TransportRequest(try URL(fetchable: "https://a.example/"))
+        let next = try RedirectPolicy.unfollowed.next(
+            after: request, status: .init(code: status), headerFields: [.location: location], count: 0)
+        #expect(next == nil)
+        #expect(RedirectPolicy.unfollowed != RedirectPolicy(maximumRedirects: 0))
+    }
+
     @Test func `303 turns into GET and 307 keeps the method`() throws {
         #expect(try next("https://a.example/", 303, "/x", method: .put)?.method == .get)
         #expect(try next("https://a.example/", 301, "/x", method: .post)?.method == .get)

@@ -25,9 +25,25 @@ enum DiskIndex {
         case leaving = 2
     }
 
-    /// The bytes that an entry counts in addition to its body, for its name, its row and the unused end of its last block. Without them,
-    /// the number of empty entries would be unlimited. The value is part of the schema.
+    /// The bytes that an entry counts in addition to its body, for its name, its row and the unused end of its last block, unless its texts
+    /// are longer. Without them, the number of empty entries would be unlimited. The value is part of the schema.
     static let overhead = 512
+
+    /// The bytes that a row counts in addition to the body. A server chooses the length of the fields.
+    static func overheadSQL(of row: String) -> String {
+        let texts = ["key", "fields", "variant"].map { "length(CAST(\(row)\($0) AS BLOB))" }.joined(separator: " + ")
+        return "max(\(overhead), \(texts))"
+    }
+
+    /// The bytes that the row of a response counts, with its body.
+    static func size(of head: StoredResponse.Head, bytes: Int64, key: ResourceKey) -> Int64 {
+        let texts = [key.text, head.fields.lines, head.variant.lines]
+        return bytes + Int64(max(overhead, texts.reduce(0) { $0 + $1.utf8.count }))
+    }
+
+    static func size(of response: StoredResponse, key: ResourceKey) -> Int64 {
+        size(of: response.head, bytes: Int64(response.body.count), key: key)
+    }
 
     /// The application number is "SLUC".
     static let schema = DatabaseSchema(
@@ -64,7 +80,25 @@ enum DiskIndex {
                         """)
             },
             { try addVariants(to: $0) },
+            { try countTexts(in: $0) },
         ])
+
+    private static func countTexts(in database: Database) throws {
+        let (new, old) = (overheadSQL(of: "new."), overheadSQL(of: "old."))
+        try database.execute(
+            sql: """
+                DROP TRIGGER entry_added;
+                DROP TRIGGER entry_removed;
+                DROP TRIGGER entry_resized;
+                CREATE TRIGGER entry_added AFTER INSERT ON entry
+                    BEGIN UPDATE usage SET bytes = bytes + new.bytes + \(new); END;
+                CREATE TRIGGER entry_removed AFTER DELETE ON entry
+                    BEGIN UPDATE usage SET bytes = bytes - old.bytes - \(old); END;
+                CREATE TRIGGER entry_resized AFTER UPDATE OF bytes, key, fields, variant ON entry
+                    BEGIN UPDATE usage SET bytes = bytes - old.bytes - \(old) + new.bytes + \(new); END;
+                UPDATE usage SET bytes = (SELECT coalesce(sum(bytes + \(overheadSQL(of: ""))), 0) FROM entry);
+                """)
+    }
 
     /// An entry of the first version is the response to a request without header fields: the fields that its `Vary` names were absent.
     private static func addVariants(to database: Database) throws {
@@ -189,11 +223,12 @@ enum DiskIndex {
         var victims: [Entry] = []
         guard excess > 0 else { return ([], true) }
         let rows = try Row.fetchCursor(
-            database, sql: "SELECT id, key, bytes FROM entry WHERE state = 0 ORDER BY accessed")
+            database,
+            sql: "SELECT id, key, bytes, \(overheadSQL(of: "")) FROM entry WHERE state = 0 ORDER BY accessed")
         while excess > 0, victims.count < most, let row = try rows.next() {
             let entry = Entry(id: row[0], key: ResourceKey(text: row[1]), bytes: row[2])
             victims.append(entry)
-            excess -= Int64(entry.bytes + overhead)
+            excess -= Int64(entry.bytes) + row[3]
         }
         return (victims, excess <= 0)
     }

@@ -17,7 +17,7 @@ extension DiskStore {
         _ response: StoredResponse, _ digest: Data, _ key: ResourceKey
     ) async throws -> (row: Int64?, evicted: Int) {
         let writer = slot.number
-        let size = Int64(response.body.count + DiskIndex.overhead)
+        let size = DiskIndex.size(of: response, key: key)
         let pending = uses.take()
         let time = uses.next()
 

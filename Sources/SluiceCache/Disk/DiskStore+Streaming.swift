@@ -70,10 +70,11 @@ extension DiskStore {
         _ head: StoredResponse.Head, announced: Int64?, for key: ResourceKey
     ) async throws -> DiskWriter? {
         let size = announced ?? DiskWriter.firstReservation
-        guard size <= entryLimit, size + Int64(DiskIndex.overhead) <= limit else { return nil }
+        let counted = DiskIndex.size(of: head, bytes: size, key: key)
+        guard size <= entryLimit, counted <= limit else { return nil }
         return try await change { [self] in
             let time = uses.next()
-            let (row, evicted) = try await makeRoom(for: size + Int64(DiskIndex.overhead)) { [slot] database in
+            let (row, evicted) = try await makeRoom(for: counted) { [slot] database in
                 try DiskIndex.insertWriting(
                     head, bytes: Int(size), digest: Data(count: 32), key: key, writer: slot.number, now: time,
                     in: database)

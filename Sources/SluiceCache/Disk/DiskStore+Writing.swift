@@ -28,7 +28,7 @@ extension DiskStore {
         let variant = response.head.variant.lines
         let digest = await sha256(response.body)
         return try await change { [self] in
-            guard response.body.count <= entryLimit, response.body.count + DiskIndex.overhead <= limit else {
+            guard response.body.count <= entryLimit, DiskIndex.size(of: response, key: key) <= limit else {
                 try await removeWithinChange(key, variant, replaced)
                 return (nil, 0)
             }

@@ -152,8 +152,9 @@ extension CachePolicy {
             fields[.ifRange] = validator.field
             return .complete(fields)
         }
-        let tags =
-            rules[.tagsOfVariants] ? stored.filter { $0.part == nil }.compactMap { EntityTag(of: $0.fields) } : []
+        let variants = rules[.tagsOfVariants] ? stored : []
+        let tags = variants.filter { $0.part == nil && $0.variant.isForUser(of: fields, policy: self) }
+            .compactMap { EntityTag(of: $0.fields) }
         return tags.isEmpty ? .fetch : union(of: fields, with: tags).map { .validate($0) } ?? .fetch
     }
 }

@@ -7,8 +7,9 @@ extension CachePolicy {
     func confirmation(_ exchange: Exchange, _ stored: [StoredResponse.Head]) -> Outcome {
         let (request, client) = (exchange.request, exchange.request.headerFields)
         let fields = exchange.response.headerFields
-        let confirmed = confirmed(
-            by: fields, asked: client[.ifNoneMatch] == nil ? asked(by: exchange.sent, stored) : [], stored: stored)
+        let known = stored.indices.filter { stored[$0].variant.isForUser(of: client, policy: self) }
+        let asked = client[.ifNoneMatch] == nil ? asked(by: exchange.sent, known, stored) : []
+        let confirmed = confirmed(by: fields, asked: asked, known: known, stored: stored)
         let heads = Dictionary(
             uniqueKeysWithValues: confirmed.map { index in
                 (index, stored[index].updated(by: exchange, policy: self))
@@ -42,9 +43,9 @@ extension CachePolicy {
         return outcome
     }
 
-    private func asked(by sent: HTTPFields, _ stored: [StoredResponse.Head]) -> [Int] {
+    private func asked(by sent: HTTPFields, _ known: [Int], _ stored: [StoredResponse.Head]) -> [Int] {
         let tags = sent[.ifNoneMatch].map(EntityTag.list) ?? []
-        return stored.indices.filter { index in
+        return known.filter { index in
             EntityTag(of: stored[index].fields).map(tags.contains) ?? false
                 || sent[.ifModifiedSince] != nil && sent[.ifModifiedSince] == stored[index].modified
         }

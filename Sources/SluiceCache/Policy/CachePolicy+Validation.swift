@@ -40,21 +40,21 @@ extension CachePolicy {
         return conditions.isEmpty ? nil : conditions
     }
 
-    /// Returns the stored responses that a 304 confirms (section 4.3.4).
+    /// Returns which of the `known` stored responses a 304 confirms (section 4.3.4). The others are those of other users.
     ///
     /// - With a strong entity tag, it confirms those with the same strong tag.
     /// - With a weak one, or only a date of modification, it confirms the most recent of those with the same validator.
     /// - Without validators, it confirms the only response that the request asked about. (The RFC allows this only if that response has no
     ///   validator either. But servers omit the fields, and a 304 can't mean another response if the client has none.)
     func confirmed(
-        by confirmation: HTTPFields, asked: [Int], stored: [StoredResponse.Head]
+        by confirmation: HTTPFields, asked: [Int], known: [Int], stored: [StoredResponse.Head]
     ) -> [Int] {
         func latest(_ matches: [Int]) -> [Int] {
             matches.max { stored[$0].created < stored[$1].created }.map { [$0] } ?? []
         }
         if let field = confirmation[.eTag] {
             guard let tag = EntityTag(field) else { return [] }
-            let matches = stored.indices.filter { index in
+            let matches = known.filter { index in
                 EntityTag(of: stored[index].fields).map { own in
                     tag.isWeak || !rules[.strongConfirmation] ? own.matchesWeakly(tag) : own.matchesStrongly(tag)
                 } ?? false

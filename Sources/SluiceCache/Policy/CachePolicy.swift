@@ -15,7 +15,8 @@ import SluiceHTTP
 /// ```
 ///
 /// - `stored` has all stored responses of the request's URL: one for each variant (`Vary`). The decisions name them by index.
-/// - A cache of one user may store responses to requests with `Authorization`, and responses with `Set-Cookie` (sections 3.5 and 7.3).
+/// - A cache of one user may store responses to requests with `Authorization`, and responses with `Set-Cookie` (sections 3.5 and 7.3). The
+///   former are only for requests with the same credentials.
 /// - Responses to `HEAD` aren't stored; they update stored responses to `GET`. Interim responses (1xx) are never stored.
 /// - Parts are stored: those of a 206, and what has arrived of a response that was cut off. Each variant has one contiguous part.
 struct CachePolicy: Sendable {

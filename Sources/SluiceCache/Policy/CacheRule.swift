@@ -99,6 +99,9 @@ enum CacheRule: Int, CaseIterable, Sendable {
     case varyFirst
     /// The most recent of several matching responses is used (4).
     case mostRecent
+    /// A response to a request with `Authorization` is only for requests with the same credentials. A private cache may ignore them (3.5), but
+    /// its user may have several accounts.
+    case authorization
     /// White space in lists, and the number of lines, don't matter to `Vary` (4.1).
     case varyWhitespace
     /// The order, case and form of preferences such as `Accept-Language` don't matter to `Vary` (4.1).

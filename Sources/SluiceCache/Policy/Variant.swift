@@ -13,6 +13,8 @@ import Foundation
 /// Values with the same meaning are equal: white space in lists and the number of field lines don't matter, nor do the order and the case
 /// of preferences, such as in `Accept-Language`.
 ///
+/// A response to a request with `Authorization` varies by that field, even if the server doesn't say so: a program may have several accounts.
+///
 /// The values may be secrets, such as those of `Cookie` and `Authorization`, so a variant has only their salted digests.
 struct Variant: Sendable, Hashable {
     /// The digests of the normalized values, in hexadecimal, by lowercase name. `nil` means that the request had no such field, which isn't
@@ -32,6 +34,9 @@ struct Variant: Sendable, Hashable {
             guard name != "*", let field = HTTPField.Name(name) else { return nil }
             digests[name] = .some(request[field].map { Self.digest($0, name, policy) })
         }
+        if policy.rules[.authorization], let credentials = request[.authorization] {
+            digests[Self.credentials] = .some(Self.digest(credentials, Self.credentials, policy))
+        }
     }
 
     var isAny: Bool { digests.isEmpty }
@@ -42,6 +47,14 @@ struct Variant: Sendable, Hashable {
             HTTPField.Name(name).flatMap { request[$0] }.map { Self.digest($0, name, policy) } == digest
         }
     }
+
+    /// Whether the response is for the user of the request, or for all users.
+    func isForUser(of request: HTTPFields, policy: CachePolicy) -> Bool {
+        guard policy.rules[.authorization], let digest = digests[Self.credentials] else { return true }
+        return request[.authorization].map { Self.digest($0, Self.credentials, policy) } == digest
+    }
+
+    private static let credentials = "authorization"
 
     private static func digest(_ value: String, _ name: String, _ policy: CachePolicy) -> String {
         SHA256Digest.of(policy.salt + Array("\(name):\(normalized(value, name, policy.rules))".utf8)).hexadecimal

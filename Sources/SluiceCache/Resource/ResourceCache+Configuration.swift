@@ -27,7 +27,7 @@ extension ResourceCache {
         /// The limit on the total size of the responses in memory. A response that takes more than a tenth of it isn't stored in memory.
         public var maximumMemorySize: Int
         /// The limit on the total size of the files, including those that are being written. Each file counts as 512 bytes more than its
-        /// body. The index, with some hundred bytes per entry, doesn't count.
+        /// body, or more if its URL and header fields are longer. The rest of the index, with some hundred bytes per entry, doesn't count.
         public var maximumDiskSize: Int64
         /// The limit on the body of one response on disk. The cache returns larger responses without storing them on disk.
         public var maximumDiskEntrySize: Int64

@@ -43,11 +43,11 @@ extension ResourceCache {
             length: Int64(data.count), requested: now, received: now, policy: policy)
         var response = StoredResponse(head: head, body: data)
         let key = ResourceKey(url)
-        keepInMemory(response, for: key)
+        keepInMemory(response, for: key, of: 1)
         let kept = try await disk.store(response, for: key, replacing: .all)
         count { $0.evicted += kept.evicted }
         response.row = kept.row
-        if kept.row != nil { keepInMemory(response, for: key) }
+        if kept.row != nil { keepInMemory(response, for: key, of: 1) }
         return kept.row != nil
     }
 

@@ -12,8 +12,9 @@ import Foundation
 extension CacheAttempt {
     /// Returns an answer from memory. This needs no index.
     func inMemory() -> Answer? {
-        guard !request.isAlone, let kept = cache.memory.value(for: key)?.responses.filter({ answers($0.head) }),
-            !kept.isEmpty,
+        guard !request.isAlone, let all = cache.memory.value(for: key), all.areAll else { return nil }
+        let kept = all.responses.filter { answers($0.head) }
+        guard
             case .serve(let index, let served) = policy.decision(
                 for: request.transport, mode: request.mode, stored: kept.map(\.head), at: cache.now()),
             let response = served.response(from: kept[index].body, .memory)
@@ -113,14 +114,14 @@ extension CacheAttempt {
         return nil
     }
 
-    func noteUse(of stored: Stored, from source: CachedResponse.Source) {
+    func noteUse(of stored: Stored, from source: CachedResponse.Source, total: Int) {
         cache.count { if source == .memory { $0.memoryHits += 1 } else { $0.diskHits += 1 } }
         guard let body = stored.body else { return }
-        keepInMemory(StoredResponse(head: stored.head, body: body, row: stored.row?.id))
+        keepInMemory(StoredResponse(head: stored.head, body: body, row: stored.row?.id), of: total)
     }
 
-    func keepInMemory(_ response: StoredResponse) {
-        if request.keepsInMemory { cache.keepInMemory(response, for: key) }
+    func keepInMemory(_ response: StoredResponse, of total: Int) {
+        if request.keepsInMemory { cache.keepInMemory(response, for: key, of: total) }
     }
 }
 

@@ -17,7 +17,9 @@ extension CacheAttempt {
     }
 
     /// Stores what the response changes, and returns the answer, or `nil` if the request must be sent again as it is.
-    func apply(_ received: Received, to stored: inout [Stored]) async throws -> Answer? {
+    ///
+    /// - Parameter isAgain: Whether it was sent as it is, so that any response is the answer.
+    func apply(_ received: Received, to stored: inout [Stored], isAgain: Bool) async throws -> Answer? {
         let exchange = received.exchange
         let outcome = outcome(of: exchange, wasRedirected: received.wasRedirected, stored)
         let addition = try await body(of: outcome.addition, received.body, &stored)
@@ -31,7 +33,7 @@ extension CacheAttempt {
             if let head = outcome.updates[index] { answer?.stored?.head = head }
         case .addition(let served):
             answer = served.response(from: addition, .validated).map { Answer(response: $0) }
-        case .again where exchange.sent != request.headerFields: break
+        case .again where !isAgain: break
         case .response, .again, .interim:
             answer = Answer(
                 response: CachedResponse(
@@ -90,6 +92,7 @@ extension CacheAttempt {
     ) async -> Answer.Stored? {
         guard !request.isAlone else { return nil }
         var kept: StoredResponse?
+        let rest = outcome.invalidations.contains(key) ? 0 : stored.count - outcome.removals.count
         var hasChanged = !outcome.updates.isEmpty || !outcome.removals.isEmpty || !outcome.invalidations.isEmpty
         do {
             for key in outcome.invalidations {
@@ -119,9 +122,10 @@ extension CacheAttempt {
         }
         if kept != nil || hasChanged { cache.memory.remove(key) }
         if case .stored(let index, _) = outcome.answer, outcome.updates[index] != nil, let body = stored[index].body {
-            keepInMemory(StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id))
+            keepInMemory(
+                StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id), of: rest)
         }
-        if let kept { keepInMemory(kept) }
+        if let kept { keepInMemory(kept, of: rest + 1) }
         return kept.map { Answer.Stored(head: $0.head, row: $0.row) }
     }
 }

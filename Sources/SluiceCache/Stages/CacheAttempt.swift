@@ -48,7 +48,7 @@ struct CacheAttempt: Sendable {
             case .fail: return Answer(response: CachedResponse(504, [:], Data(), .cache))
             }
             if let answer = try await answer(served, from: &stored[index]) {
-                noteUse(of: stored[index], from: answer.response.source)
+                noteUse(of: stored[index], from: answer.response.source, total: stored.count)
                 if let background { validateInBackground(background) }
                 return answer
             }
@@ -58,7 +58,7 @@ struct CacheAttempt: Sendable {
     }
 
     private func send(_ fields: HTTPFields, _ stored: [Stored]) async throws -> Answer {
-        var (fields, stored) = (fields, stored)
+        var (fields, stored, isAgain) = (fields, stored, false)
         while true {
             let received: Received
             if request.arrives {
@@ -69,8 +69,8 @@ struct CacheAttempt: Sendable {
             } else {
                 received = try await cache.whileOpen(for: request.url) { [fields] in try await exchange(fields) }
             }
-            if let answer = try await apply(received, to: &stored) { return answer }
-            (fields, stored) = (request.headerFields, [])
+            if let answer = try await apply(received, to: &stored, isAgain: isAgain) { return answer }
+            (fields, stored, isAgain) = (request.headerFields, [], true)
         }
     }
 

@@ -44,6 +44,7 @@ extension ResourceCache {
     /// Returns the fresh whole response to a request without header fields, if it is in memory. This is the usual case, which must be fast.
     func freshInMemory(_ url: URL) -> StoredResponse? {
         guard !url.holdsCredentials, let kept = memory.value(for: ResourceKey(url)), kept.responses.count == 1,
+            kept.areAll,
             let response = kept.responses.first, response.head.isUsableAsData,
             response.head.variant.matches([:], policy: policy), policy.isFresh(response.head, at: now())
         else { return nil }
@@ -60,7 +61,7 @@ extension ResourceCache {
         }
         guard let (row, body) = found else { return nil }
         count { $0.diskHits += 1 }
-        keepInMemory(StoredResponse(head: row.head, body: body, row: row.id), for: key)
+        keepInMemory(StoredResponse(head: row.head, body: body, row: row.id), for: key, of: 1)
         return body
     }
 

@@ -7,7 +7,7 @@ package import HTTPTypes
 
 /// The rules for following redirects (RFC 9110, section 15.4).
 ///
-/// - At most ``maximumRedirects`` redirects are followed. Redirects from `https` to `http`, or to a scheme other than `http` and
+/// - At most ``maximumRedirects`` redirects are followed, or none with ``unfollowed``. Redirects from `https` to `http`, or to a scheme other than `http` and
 ///   `https`, are refused.
 /// - After a 303, every method except `HEAD` becomes `GET`. After a 301 or 302, `POST` becomes `GET`, as in browsers. After a 307 or 308,
 ///   the method stays. A request that becomes a `GET` loses its body and its `Content-` fields.
@@ -18,20 +18,37 @@ public struct RedirectPolicy: Sendable, Hashable {
     /// The largest number of redirects for one request.
     public var maximumRedirects: Int
 
-    /// Creates a policy that follows at most `maximumRedirects` redirects.
+    private var isFollowing = true
+
+    /// Creates a policy that follows at most `maximumRedirects` redirects. If there are more, the request fails.
     public init(maximumRedirects: Int = 20) {
         self.maximumRedirects = maximumRedirects
     }
 
+    /// The policy that follows no redirect. The response that redirects is returned like any other, with its `Location` field.
+    ///
+    ///     let transport = HTTPTransport(configuration: .init(redirects: .unfollowed))
+    ///     let response = try await transport.open(TransportRequest(url))
+    ///     print(response.status, response.headerFields[.location] ?? "")      // 301 Moved Permanently /new
+    ///
+    /// Use it in a proxy, and in a cache that should store redirects: each `ResourceCache` response is then that of the requested URL.
+    public static let unfollowed = {
+        var policy = RedirectPolicy(maximumRedirects: 0)
+        policy.isFollowing = false
+        return policy
+    }()
+
     /// The statuses that redirect. 300 and 304 don't, even with a `Location` field.
     static let statuses: Set<Int> = [301, 302, 303, 307, 308]
 
-    /// Returns the request that a redirect leads to, after `count` earlier redirects, or `nil` if the response isn't a redirect. Throws
-    /// a ``TransferError`` with the code `tooManyRedirects` or `redirectRefused`.
+    /// Returns the request that a redirect leads to, after `count` earlier redirects, or `nil` if the response isn't a redirect to
+    /// follow. Throws a ``TransferError`` with the code `tooManyRedirects` or `redirectRefused`.
     package func next(
         after request: TransportRequest, status: HTTPResponse.Status, headerFields: HTTPFields, count: Int
     ) throws(TransferError) -> TransportRequest? {
-        guard Self.statuses.contains(status.code), let location = headerFields[.location] else { return nil }
+        guard isFollowing, Self.statuses.contains(status.code), let location = headerFields[.location] else {
+            return nil
+        }
         guard count < maximumRedirects else {
             throw TransferError(.tooManyRedirects, url: request.url, detail: "more than \(maximumRedirects)")
         }

@@ -35,6 +35,7 @@ import Synchronization
 /// | ``Configuration/certificateAuthorities``, ``Configuration/clientCertificate`` | apply | an error |
 /// | A body that is encoded although `identity` was requested | arrives encoded | arrives decoded |
 /// | Header fields of the same name | stay separate | are joined with commas |
+/// | A request without `Accept`, or with an empty ``Configuration/userAgent`` | gets `Accept: */*`, and no `User-Agent` | gets the system's fields |
 /// | ``TransportResponse/timings`` | all | ``TransportTimings/firstByte`` and ``TransportTimings/total`` |
 ///
 /// For transfers that continue while an app is suspended (`URLSessionConfiguration.background`), use URLSession directly.
@@ -47,7 +48,7 @@ public final class HTTPTransport: Transport {
         public var stallTimeout: Duration
         /// The policy for following redirects.
         public var redirects: RedirectPolicy
-        /// The `User-Agent` field of requests that have none.
+        /// The `User-Agent` field of requests that have none. If it is empty, such requests are sent without the field.
         public var userAgent: String
         /// The number of bytes of one body that are buffered for a slow reader. When the buffer is full, the transport stops receiving,
         /// which slows the server down. The last received piece may exceed the limit by up to 64 KiB.
@@ -174,7 +175,9 @@ public final class HTTPTransport: Transport {
             throw TransferError(.invalidURL, url: request.url)
         }
         var outgoing = request
-        if outgoing.headerFields[.userAgent] == nil { outgoing.headerFields[.userAgent] = configuration.userAgent }
+        if outgoing.headerFields[.userAgent] == nil, !configuration.userAgent.isEmpty {
+            outgoing.headerFields[.userAgent] = configuration.userAgent
+        }
         if outgoing.headerFields[.acceptEncoding] == nil { outgoing.headerFields[.acceptEncoding] = "identity" }
         let tracer = configuration.trace.map {
             ExchangeTracer(exchange: tracedCount.add(1, ordering: .relaxed).newValue, $0)
@@ -189,6 +192,10 @@ public final class HTTPTransport: Transport {
             if let coding = head.headerFields.unsupportedTransferCoding {
                 throw TransferError(
                     .protocolViolation, url: request.url, detail: "the transfer coding '\(coding)' isn't supported")
+            }
+            if head.headerFields.lengths.count > 1 {
+                throw TransferError(
+                    .protocolViolation, url: request.url, detail: "its Content-Length fields contradict each other")
             }
             return (head, body)
         } catch {

@@ -11,8 +11,8 @@ public struct TransportRequest: Sendable {
     public var url: URL
     /// The method.
     public var method: HTTPRequest.Method
-    /// The header fields, in addition to those that the transport sets: `Host`, `User-Agent` and `Accept-Encoding: identity`. A
-    /// `User-Agent` or `Accept-Encoding` field here replaces the transport's.
+    /// The header fields, in addition to those that the transport sets: `Host`, `Accept: */*`, `User-Agent` and
+    /// `Accept-Encoding: identity`. A field of the same name here replaces the transport's.
     ///
     /// A redirect to another origin drops these fields, except `Range` and `If-Range` (``RedirectPolicy``).
     public var headerFields: HTTPFields

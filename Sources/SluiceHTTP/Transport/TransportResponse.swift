@@ -39,13 +39,19 @@ public struct TransportResponse: Sendable {
     public var contentLength: Int64? {
         guard let field = headerFields[.contentLength] else { return nil }
         if field.isDigits { return Int64(field) }
-        let values = Set(field.split(separator: ",").map { $0.trimmingSpaces() })
+        let values = headerFields.lengths
         guard values.count == 1, let digits = values.first, digits.isDigits else { return nil }
         return Int64(digits)
     }
 }
 
 extension HTTPFields {
+    /// The different values of `Content-Length`. More than one is an attempt to hide a part of the body, or another response in it
+    /// (RFC 9112, section 6.3).
+    var lengths: Set<String> {
+        Set((self[.contentLength] ?? "").split(separator: ",").map { $0.trimmingSpaces() })
+    }
+
     /// The unsupported transfer codings of a response, or `nil` for no coding and for `chunked` alone (RFC 9112, section 6.1).
     var unsupportedTransferCoding: String? {
         guard let codings = self[.transferEncoding]?.trimmingSpaces().lowercased() else { return nil }

@@ -1,3 +1,4 @@
+import Foundation
 import SluiceHTTP
 import Testing
 
@@ -19,6 +20,20 @@ import Testing
         for rule in CacheRule.allCases {
             let rules = CacheRules.all.without(rule)
             #expect(sound.contains { PolicyScenario.problem(of: $0, rules: rules) != nil }, "no case needs \(rule)")
+        }
+    }
+
+    /// Scripts/checks/caching-proxy-cases.py runs the same cases through a proxy.
+    private static let export = ProcessInfo.processInfo.environment["SLUICE_POLICY_CASES"].map { URL(filePath: $0) }
+
+    @Test(.enabled(if: export != nil)) func `has cases that other programs can read`() throws {
+        let file = try #require(Self.export)
+        try JSONEncoder().encode(Self.cases).write(to: file)
+        let read = try JSONDecoder().decode([PolicyCase].self, from: Data(contentsOf: file))
+        #expect(read.map(\.description) == Self.cases.map(\.description))
+        for test in read {
+            let problem = PolicyScenario.problem(of: test)
+            #expect(problem == nil, "\(test): \(problem ?? "")")
         }
     }
 

@@ -25,14 +25,20 @@ import SluiceHTTP
 ///
 /// A response without a body has the number of its step as body. `@-60` in a field is the date of 60 s ago. A line `for: A ;; B` stands
 /// for one case with each of these texts in place of `$`. A text may have two parts, `A :: B`, for `$` and `$$`.
-struct PolicyCase: Sendable, CustomStringConvertible {
-    struct Message: Sendable {
-        var words: [String]
-        var body: String?
-        var fields: [(name: String, value: String?)] = []
+struct PolicyCase: Sendable, Codable, CustomStringConvertible {
+    struct Field: Sendable, Codable {
+        var name: String
+        /// `nil` if the field must be absent.
+        var value: String?
     }
 
-    struct Step: Sendable {
+    struct Message: Sendable, Codable {
+        var words: [String]
+        var body: String?
+        var fields: [Field] = []
+    }
+
+    struct Step: Sendable, Codable {
         var line: String
         var request: Message
         var decision: Message
@@ -89,8 +95,8 @@ struct PolicyCase: Sendable, CustomStringConvertible {
             message.fields = text[text.index(after: start)..<end].split(separator: " | ").map { field in
                 let parts = field.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
                 let name = parts[0].trimmingSpaces()
-                guard parts.count == 2 else { return (String(name.dropFirst()), nil) }
-                return (name, parts[1].trimmingSpaces())
+                guard parts.count == 2 else { return Field(name: String(name.dropFirst())) }
+                return Field(name: name, value: parts[1].trimmingSpaces())
             }
         }
         if let start = head.firstIndex(of: "\""), let end = head.lastIndex(of: "\""), start < end {
@@ -106,8 +112,8 @@ extension PolicyCase.Message {
     /// The fields, with dates relative to `now`.
     func headerFields(at now: Int64) -> HTTPFields {
         var result: HTTPFields = [:]
-        for (name, value) in fields {
-            guard let name = HTTPField.Name(name), let value else { continue }
+        for field in fields {
+            guard let name = HTTPField.Name(field.name), let value = field.value else { continue }
             result.append(HTTPField(name: name, value: Self.dated(value, now)))
         }
         return result

@@ -106,6 +106,31 @@ let storingCases = #"""
     GET {Authorization: Basic YTpi} -> fetch <- 200 {Cache-Control: max-age=60}
     GET {Authorization: Basic YTpi} -> serve => 200 "1"
 
+    # 3.5 A response to a request with Authorization is only for the same credentials: $
+    for: {Authorization: Basic Yjpi} ;; {Authorization: basic YTpi} ;; {X: a} ;; {Authorization: Basic Yjpi | If-None-Match: *}
+    GET {Authorization: Basic YTpi} -> fetch <- 200 {Cache-Control: max-age=60 | ETag: "a"}
+    GET $ -> fetch
+    GET {Authorization: Basic YTpi} -> serve => 200 "1"
+
+    # 3.5 The responses for several credentials are stored side by side
+    GET {Authorization: Basic YTpi} -> fetch <- 200 {Cache-Control: max-age=60}
+    GET {Authorization: Basic Yjpi} -> fetch <- 200 {Cache-Control: max-age=60}
+    GET -> fetch <- 200 {Cache-Control: max-age=60}
+    GET {Authorization: Basic YTpi} -> serve => 200 "1"
+    GET {Authorization: Basic Yjpi} -> serve => 200 "2"
+    GET -> serve => 200 "3"
+
+    # 3.5 A response for all users is used for a request with Authorization
+    GET -> fetch <- 200 {Cache-Control: max-age=60}
+    GET {Authorization: Basic YTpi} -> serve => 200 "1"
+
+    # 3.5 The tags of another user's responses aren't named, and a 304 confirms none of them: $
+    for: Cache-Control: max-age=60 ;; Cache-Control: max-age=60 | Vary: Authorization
+    GET {Authorization: Basic YTpi} -> fetch <- 200 {ETag: "a" | $}
+    GET {Authorization: Basic Yjpi} -> fetch <- 200 {ETag: "a" | $}
+    +60 GET {Authorization: Basic Yjpi} -> validate {If-None-Match: "a"} <- 304 {ETag: "a"} => 200 "2"
+    GET {Authorization: Basic YTpi} -> validate {If-None-Match: "a"} <- 304 => 200 "1"
+
     # 7.3 A response with Set-Cookie is stored for the user
     GET -> fetch <- 200 {Cache-Control: max-age=60 | Set-Cookie: a=b | Set-Cookie: c=d}
     GET -> serve => 200 "1"

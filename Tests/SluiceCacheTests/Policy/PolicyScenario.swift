@@ -110,10 +110,11 @@ struct PolicyScenario {
             try expect(
                 answer.body == Data(body.utf8), "the body is \"\(String(decoding: answer.body, as: UTF8.self))\"")
         }
-        for (name, value) in expected.fields {
-            let actual = answer.fields[HTTPField.Name(name)!]
+        for field in expected.fields {
+            let actual = answer.fields[HTTPField.Name(field.name)!]
             try expect(
-                actual == value.map { PolicyCase.Message.dated($0, now) }, "\(name) is \(actual ?? "absent")")
+                actual == field.value.map { PolicyCase.Message.dated($0, now) },
+                "\(field.name) is \(actual ?? "absent")")
         }
     }
 

@@ -39,6 +39,24 @@ import Testing
         }
     }
 
+    @Test func `a response in memory doesn't precede a variant on disk`() async throws {
+        try await withDirectory { directory in
+            let field = HTTPField.Name("X-A")!
+            let transport = ClosureTransport { request, number in
+                var fields: HTTPFields = [.cacheControl: "max-age=60"]
+                if number == 1 { fields[.vary] = "X-A" }
+                return .bytes(pattern(10, seed: number), fields)
+            }
+            try await withCache(in: directory, transport) { cache in
+                for (value, seed) in [("1", 1), ("2", 2), ("1", 1), ("2", 2), ("3", 2)] {
+                    let response = try await cache.response(for: Self.request([field: value]))
+                    #expect(same(response.body, pattern(10, seed: seed)))
+                }
+                #expect(transport.requests.values.count == 2)
+            }
+        }
+    }
+
     @Test func `a response has its status, its fields with Age, and its source`() async throws {
         try await withDirectory { directory in
             let wall = WallClock()

@@ -109,8 +109,13 @@ func expectConsistent(
     _ cache: ResourceCache, entries: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
     let rows = try await cache.disk.database.read {
-        try Row.fetchAll($0, sql: "SELECT id, key, state, bytes FROM entry")
-            .map { (id: $0[0] as Int64, key: $0[1] as String, state: $0[2] as Int, bytes: $0[3] as Int) }
+        try Row.fetchAll($0, sql: "SELECT id, key, state, bytes, fields || variant FROM entry")
+            .map { row in
+                (
+                    id: row[0] as Int64, key: row[1] as String, state: row[2] as Int, bytes: row[3] as Int,
+                    texts: (row[1] as String).utf8.count + (row[4] as String).utf8.count
+                )
+            }
     }
     var expected: [String: Int] = [:]
     for row in rows {
@@ -120,7 +125,7 @@ func expectConsistent(
     }
     #expect(bodies(in: cache.directory) == expected, sourceLocation: sourceLocation)
     let used = try await cache.disk.database.read { try DiskIndex.usedBytes(in: $0) }
-    #expect(used == rows.reduce(0) { $0 + $1.bytes + DiskIndex.overhead }, sourceLocation: sourceLocation)
+    #expect(used == rows.reduce(0) { $0 + $1.bytes + max(512, $1.texts) }, sourceLocation: sourceLocation)
     if let entries { #expect(rows.count == entries, sourceLocation: sourceLocation) }
 }
 

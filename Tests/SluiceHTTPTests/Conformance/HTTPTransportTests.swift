@@ -88,6 +88,37 @@ import Testing
         }
     }
 
+    @Test(arguments: TestedTransport.all, [301, 302, 303, 307, 308])
+    func `a redirect that isn't followed is the response`(tested: TestedTransport, status: Int) async throws {
+        try await LoopbackOrigin.serve { request in
+            .redirect(to: "\(request.target)/next", status: status)
+        } during: { origin in
+            try await tested.withTransport(.init(redirects: .unfollowed, proxy: .none)) { transport in
+                let url = try URL(fetchable: origin.url("/a"))
+                let response = try await transport.open(TransportRequest(url))
+                #expect(response.status.code == status && response.headerFields[.location] == "/a/next")
+                #expect(response.url == url && response.redirectCount == 0)
+                #expect(try await collect(response) == [])
+            }
+            #expect(origin.metrics.requestsByTarget == ["/a": 1])
+        }
+    }
+
+    @Test(arguments: TestedTransport.having(.configuredProxies), ["", "Sluice"])
+    func `a request has the configured User-Agent, or none`(tested: TestedTransport, name: String) async throws {
+        try await LoopbackOrigin.serve { request in
+            OriginResponse(body: Array((request.headerFields[.userAgent] ?? "none").utf8))
+        } during: { origin in
+            try await tested.withTransport(.init(userAgent: name, proxy: .none)) { transport in
+                let url = try URL(fetchable: origin.url("/"))
+                let expected = name.isEmpty ? "none" : name
+                #expect(try await collect(transport.open(TransportRequest(url))) == Array(expected.utf8))
+                let own = TransportRequest(url, headerFields: [.userAgent: "own"])
+                #expect(try await collect(transport.open(own)) == Array("own".utf8))
+            }
+        }
+    }
+
     @Test(arguments: TestedTransport.all, [OriginResponse.Step.hangUp, .reset])
     func `a body that ends early throws after the bytes that came`(tested: TestedTransport, ending: OriginResponse.Step)
         async throws
@@ -248,6 +279,25 @@ import Testing
                 try await transport.open(.init(URL(string: "http://127.0.0.1:99999/")!))
             }
             #expect(requested?.code == .invalidURL)
+        }
+    }
+
+    @Test(
+        arguments: TestedTransport.having(.exactErrors),
+        [
+            "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 6, 5\r\n",
+            String(repeating: "X: \(String(repeating: "x", count: 1000))\r\n", count: 1000),
+        ])
+    func `a head that contradicts itself or has no end is an error`(
+        tested: TestedTransport, fields: String
+    ) async throws {
+        try await tested.exchange { _ in
+            .verbatim("HTTP/1.1 200 OK\r\n\(fields)\r\n123456")
+        } _: { transport, origin in
+            let error = await #expect(throws: TransferError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/"))))
+            }
+            #expect(error?.code == .protocolViolation && error?.isTransient == false)
         }
     }
 

@@ -34,8 +34,8 @@ extension TransferError {
             self.init(isConnected ? .protocolViolation : .invalidURL, url: url, detail: text)
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR: self.init(.connectionClosed, url: url)
         case CURLE_RECV_ERROR:
-            // libcurl reports an invalid chunked body with this code too.
-            if let text, text.contains("chunk") {
+            // libcurl reports an invalid chunked body and a head of more than 300 KiB with this code too.
+            if let text, text.contains("chunk") || text.contains("Too large response headers") {
                 self.init(.protocolViolation, url: url, detail: text)
             } else {
                 self.init(.connectionClosed, url: url)

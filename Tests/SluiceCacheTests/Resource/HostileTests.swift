@@ -1,0 +1,279 @@
+import Foundation
+import GRDB
+import HTTPTypes
+import LoopbackOrigin
+import SluiceDatabase
+import SluiceFiles
+import SluiceHTTP
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+/// Servers that send too much, or something else than they announce.
+@Suite struct `Hostile servers` {
+    private static let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
+
+    /// A body without an end. It counts the chunks that were taken.
+    private final class EndlessBody: ResponseBodySource {
+        let taken = Guarded(0)
+
+        func nextBatch() async throws -> [Data]? {
+            try Task.checkCancellation()
+            taken.withLock { $0 += 1 }
+            return [Data(count: 1 << 16)]
+        }
+    }
+
+    private struct EndlessTransport: Transport {
+        var body = EndlessBody()
+        var headerFields: HTTPFields
+
+        func open(_ request: TransportRequest) async throws -> TransportResponse {
+            TransportResponse(status: .ok, headerFields: headerFields, url: request.url, body: ResponseBody(body))
+        }
+    }
+
+    @Test(arguments: [nil, "10", "1048576", "9223372036854775807", "99999999999999999999", "-1", "x"], [false, true])
+    func `an endless body ends at the limit and leaves nothing`(announced: String?, asResponse: Bool) async throws {
+        try await withDirectory { directory in
+            var fields = Self.fields
+            fields[.contentLength] = announced
+            let transport = EndlessTransport(headerFields: fields)
+            let configuration = ResourceCache.Configuration(
+                maximumResponseSize: 1 << 20, retries: RetryPolicy(maximumRetries: 0))
+            try await withCache(in: directory, transport, configuration) { cache in
+                let error =
+                    await failure {
+                        if asResponse {
+                            _ = try await cache.response(for: TransportRequest(url("a")))
+                        } else {
+                            _ = try await cache.data(for: url("a"))
+                        }
+                    } as? TransferError
+                #expect(error?.code == .responseTooLarge)
+                // The cache takes no more than the limit and the chunk that exceeds it.
+                #expect(transport.body.taken.withLock { $0 } <= 17)
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    @Test func `too many header fields are an error, and the next request is answered`() async throws {
+        try await LoopbackOrigin.serve { request in
+            guard request.target == "/flood" else { return OriginResponse(body: Array("ok".utf8)) }
+            let line = "X-Flood: " + String(repeating: "x", count: 1000) + "\r\n"
+            return .verbatim("HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 5000) + "\r\n")
+        } during: { origin in
+            try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) { transport in
+                try await withDirectory { directory in
+                    try await withCache(in: directory, transport) { cache in
+                        let flood = TransportRequest(try URL(fetchable: origin.url("/flood")))
+                        let error = await failure { try await cache.response(for: flood) } as? TransferError
+                        #expect(error?.code == .protocolViolation)
+                        try await expectConsistent(cache, entries: 0)
+                        let other = try await cache.data(for: URL(fetchable: origin.url("/other")))
+                        #expect(other == Data("ok".utf8))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `header fields count toward the limit of the memory`() async throws {
+        try await withDirectory { directory in
+            let flood = HTTPField(name: HTTPField.Name("X-Flood")!, value: String(repeating: "x", count: 10_000))
+            let transport = ClosureTransport { _, _ in
+                .bytes(Data(), [.cacheControl: "max-age=60", flood.name: flood.value])
+            }
+            let configuration = ResourceCache.Configuration(maximumMemorySize: 200_000, maximumDiskSize: 0)
+            try await withCache(in: directory, transport, configuration) { cache in
+                for number in 0..<40 { _ = try await cache.data(for: url("\(number)")) }
+                var found = 0
+                for number in 0..<40 where cache.memory.value(for: ResourceKey(url("\(number)"))) != nil { found += 1 }
+                #expect(found == 19)
+            }
+        }
+    }
+
+    @Test func `header fields count toward the limit of the disk`() async throws {
+        try await withDirectory { directory in
+            let fields: HTTPFields = [
+                .cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\"",
+                HTTPField.Name("X-Flood")!: String(repeating: "x", count: 10_000),
+            ]
+            let transport = ClosureTransport { request, _ in
+                request.headerFields[.ifNoneMatch] == nil
+                    ? .bytes(Data(), fields) : .response(status: .notModified, headerFields: fields)
+            }
+            let limit: Int64 = 100_000
+            let wall = WallClock()
+            try await withCache(in: directory, transport, .init(maximumDiskSize: limit), wall: wall) { cache in
+                for number in 0..<30 {
+                    _ = try await cache.response(for: TransportRequest(url("\(number)")))
+                    let length = try await cache.disk.database.read {
+                        try Int64.fetchOne($0, sql: "SELECT sum(length(fields)) FROM entry") ?? 0
+                    }
+                    #expect(length < limit)
+                }
+                try await expectConsistent(cache, entries: 9)
+                // A confirmation with other fields changes what the entry counts.
+                wall.advance(200)
+                _ = try await cache.response(for: TransportRequest(url("29")))
+                try await expectConsistent(cache, entries: 9)
+                try await cache.removeAll()
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "Content-Length: 10\r\n\r\n12345", "Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n",
+        "Transfer-Encoding: chunked\r\n\r\nx\r\n12345\r\n0\r\n\r\n",
+        "Content-Length: 5\r\nContent-Length: 6\r\n\r\n123456",
+        "Content-Length: 10\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345",
+        // A sender must not send both (RFC 9112, section 6.2).
+        "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n",
+    ])
+    func `a body with a wrong length is no response, and never used as a whole one`(rest: String) async throws {
+        try await LoopbackOrigin.serve { _ in
+            .verbatim("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nETag: \"a\"\r\n\(rest)")
+        } during: { origin in
+            try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) { transport in
+                try await withDirectory { directory in
+                    let configuration = ResourceCache.Configuration(retries: RetryPolicy(maximumRetries: 0))
+                    try await withCache(in: directory, transport, configuration) { cache in
+                        let request = TransportRequest(try URL(fetchable: origin.url("/a")))
+                        for _ in 0..<2 {
+                            #expect(await failure { try await cache.response(for: request) } is TransferError)
+                            #expect(await failure { try await cache.data(for: request.url) } is TransferError)
+                        }
+                        #expect(try await !cache.contains(request.url))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "Content-Length: 5\r\n\r\n12345678",
+        "Content-Length: 5\r\nContent-Length: 5\r\n\r\n12345HTTP/1.1 200 OK\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n678",
+    ])
+    func `what follows the body isn't a part of it`(rest: String) async throws {
+        try await LoopbackOrigin.serve { _ in
+            .verbatim("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n\(rest)")
+        } during: { origin in
+            try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) { transport in
+                try await withDirectory { directory in
+                    try await withCache(in: directory, transport) { cache in
+                        let request = TransportRequest(try URL(fetchable: origin.url("/a")))
+                        for _ in 0..<2 {
+                            let response = try await cache.response(for: request)
+                            #expect(response.body == Data("12345".utf8))
+                        }
+                        #expect(origin.metrics.requests == 1)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `variants without end take the place of each other`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { request, number in
+                .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .vary: "X-\(number % 3), Cookie"])
+            }
+            try await withCache(in: directory, transport) { cache in
+                for number in 0..<50 {
+                    let request = TransportRequest(url("a"), headerFields: [.cookie: "\(number)"])
+                    _ = try await cache.response(for: request)
+                }
+                let count = try await cache.disk.database.read {
+                    try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM entry WHERE state = 0") ?? 0
+                }
+                #expect(count == CachePolicy.maximumVariants)
+                try await expectConsistent(cache, entries: count)
+                // The last one is among them.
+                let last = TransportRequest(url("a"), headerFields: [.cookie: "49"])
+                #expect(try await cache.response(for: last).source != .network)
+            }
+        }
+    }
+
+    @Test func `a response that varies by everything is stored nowhere`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, number in
+                .bytes(pattern(10, seed: number), [.cacheControl: "max-age=60", .vary: "Accept, *"])
+            }
+            try await withCache(in: directory, transport) { cache in
+                for number in 1...3 {
+                    let response = try await cache.response(for: TransportRequest(url("a")))
+                    #expect(response.source == .network && same(response.body, pattern(10, seed: number)))
+                }
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    @Test func `a 304 without a condition is asked for once more, and is no stored response`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, number in
+                number < 3
+                    ? .response(status: .notModified, headerFields: Self.fields) : .bytes(pattern(10), Self.fields)
+            }
+            try await withCache(in: directory, transport) { cache in
+                #expect(try await cache.response(for: TransportRequest(url("a"))).status == .notModified)
+                #expect(transport.requests.values.count == 2)
+                try await expectConsistent(cache, entries: 0)
+                let response = try await cache.response(for: TransportRequest(url("a")))
+                #expect(response.status == .ok && same(response.body, pattern(10)))
+            }
+        }
+    }
+
+    @Test func `a 206 without Range is a part, and never the whole`() async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { request, _ in
+                var fields = Self.fields
+                fields[.contentRange] = "bytes 0-4/10"
+                return request.headerFields[.range] == nil
+                    ? .response(status: .partialContent, headerFields: fields, body: [pattern(5)])
+                    : .failure(TransferError(.connectionRefused, url: request.url))
+            }
+            let configuration = ResourceCache.Configuration(retries: RetryPolicy(maximumRetries: 0))
+            try await withCache(in: directory, transport, configuration) { cache in
+                let part = try await cache.response(for: TransportRequest(url("a")))
+                #expect(part.status == .partialContent)
+                let error = await failure { try await cache.data(for: url("a")) } as? TransferError
+                // The cache asks for the rest, and doesn't get it.
+                #expect(error?.code == .connectionRefused)
+                #expect(await failure { try await cache.response(for: TransportRequest(url("a"))) } is TransferError)
+                #expect(try await !cache.contains(url("a")))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "bytes 0-9/10", "bytes 5-9/10", "bytes 5-4/10", "bytes 0-4/3", "bytes 0-4/5, bytes 5-9/10",
+        "bytes 9223372036854775803-9223372036854775807/*", "items 0-4/10", "bytes */10", "0-4/10", "",
+    ])
+    func `a lying Content-Range gives no wrong bytes`(range: String) async throws {
+        try await withDirectory { directory in
+            let whole = pattern(10)
+            let transport = ClosureTransport { request, number in
+                var fields = Self.fields
+                guard number == 1 else { return .bytes(whole, fields) }
+                fields[.contentRange] = range
+                return .response(status: .partialContent, headerFields: fields, body: [pattern(5, seed: 9)])
+            }
+            try await withCache(in: directory, transport) { cache in
+                _ = try await cache.response(for: TransportRequest(url("a"), headerFields: [.range: "bytes=0-4"]))
+                let response = try await cache.response(for: TransportRequest(url("a")))
+                #expect(response.status == .ok && same(response.body, whole))
+                let part = TransportRequest(url("a"), headerFields: [.range: "bytes=0-4"])
+                #expect(same(try await cache.response(for: part).body, whole.prefix(5)))
+            }
+        }
+    }
+}
