@@ -77,31 +77,36 @@ package struct CacheDirectory: Sendable {
             directory, "This isn't the directory of a cache\(size == nil ? ", because it has no index.db" : "").",
             "Name the directory of a cache.")
         guard let size, size > 0 else { throw notACache }
-        var (application, version) = try await numbers(in: index, files) { try IndexHeader(of: index) }
-        if application == 0 {
-            // A cache that is open for the first time has all its tables in the log.
-            guard try await files.exists(directory.appending(path: "index.db-wal", directoryHint: .notDirectory)) else {
-                throw notACache
-            }
-            (application, version) = try await numbers(in: index, files) { try IndexHeader(withLogOf: index) }
+        let log = directory.appending(path: "index.db-wal", directoryHint: .notDirectory)
+        let hasLog = try await files.exists(log)
+        var header: IndexHeader?
+        do {
+            header = try await read(index, files) { try IndexHeader(of: index) }
+        } catch let error as TransferError where !hasLog {
+            throw error
+        } catch is TransferError {
+            // Without the log, the file of a killed process or a full disk may look damaged.
         }
-        guard application == DiskIndex.schema.application else { throw notACache }
+        if hasLog, header.map({ $0.application == 0 }) ?? true {
+            // A cache that is open for the first time has all its tables in the log.
+            header = try await read(index, files) { try IndexHeader(withLogOf: index) }
+        }
+        guard let header, header.application == DiskIndex.schema.application else { throw notACache }
         let known = DiskIndex.schema.migrations.count
-        guard version <= known else {
+        guard header.version <= known else {
             throw unusable(
                 index,
-                "The cache is of a newer version of the program: its tables have version \(version), and this program knows "
+                "The cache is of a newer version of the program: its tables have version \(header.version), and this program knows "
                     + "version \(known). Nothing was changed.",
                 "Use the newer program, or another directory.")
         }
     }
 
-    private static func numbers(
-        in index: URL, _ files: FileIO, _ read: @escaping @Sendable () throws -> IndexHeader
-    ) async throws -> (Int32, Int32) {
+    private static func read(
+        _ index: URL, _ files: FileIO, _ header: @escaping @Sendable () throws -> IndexHeader
+    ) async throws -> IndexHeader {
         do {
-            let header = try await files.runBlocking(read)
-            return (header.application, header.version)
+            return try await files.runBlocking(header)
         } catch let error as DatabaseError {
             let cause = error.message ?? "\(error.resultCode)"
             guard error.resultCode == .SQLITE_NOTADB || error.resultCode == .SQLITE_CORRUPT else {

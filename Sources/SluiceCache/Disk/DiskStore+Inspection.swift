@@ -105,15 +105,4 @@ extension DiskStore {
             return marked.count
         }
     }
-
-    /// Returns the number of the row that a file belongs to by its name, such as `3f9a…c1-17`, or that of its temporary file.
-    static func row(ofFileNamed name: String) -> Int64? {
-        var name = name[...]
-        if name.hasPrefix("."), name.hasSuffix(".part") { name = name.dropFirst().dropLast(5) }
-        let parts = name.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].utf8.count == 64,
-            parts[0].utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }), let row = Int64(parts[1]), row > 0
-        else { return nil }
-        return row
-    }
 }
