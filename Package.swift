@@ -34,6 +34,7 @@ let collections = Target.Dependency.product(name: "DequeModule", package: "swift
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
@@ -69,7 +70,7 @@ let targets: [Target] = [
     .target(
         name: "SluiceCache",
         dependencies: [
-            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb,
+            "SluiceLock", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", "SluiceDatabase", httpTypes, grdb, sqlite,
         ],
         swiftSettings: settings),
     .target(
@@ -157,11 +158,16 @@ let targets: [Target] = [
     .testTarget(
         name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb],
         swiftSettings: settings),
+    // A process that uses a cache and checks every body; tests run several on one directory and kill them.
+    .executableTarget(
+        name: "CacheWorker",
+        dependencies: ["SluiceCache", "SluiceConcurrency", "SluiceFiles", "SluiceHTTP", httpTypes],
+        path: "Tests/CacheWorker", swiftSettings: settings),
     .testTarget(
         name: "SluiceCacheTests",
         dependencies: [
             "SluiceCache", "SluiceConcurrency", "SluiceDatabase", "SluiceFiles", "SluiceHTTP", "SluiceObservation",
-            "LoopbackOrigin", "TestSupport", grdb,
+            "LoopbackOrigin", "TestSupport", "CacheWorker", grdb,
         ],
         swiftSettings: settings),
     .testTarget(

@@ -52,10 +52,14 @@ explore_everything() {
     .build-explore/release/sluicePackageTests.xctest --testing-library swift-testing --filter "Every interleaving of the limiter"
 }
 
-# Each test kills 200 workers.
+# Each test kills 200 workers of a queue, or 450 of a cache.
 kills() {
-    SLUICE_KILLS=200 Scripts/checks/postgres.sh "$SLUICE_SCRATCH/debug/sluicePackageTests.xctest" --testing-library swift-testing \
+    SLUICE_KILLS=200 SLUICE_CACHE_ROUNDS=50 Scripts/checks/postgres.sh "$SLUICE_SCRATCH/debug/sluicePackageTests.xctest" --testing-library swift-testing \
         --filter 'Eight processes'
+}
+
+flips() {
+    SLUICE_FLIPS=all "$SLUICE_SCRATCH/debug/sluicePackageTests.xctest" --testing-library swift-testing --filter 'One flipped bit on disk'
 }
 
 today=$(date +%Y%m%d)
@@ -68,6 +72,7 @@ part "file systems"         60 Scripts/checks/file-systems.sh --require --lackin
 part "full disks"           10 Scripts/checks/full-disks.sh --require
 part "partition"            10 Scripts/checks/partition.py --require
 part "kills"                60 kills
+part "flips"                60 flips
 part "markdown fuzz"        60 Scripts/checks/markdown-fuzz.py --seed "$today" --count 500000
 part "address sanitizer"    60 Scripts/checks/sanitizers.sh address SluiceFiles SluiceHTTP
 part "thread sanitizer"     60 Scripts/checks/sanitizers.sh thread SluiceConcurrency SluiceFiles SluiceDownloads SluiceDownloadList SluiceService --explorers

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of the download queue on disks that are full: the file of a queue, the targets, and a PostgreSQL server's tables and log.
+# Runs the tests of the download queue and of the cache on disks that are full: the file of a queue, the targets, the directory of a cache,
+# and a PostgreSQL server's tables and log.
 #
 #     swift build --build-tests --traits PostgreSQL
 #     Scripts/checks/full-disks.sh
@@ -11,7 +12,7 @@ cd "$(dirname "$0")/../.."
 self=Scripts/checks/full-disks.sh build=${SLUICE_SCRATCH:-.build}/debug
 case ${1:-} in
 '' | --require) ;;
-*) sed -n '2,8p' "$self"; exit 2 ;;
+*) sed -n '2,9p' "$self"; exit 2 ;;
 esac
 if [[ ! -x $build/sluicePackageTests.xctest ]]; then
     echo "$build/sluicePackageTests.xctest is missing. Run \`swift build --build-tests --traits PostgreSQL\`, or name the directory of" \
@@ -37,10 +38,12 @@ disk() {
     mount -t tmpfs -o "size=$2" tmpfs "$SLUICE_DISKS/$1"
 }
 disk queue 16m
+disk cache 4m
 disk tables 96m
 disk log 48m
 chmod 755 "$SLUICE_DISKS"
-export SLUICE_FULL_DISK=$SLUICE_DISKS/queue SLUICE_MORTAL_DATA=$SLUICE_DISKS/tables SLUICE_MORTAL_WAL=$SLUICE_DISKS/log
+export SLUICE_FULL_DISK=$SLUICE_DISKS/queue SLUICE_FULL_CACHE_DISK=$SLUICE_DISKS/cache
+export SLUICE_MORTAL_DATA=$SLUICE_DISKS/tables SLUICE_MORTAL_WAL=$SLUICE_DISKS/log
 [[ ${1:-} != --require ]] || export SLUICE_REQUIRE_SERVERS=1
 status=0
 timeout -k 20 300 Scripts/checks/postgres.sh "$build/sluicePackageTests.xctest" --testing-library swift-testing --filter 'A full disk' \

@@ -75,7 +75,10 @@ extension CacheDirectory {
             // Fewer than a batch of uses, so none was written.
             _ = store.uses.take()
         }
-        try await verifyFiles(isRepairing: isRepairing, onProblem: note)
+        try await store.forEachStrayFile { file in
+            if isRepairing { try await store.removeStray(file) }
+            await note(Problem(kind: .strayFile, file: file, isRepaired: isRepairing))
+        }
         return result
     }
 
@@ -100,51 +103,5 @@ extension CacheDirectory {
             problem.isRepaired = true
         }
         return (0, problem)
-    }
-
-    // MARK: Files without rows
-
-    private func verifyFiles(isRepairing: Bool, onProblem: (Problem) async -> Void) async throws {
-        for try await part in store.files.listing(of: directory) {
-            guard part.name.utf8.count == 2, let place = part.url, part.kind ?? .directory == .directory else {
-                continue
-            }
-            do {
-                for try await entry in store.files.listing(of: place) {
-                    guard let row = DiskStore.row(ofFileNamed: entry.name), let file = entry.url,
-                        try await isStray(file, row)
-                    else { continue }
-                    var problem = Problem(kind: .strayFile, file: file)
-                    if isRepairing {
-                        try await removeStray(file)
-                        problem.isRepaired = true
-                    }
-                    await onProblem(problem)
-                }
-            } catch let error as FileError where error.code == .notDirectory {
-                // Another program's file.
-            }
-        }
-    }
-
-    /// Returns whether no row has the file. A row exists before its file and as long as the file, so the row of a file that was listed can
-    /// only be missing if the file has been removed since.
-    private func isStray(_ file: URL, _ row: Int64) async throws -> Bool {
-        let key = try await store.database.read { try DiskIndex.key(of: row, in: $0) }
-        if let key {
-            let own = store.file(row, key).lastPathComponent
-            if file.lastPathComponent == own || file.lastPathComponent == ".\(own).part" { return false }
-        }
-        return try await store.files.exists(file, followingLinks: false)
-    }
-
-    private func removeStray(_ file: URL) async throws {
-        do {
-            try await store.files.remove(file)
-        } catch let error as FileError where error.code == .notFound {
-            // Another process has removed it.
-        } catch let error as FileError where error.code == .notEmpty {
-            try await store.files.removeTree(file)
-        }
     }
 }

@@ -73,61 +73,49 @@ package struct CacheDirectory: Sendable {
             throw unusable(directory, "This isn't a directory.", "Name the directory of a cache.")
         }
         let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
-        let isFile = try await files.status(of: index)?.kind == .file
-        let header =
-            isFile ? try await index.withFileForReading(using: files) { try await $0.read(upToCount: 100) } : Data()
+        let size = try await files.status(of: index).map { $0.kind == .file ? $0.size : nil } ?? nil
         let notACache = unusable(
-            directory, "This isn't the directory of a cache\(isFile ? "" : ", because it has no index.db").",
+            directory, "This isn't the directory of a cache\(size == nil ? ", because it has no index.db" : "").",
             "Name the directory of a cache.")
-        guard isFile else { throw notACache }
-        guard !header.isEmpty else { throw notACache }
-        guard header.count == 100, header.starts(with: Data("SQLite format 3\0".utf8)) else {
-            throw unusable(index, "The index of the cache is damaged: it isn't a database.", damagedRemedy)
+        guard let size, size > 0 else { throw notACache }
+        let log = directory.appending(path: "index.db-wal", directoryHint: .notDirectory)
+        let hasLog = try await files.exists(log)
+        var header: IndexHeader?
+        do {
+            header = try await read(index, files) { try IndexHeader(of: index) }
+        } catch let error as TransferError where !hasLog {
+            throw error
+        } catch is TransferError {
+            // Without the log, the file of a killed process or a full disk may look damaged.
         }
-        // The offsets are those of SQLite's file format (sqlite.org/fileformat.html, section 1.3).
-        var (application, version) = (number(at: 68, of: header), number(at: 60, of: header))
-        if application == 0 {
+        if hasLog, header.map({ $0.application == 0 }) ?? true {
             // A cache that is open for the first time has all its tables in the log.
-            guard try await files.exists(directory.appending(path: "index.db-wal", directoryHint: .notDirectory)) else {
-                throw notACache
-            }
-            (application, version) = try await numbers(in: index, files)
+            header = try await read(index, files) { try IndexHeader(withLogOf: index) }
         }
-        guard application == DiskIndex.schema.application else { throw notACache }
+        guard let header, header.application == DiskIndex.schema.application else { throw notACache }
         let known = DiskIndex.schema.migrations.count
-        guard version <= known else {
+        guard header.version <= known else {
             throw unusable(
                 index,
-                "The cache is of a newer version of the program: its tables have version \(version), and this program knows "
+                "The cache is of a newer version of the program: its tables have version \(header.version), and this program knows "
                     + "version \(known). Nothing was changed.",
                 "Use the newer program, or another directory.")
         }
     }
 
-    private static func number(at offset: Int, of header: Data) -> Int32 {
-        Int32(bitPattern: header.dropFirst(offset).prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
-    }
-
-    /// Reads the numbers of the application and the version through SQLite, without writing.
-    private static func numbers(in index: URL, _ files: FileIO) async throws -> (Int32, Int32) {
-        try await files.runBlocking {
-            var configuration = Configuration()
-            configuration.readonly = true
-            configuration.busyMode = .timeout(10)
-            do {
-                let queue = try DatabaseQueue(path: index.path(percentEncoded: false), configuration: configuration)
-                defer { try? queue.close() }
-                return try queue.read { database in
-                    (
-                        try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0,
-                        try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-                    )
-                }
-            } catch let error as DatabaseError {
+    private static func read(
+        _ index: URL, _ files: FileIO, _ header: @escaping @Sendable () throws -> IndexHeader
+    ) async throws -> IndexHeader {
+        do {
+            return try await files.runBlocking(header)
+        } catch let error as DatabaseError {
+            let cause = error.message ?? "\(error.resultCode)"
+            guard error.resultCode == .SQLITE_NOTADB || error.resultCode == .SQLITE_CORRUPT else {
                 throw unusable(
-                    index, "The index of the cache can't be read: \(error.message ?? "\(error.resultCode)").",
-                    damagedRemedy)
+                    index, "The index of the cache can't be read: \(cause).",
+                    "Check that this user may read the file, and that no other program keeps it locked.")
             }
+            throw unusable(index, "The index of the cache is damaged: \(cause).", damagedRemedy)
         }
     }
 

@@ -195,7 +195,8 @@ enum DiskIndex {
     }
 
     static func usedBytes(in database: Database) throws -> Int64 {
-        try Int64.fetchOne(database, sql: "SELECT bytes FROM usage") ?? 0
+        // A damaged index may have any value. The range avoids overflows.
+        min(max(try Int64.fetchOne(database, sql: "SELECT bytes FROM usage") ?? 0, 0), 1 << 60)
     }
 
     /// Returns the bytes that are reserved for files that are being written.
@@ -226,7 +227,7 @@ enum DiskIndex {
             database,
             sql: "SELECT id, key, bytes, \(overheadSQL(of: "")) FROM entry WHERE state = 0 ORDER BY accessed")
         while excess > 0, victims.count < most, let row = try rows.next() {
-            let entry = Entry(id: row[0], key: ResourceKey(text: row[1]), bytes: row[2])
+            let entry = entry(row)
             victims.append(entry)
             excess -= Int64(entry.bytes) + row[3]
         }
@@ -234,7 +235,15 @@ enum DiskIndex {
     }
 
     private static func entries(_ rows: [Row]) -> [Entry] {
-        rows.map { Entry(id: $0[0], key: ResourceKey(text: $0[1]), bytes: $0[2]) }
+        rows.map(entry)
+    }
+
+    /// A damaged index may have values of other types, for which GRDB's subscripts trap, and sums that overflow.
+    private static func entry(_ row: Row) -> Entry {
+        let bytes = Int.fromDatabaseValue(row[2]) ?? 0
+        return Entry(
+            id: row[0], key: ResourceKey(text: String.fromDatabaseValue(row[1]) ?? ""),
+            bytes: min(max(bytes, 0), 1 << 60))
     }
 
     // MARK: Writing
@@ -301,7 +310,7 @@ enum DiskIndex {
         let leaving =
             switch replaced {
             case .all: rows
-            case .rows(let ids): rows.filter { ids.contains($0[0]) || $0[3] == variant }
+            case .rows(let ids): rows.filter { ids.contains($0[0]) || String.fromDatabaseValue($0[3]) == variant }
             }
         let entries = entries(leaving)
         try markLeaving(entries.map(\.id), writer: writer, in: database)

@@ -57,7 +57,7 @@ extension DiskIndex {
             database,
             sql: "SELECT id, key, bytes FROM entry WHERE state = 0 AND accessed < ? ORDER BY accessed LIMIT ?",
             arguments: [time, most])
-        return rows.map { Entry(id: $0[0], key: ResourceKey(text: $0[1]), bytes: $0[2]) }
+        return rows.map { Entry(id: $0[0], key: ResourceKey(text: String.fromDatabaseValue($0[1]) ?? ""), bytes: 0) }
     }
 
     private static func listed(
@@ -74,13 +74,15 @@ extension DiskIndex {
     static func extent(in database: Database) throws -> (count: Int, oldest: Int64?, newest: Int64?) {
         let row = try Row.fetchOne(
             database, sql: "SELECT count(*), min(accessed), max(accessed) FROM entry WHERE state = 0")
-        return (row?[0] ?? 0, row?[1], row?[2])
+        return (
+            row?[0] ?? 0, row.flatMap { Int64.fromDatabaseValue($0[1]) }, row.flatMap { Int64.fromDatabaseValue($0[2]) }
+        )
     }
 
     /// The key of a row in any state.
     static func key(of id: Int64, in database: Database) throws -> ResourceKey? {
-        try String.fetchOne(database, sql: "SELECT key FROM entry WHERE id = ?", arguments: [id])
-            .map { ResourceKey(text: $0) }
+        try Row.fetchOne(database, sql: "SELECT key FROM entry WHERE id = ?", arguments: [id])
+            .map { ResourceKey(text: String.fromDatabaseValue($0[0]) ?? "") }
     }
 
     /// Returns the first line of SQLite's report about damage in the tables, or `nil` if they are undamaged.
@@ -102,16 +104,5 @@ extension DiskStore {
             try await finishLeaving(marked)
             return marked.count
         }
-    }
-
-    /// Returns the number of the row that a file belongs to by its name, such as `3f9a…c1-17`, or that of its temporary file.
-    static func row(ofFileNamed name: String) -> Int64? {
-        var name = name[...]
-        if name.hasPrefix("."), name.hasSuffix(".part") { name = name.dropFirst().dropLast(5) }
-        let parts = name.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].utf8.count == 64,
-            parts[0].utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }), let row = Int64(parts[1]), row > 0
-        else { return nil }
-        return row
     }
 }

@@ -74,6 +74,8 @@ final class DiskStore: Sendable {
                     directory: directory, limit: limit, entryLimit: entryLimit, verification: verification,
                     files: files, database: database, slot: slot, salt: Array(salt))
                 try await store.sweep()
+                // A file that can't be removed only takes space.
+                try? await store.removeFilesOfLostIndex()
                 return store
             } catch {
                 try? await database.close()

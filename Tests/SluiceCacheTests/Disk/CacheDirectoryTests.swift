@@ -33,7 +33,7 @@ import Testing
         var mention: String {
             switch self {
             case .nothing, .otherFiles, .directory: "has no index.db"
-            case .garbage: "isn't a database"
+            case .garbage: "file is not a database"
             case .newer: "version 99"
             default: "isn't the directory of a cache"
             }

@@ -29,11 +29,13 @@ import Testing
             try Data("x".utf8).write(to: file)
             let foreign = scene.directory.appending(path: "foreign")
             try manager.createDirectory(at: foreign, withIntermediateDirectories: false)
-            try Data("x".utf8).write(to: foreign.appending(path: "index.db"))
+            let garbage = Data(String(repeating: "no database ", count: 100).utf8)
+            try garbage.write(to: foreign.appending(path: "index.db"))
             let before = try manager.subpathsOfDirectory(atPath: scene.directory.path).sorted()
             for (directory, mention) in [
                 (nil, "There is no cache."), ("{dir}/none", "There is no cache."), ("{dir}", "has no index.db"),
-                ("{dir}/file", "isn't a directory"), ("{dir}/foreign", "isn't a database"), ("", "Name a directory"),
+                ("{dir}/file", "isn't a directory"), ("{dir}/foreign", "file is not a database"),
+                ("", "Name a directory"),
             ] {
                 let option = directory.map { ["--directory", $0] } ?? []
                 let run = await scene.sluice(["cache"] + arguments + option)
@@ -42,7 +44,7 @@ import Testing
                 #expect(run.error.split(separator: "\n").count == 1 && run.output.isEmpty)
             }
             #expect(try manager.subpathsOfDirectory(atPath: scene.directory.path).sorted() == before)
-            #expect(try Data(contentsOf: foreign.appending(path: "index.db")) == Data("x".utf8))
+            #expect(try Data(contentsOf: foreign.appending(path: "index.db")) == garbage)
         }
     }
 
