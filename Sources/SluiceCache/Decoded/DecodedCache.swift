@@ -113,8 +113,8 @@ public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
     }
 
     private func loadedAgain(_ url: URL, _ key: ResourceKey) async throws -> Loaded {
-        let answer = try await resources.answer(to: CacheRequest(TransportRequest(url), keepsInMemory: false))
-        let data = try await resources.data(of: answer, url)
+        let request = CacheRequest(TransportRequest(url), keepsInMemory: false)
+        let (answer, data) = try await resources.dataAnswer(to: request)
         if let old = memory.value(for: key), let stored = answer.stored, let row = old.row, row == stored.row {
             // The same version, which the server may have confirmed.
             keep(Decoded(value: old.value, head: stored.head, row: row), for: key)

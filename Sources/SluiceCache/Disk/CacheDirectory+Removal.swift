@@ -16,7 +16,7 @@ extension CacheDirectory {
         let key = ResourceKey(url)
         let found = try await store.find(key, policy)
         let ids = found.ready.map(\.id) + found.garbage
-        return try await store.remove(ids.map { DiskIndex.Entry(id: $0, key: key, bytes: 0) })
+        return try await store.remove(ids.map { DiskIndex.Entry(id: $0, key: key) })
     }
 
     package func remove(matching pattern: Pattern) async throws -> Int {
@@ -59,7 +59,7 @@ extension CacheDirectory {
             }
             guard let end = rows.last?.id else { return removed }
             last = end
-            let leaving = rows.filter(isRemoved).map { DiskIndex.Entry(id: $0.id, key: $0.key, bytes: 0) }
+            let leaving = rows.filter(isRemoved).map { DiskIndex.Entry(id: $0.id, key: $0.key) }
             if !leaving.isEmpty { removed += try await store.remove(leaving) }
             try Task.checkCancellation()
         }

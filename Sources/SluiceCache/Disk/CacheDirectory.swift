@@ -42,7 +42,8 @@ package struct CacheDirectory: Sendable {
         let store: DiskStore
         do {
             store = try await DiskStore.open(
-                in: directory, limit: .max, entryLimit: .max, verification: .always, files: files)
+                in: directory, limit: .max, entryLimit: .max, largestInIndex: DiskStore.largestInIndex,
+                verification: .always, files: files)
         } catch let error as TransferError {
             throw (error.cause as? DatabaseFailure).map(unusable) ?? error
         }

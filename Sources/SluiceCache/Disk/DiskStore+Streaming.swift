@@ -74,17 +74,14 @@ extension DiskStore {
         guard size <= entryLimit, counted <= limit else { return nil }
         return try await change { [self] in
             let time = uses.next()
-            let (row, evicted) = try await makeRoom(for: counted) { [slot] database in
+            let (row, evicted) = try await makeRoom(for: counted, key, isArriving: true) { [slot] database in
                 try DiskIndex.insertWriting(
                     head, bytes: Int(size), digest: Data(count: 32), key: key, writer: slot.number, now: time,
                     in: database)
             }
             guard let row else { return nil }
-            let temporary = temporaryFile(row, key)
             do {
-                return DiskWriter(
-                    self, row, key, reserved: size, evicted: evicted, file: try await create(temporary),
-                    temporary: temporary)
+                return DiskWriter(self, row, key, reserved: size, evicted: evicted, file: try await create(row, key))
             } catch {
                 try? await database.write { try DiskIndex.delete([row], in: $0) }
                 throw error
@@ -92,37 +89,21 @@ extension DiskStore {
         }
     }
 
-    private func create(_ temporary: URL) async throws -> RandomAccessFile {
+    private func create(_ row: Int64, _ key: ResourceKey) async throws -> RandomAccessFile {
+        let file = file(row, key)
+        func create() async throws -> RandomAccessFile {
+            try await file.openForRandomAccess(.createNew, permissions: 0o600, using: files)
+        }
         do {
-            return try await temporary.openForRandomAccess(.createNew, permissions: 0o600, using: files)
+            return try await create()
         } catch let error as FileError where error.code == .notFound {
-            try await files.makeDirectory(at: temporary.deletingLastPathComponent(), permissions: 0o700)
-            return try await temporary.openForRandomAccess(.createNew, permissions: 0o600, using: files)
+            try await files.makeDirectory(at: file.deletingLastPathComponent(), permissions: 0o700)
+            return try await create()
+        } catch let error as FileError where error.code == .exists {
+            // The number was used before; see ``store(_:for:replacing:)``.
+            try await remove(file)
+            return try await create()
         }
-    }
-
-    /// Evicts entries until `bytes` more fit below the limit, and then makes a change in the same transaction. Returns `nil` if there isn't
-    /// enough room. Bodies that arrive take at most half of the directory, so that they don't evict everything.
-    fileprivate func makeRoom<R: Sendable>(
-        for bytes: Int64, then change: @escaping @Sendable (Database) throws -> R
-    ) async throws -> (R?, evicted: Int) {
-        let (victims, mayContinue) = try await database.write { [slot, limit, verified] database in
-            guard try DiskIndex.writingBytes(in: database) + bytes <= limit / 2 else {
-                return ([DiskIndex.Entry](), false)
-            }
-            let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: limit - bytes, in: database)
-            guard areEnough else { return ([], false) }
-            try DiskIndex.markLeaving(victims.map(\.id), writer: slot.number, in: database)
-            for victim in victims { verified.forget(victim.key) }
-            return (victims, true)
-        }
-        guard mayContinue else { return (nil, 0) }
-        try await finishLeaving(victims)
-        let result: R? = try await database.write { [limit] database in
-            guard try DiskIndex.usedBytes(in: database) + bytes <= limit else { return nil }
-            return try change(database)
-        }
-        return (result, victims.count)
     }
 }
 
@@ -155,18 +136,16 @@ final class DiskWriter: Sendable {
     private let store: DiskStore
     private let row: Int64
     private let key: ResourceKey
-    private let temporary: URL
     private let progress: Lock<Progress>
 
     fileprivate init(
         _ store: DiskStore, _ row: Int64, _ key: ResourceKey, reserved: Int64, evicted: Int,
-        file: RandomAccessFile, temporary: URL
+        file: RandomAccessFile
     ) {
         self.store = store
         self.row = row
         self.key = key
         self.file = file
-        self.temporary = temporary
         progress = Lock(Progress(reserved: reserved, evicted: evicted))
     }
 
@@ -196,8 +175,8 @@ final class DiskWriter: Sendable {
 
     private func reserve(_ bytes: Int64) async throws -> Bool {
         let more = bytes - progress.withLock { $0.reserved }
-        let (isReserved, evicted) = try await store.change { [store, row] in
-            let (isResized, evicted) = try await store.makeRoom(for: more) { database in
+        let (isReserved, evicted) = try await store.change { [store, row, key] in
+            let (isResized, evicted) = try await store.makeRoom(for: more, key, isArriving: true) { database in
                 try DiskIndex.resize(row, to: Int(bytes), in: database)
                 return true
             }
@@ -219,13 +198,12 @@ final class DiskWriter: Sendable {
         }
         return try await store.change { [self] in
             do {
-                try await store.files.rename(temporary, to: store.file(row, key), existing: .replace)
                 let (isReady, old) = try await store.write(changing: key) { [store, row, key] database in
                     try DiskIndex.complete(row, head, bytes: Int(bytes), digest: digest, in: database)
                     return try DiskIndex.makeReady(
                         row, key: key, replacing: replaced, writer: store.slot.number, in: database)
                 }
-                if !isReady { try await store.removeFiles(of: row, key) }
+                if !isReady { try await store.removeFile(of: row, key) }
                 // An old version that can't be removed stays `leaving` until the next start.
                 try? await store.finishLeaving(old)
                 return isReady ? row : nil
@@ -243,7 +221,7 @@ final class DiskWriter: Sendable {
 
     private func removeWithinChange() async {
         do {
-            try await store.removeFiles(of: row, key)
+            try await store.removeFile(of: row, key)
             try await store.database.write { [row] in try DiskIndex.delete([row], in: $0) }
         } catch {
             // The row stays `writing`, and the next start tries again.

@@ -29,7 +29,8 @@ extension CachePolicy {
     /// Returns whether the server allows to store the response to a `GET`.
     func mayStore(_ head: StoredResponse.Head) -> Bool {
         let (status, control) = (head.status, head.control)
-        guard status >= 200 else { return false }
+        // Other numbers are invalid (RFC 9110, section 15).
+        guard (200..<600).contains(status) else { return false }
         if rules[.answersToConditions], Self.statusesOfConditions.contains(status) { return false }
         // In the cache of one user, `private` and `Authorization` need no rule (sections 3.5 and 5.2.2.7).
         if control.mustUnderstand, rules[.mustUnderstand] {

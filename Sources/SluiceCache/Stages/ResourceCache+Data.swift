@@ -21,8 +21,8 @@ extension ResourceCache {
             noteMemoryHit(response)
             return response.body
         }
-        if let body = freshInVerifiedFile(url) { return body }
-        return try await data(of: answer(to: CacheRequest(TransportRequest(url))), url)
+        if let body = freshInVerifiedRow(url) { return body }
+        return try await dataAnswer(to: CacheRequest(TransportRequest(url))).data
     }
 
     /// Returns the bytes of a resource, requested with the given header fields and for this caller only.
@@ -51,9 +51,9 @@ extension ResourceCache {
         return response
     }
 
-    /// Returns the body of a fresh whole response from a file that this process has verified, if the system has the file in memory. Unlike
-    /// the disk stage, this needs no index and no other thread.
-    private func freshInVerifiedFile(_ url: URL) -> Data? {
+    /// Returns the body of a fresh whole response on disk that this process has verified, if the system has its bytes in memory. Unlike a
+    /// lookup in the index, this needs no other thread.
+    private func freshInVerifiedRow(_ url: URL) -> Data? {
         guard !url.holdsCredentials else { return nil }
         let key = ResourceKey(url)
         let found = disk.verifiedBody(for: key) {
@@ -65,8 +65,24 @@ extension ResourceCache {
         return body
     }
 
+    /// Returns the answer to a request for data, and its whole body.
+    ///
+    /// A stored success without the resource, such as 204, isn't used. A byte of the index that was flipped on the disk would otherwise be
+    /// an error for as long as the response is fresh.
+    func dataAnswer(to request: CacheRequest) async throws -> (answer: Answer, data: Data) {
+        var answer = try await answer(to: request)
+        let status = answer.response.status
+        let isStored = [.memory, .disk].contains(answer.response.source)
+        if isStored, status.kind == .successful, status.code != 200, status.code != 203 {
+            var reload = request
+            reload.mode = .reload
+            answer = try await self.answer(to: reload)
+        }
+        return (answer, try await data(of: answer, request.url))
+    }
+
     /// Returns the whole body of a successful response, and throws others as errors.
-    func data(of answer: Answer, _ url: URL) async throws -> Data {
+    private func data(of answer: Answer, _ url: URL) async throws -> Data {
         let status = answer.response.status
         guard status.code == 200 || status.code == 203 else {
             var error = TransferError(status: status, url: url)

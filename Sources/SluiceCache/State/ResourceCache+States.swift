@@ -16,8 +16,8 @@ extension ResourceCache {
             valueInMemory: { self.freshInMemory(url)?.body },
             load: {
                 try self.checkOpen(for: url)
-                let answer = try await self.answer(to: CacheRequest(TransportRequest(url)))
-                return (try await self.data(of: answer, url), answer.response.source)
+                let (answer, data) = try await self.dataAnswer(to: CacheRequest(TransportRequest(url)))
+                return (data, answer.response.source)
             }, observers: progress, key: ResponseKey(TransportRequest(url)))
     }
 }
