@@ -165,6 +165,13 @@ def keeps_connections_in_step(session: Session):
             connection.shutdown(socket.SHUT_WR)
             expect(reader.rest(), b"", "what follows the responses")
         expect([got.method for got in session.origin.taken()], methods, "the methods")
+    for method in ["GET", "HEAD", "FROB"]:
+        with session.proxy.connect() as connection:
+            # A client of HTTP/1.0 waits for the end of the connection.
+            connection.sendall(f"{method} /old HTTP/1.0\r\n\r\n".encode())
+            reader = Reader(connection)
+            expect((reader.message(method).status, reader.rest()), (200, b""), "the response to HTTP/1.0")
+    session.origin.taken()
     for text in [b"GET\r\n\r\n", b"GE(T / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n"]:
         with session.proxy.connect() as connection:
             connection.sendall(text)
