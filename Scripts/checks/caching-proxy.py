@@ -6,7 +6,7 @@
 
 An origin on loopback records the bytes that it gets. Scripts/checks/caching-proxy-cases.py checks what the proxy stores.
 """
-import argparse, pathlib, signal, socket, subprocess, sys, tempfile, threading
+import argparse, email.utils, pathlib, signal, socket, subprocess, sys, tempfile, threading, time
 
 from builds import program
 from proxied import PATIENCE, Message, Origin, Proxy, Reader, request, response
@@ -121,6 +121,16 @@ def returns_redirects_and_cookies(session: Session):
             expect((answer.status, answer.get("Location"), answer.body), (status, "http://other.test/x?y", b"moved"), "a redirect")
             expect(answer.all("Set-Cookie"), ["a=1, 2", "b=2"], "Set-Cookie")
             expect((got is None, answer.get("Age") is None), (number == 2, number == 1), "whether the redirect comes from the cache")
+
+
+def adds_a_date(session: Session):
+    own = "Sun, 06 Nov 1994 08:49:37 GMT"
+    answer, _ = session.ask("GET", "/date", answer=response(200, [("Date", own)], b"x"))
+    expect(answer.all("Date"), [own], "Date")
+    answer, _ = session.ask("GET", "/date", answer=response(200, [], b"x"))
+    (date,) = answer.all("Date")
+    age = time.time() - email.utils.parsedate_to_datetime(date).timestamp()
+    expect((0 <= age < PATIENCE, date.endswith(" GMT")), (True, True), f"whether the date is {date}")
 
 
 def drops_interim_responses(session: Session):
@@ -274,7 +284,7 @@ def main():
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     checks = [
         forwards_methods_and_bodies, forwards_targets, forwards_fields, removes_connection_fields, returns_redirects_and_cookies,
-        drops_interim_responses, announces_lengths, keeps_connections_in_step, continues_and_limits_bodies, reports_failures, ends_gracefully,
+        adds_a_date, drops_interim_responses, announces_lengths, keeps_connections_in_step, continues_and_limits_bodies, reports_failures, ends_gracefully,
         explains_its_options,
     ]
     failed = 0
