@@ -6,7 +6,7 @@
 
 An origin on loopback records the bytes that it gets. Scripts/checks/caching-proxy-cases.py checks what the proxy stores.
 """
-import argparse, pathlib, signal, socket, subprocess, sys, tempfile, threading
+import argparse, email.utils, pathlib, signal, socket, subprocess, sys, tempfile, threading, time
 
 from builds import program
 from proxied import PATIENCE, Message, Origin, Proxy, Reader, request, response
@@ -123,6 +123,16 @@ def returns_redirects_and_cookies(session: Session):
             expect((got is None, answer.get("Age") is None), (number == 2, number == 1), "whether the redirect comes from the cache")
 
 
+def adds_a_date(session: Session):
+    own = "Sun, 06 Nov 1994 08:49:37 GMT"
+    answer, _ = session.ask("GET", "/date", answer=response(200, [("Date", own)], b"x"))
+    expect(answer.all("Date"), [own], "Date")
+    answer, _ = session.ask("GET", "/date", answer=response(200, [], b"x"))
+    (date,) = answer.all("Date")
+    age = time.time() - email.utils.parsedate_to_datetime(date).timestamp()
+    expect((0 <= age < PATIENCE, date.endswith(" GMT")), (True, True), f"whether the date is {date}")
+
+
 def drops_interim_responses(session: Session):
     interim = response(103, [("Link", "</a>; rel=preload")], None) + response(100, [], None)
     answer, _ = session.ask("GET", "/interim", answer=interim + response(200, [], b"final"))
@@ -165,6 +175,13 @@ def keeps_connections_in_step(session: Session):
             connection.shutdown(socket.SHUT_WR)
             expect(reader.rest(), b"", "what follows the responses")
         expect([got.method for got in session.origin.taken()], methods, "the methods")
+    for method in ["GET", "HEAD", "FROB"]:
+        with session.proxy.connect() as connection:
+            # A client of HTTP/1.0 waits for the end of the connection.
+            connection.sendall(f"{method} /old HTTP/1.0\r\n\r\n".encode())
+            reader = Reader(connection)
+            expect((reader.message(method).status, reader.rest()), (200, b""), "the response to HTTP/1.0")
+    session.origin.taken()
     for text in [b"GET\r\n\r\n", b"GE(T / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n"]:
         with session.proxy.connect() as connection:
             connection.sendall(text)
@@ -267,7 +284,7 @@ def main():
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     checks = [
         forwards_methods_and_bodies, forwards_targets, forwards_fields, removes_connection_fields, returns_redirects_and_cookies,
-        drops_interim_responses, announces_lengths, keeps_connections_in_step, continues_and_limits_bodies, reports_failures, ends_gracefully,
+        adds_a_date, drops_interim_responses, announces_lengths, keeps_connections_in_step, continues_and_limits_bodies, reports_failures, ends_gracefully,
         explains_its_options,
     ]
     failed = 0

@@ -111,12 +111,13 @@ import Testing
             try await withCache(in: directory, transport, .init(maximumDiskSize: limit), wall: wall) { cache in
                 for number in 0..<30 {
                     _ = try await cache.response(for: TransportRequest(url("\(number)")))
-                    let length = try await cache.disk.database.read {
-                        try Int64.fetchOne($0, sql: "SELECT sum(length(fields)) FROM entry") ?? 0
-                    }
-                    #expect(length < limit)
+                    // Each new entry takes the place of one, because nine have room.
+                    try await expectConsistent(cache, entries: min(number + 1, 9))
                 }
-                try await expectConsistent(cache, entries: 9)
+                // The newest entries are those that remain.
+                cache.memory.removeAll()
+                #expect(try await cache.contains(url("29")))
+                #expect(try await !cache.contains(url("20")))
                 // A confirmation with other fields changes what the entry counts.
                 wall.advance(200)
                 _ = try await cache.response(for: TransportRequest(url("29")))

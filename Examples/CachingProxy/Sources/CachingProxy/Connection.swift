@@ -32,8 +32,8 @@ final class ProxiedConnection: ChannelDuplexHandler, RemovableChannelHandler {
             lines.startBody(chunked: head.headerFields[.transferEncoding] != nil, head.headerFields[.contentLength])
             if let method = lines.takeReplacedMethod() { head.method = method }
             let named = head.headerFields.namesInConnection
-            if named.contains("close") {
-                // Hummingbird closes the connection only if that is the whole value.
+            if named.contains("close") || lines.isVersion10 && !named.contains("keep-alive") {
+                // Hummingbird closes the connection only if that is the whole value. It doesn't know the version.
                 head.headerFields.removeAll { named.contains($0.name.canonicalName) || $0.name == .connection }
                 head.headerFields[.connection] = "close"
             }
@@ -80,6 +80,8 @@ private final class RequestLines: ChannelInboundHandler, RemovableChannelHandler
 
     /// The client's method of the request that the parser is about to emit, if it was replaced.
     private var replacedMethod: HTTPRequest.Method?
+    /// Whether the last request is one of HTTP/1.0, whose client waits for the end of the connection.
+    private(set) var isVersion10 = false
     private var state = State.head
     private var received = ByteBuffer()
 
@@ -129,6 +131,7 @@ private final class RequestLines: ChannelInboundHandler, RemovableChannelHandler
         let view = head.readableBytesView
         // A parser ignores empty lines before a request (RFC 9112, section 2.2).
         let line = view.drop { $0 == 13 || $0 == 10 }
+        isVersion10 = line.prefix { $0 != 13 }.suffix(9).elementsEqual(" HTTP/1.0".utf8)
         let name = String(decoding: line.prefix { $0 != 32 && $0 != 13 }, as: UTF8.self)
         guard !Self.known.contains(name), let method = HTTPRequest.Method(name) else { return head }
         replacedMethod = method

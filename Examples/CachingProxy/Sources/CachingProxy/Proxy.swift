@@ -80,6 +80,20 @@ private struct CachedReply {
         body = response.body.isEmpty ? .init() : .init(byteBuffer: ByteBuffer(bytes: response.body))
         // For HEAD, this field is the length of the body that GET would get. The server removes it from a 204 and a 304.
         if method != .head { head.headerFields[.contentLength] = "\(response.body.count)" }
+        // A proxy adds a missing date (RFC 9110, section 6.6.1). Stored responses have one.
+        if head.headerFields[.date] == nil { head.headerFields[.date] = Self.date() }
+    }
+
+    /// The current time in HTTP's format.
+    private static func date() -> String {
+        var (now, parts) = (time(nil), tm())
+        gmtime_r(&now, &parts)
+        return String(unsafeUninitializedCapacity: 32) { buffer in
+            // The names of days and months are English, because the program doesn't set a locale.
+            buffer.withMemoryRebound(to: CChar.self) { text in
+                strftime(text.baseAddress!, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+            }
+        }
     }
 
     /// A response of the proxy itself.
