@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // The part of Dispatch on Apple's platforms that the cache uses, and Linux lacks.
 public protocol DispatchSourceMemoryPressure: AnyObject {
     func setEventHandler(handler: (() -> Void)?)

@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // The part of ImageIO that the cache of images uses. Core Foundation's types are bridged on Apple's platforms; here they are the same types.
 public import CoreGraphics
 @_exported public import Foundation
