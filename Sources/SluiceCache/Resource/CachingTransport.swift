@@ -11,11 +11,12 @@ import SluiceLock
 ///
 ///     let cache = try await ResourceCache(
 ///         directory: directory, configuration: .init(retries: RetryPolicy(maximumRetries: 0)))
-///     let downloads = DownloadCoordinator(transport: CachingTransport(cache))
+///     let transport = CachingTransport(cache)
+///     let response = try await transport.open(TransportRequest(url))
 ///
-/// A response is the one of ``ResourceCache/response(for:mode:)``: `Range`, `If-Range` and conditional requests are answered from stored
-/// responses, and any status is a response. A response that can't be had from the cache with ``ResourceCache/LookupMode/cacheOnly`` has
-/// the status 504. The transport doesn't shut the cache down.
+/// `DownloadCoordinator(transport: transport)` downloads with it. A response is the one of ``ResourceCache/response(for:mode:)``: `Range`,
+/// `If-Range` and conditional requests are answered from stored responses, and any status is a response. A response that can't be had from
+/// the cache with ``ResourceCache/LookupMode/cacheOnly`` has the status 504. The transport doesn't shut the cache down.
 ///
 /// - Large bodies: A body is in memory until it is read. A body that is larger than ``ResourceCache/Configuration/maximumResponseSize``
 ///   isn't stored: the request is sent again, with the transport of the cache, and its body streams. The limits on concurrent exchanges
@@ -23,7 +24,8 @@ import SluiceLock
 /// - Retries: The cache tries again as its ``ResourceCache/Configuration/retries`` say. A download queue has retries, too, which would
 ///   multiply them. So give the cache of a queue none, as in the example.
 /// - Redirects: The URL of a response is the URL of its request, even if the server has redirected it.
-/// - Cancellation: The call throws `CancellationError` immediately. The exchange continues for other callers that wait for it.
+/// - Cancellation: The call throws `CancellationError` immediately, and the exchange continues for other callers that wait for it. The last
+///   of the callers ends the exchange and waits for its end.
 /// - Failure: A `TransferError` if no response has arrived, or only a part of its body. The cache keeps that part, and the next request
 ///   for the resource asks for the rest.
 public struct CachingTransport: Transport {
