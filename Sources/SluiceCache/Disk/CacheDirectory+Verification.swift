@@ -22,6 +22,8 @@ extension CacheDirectory {
             case unreadableFile = "unreadable file"
             /// SQLite reports damage of the index.
             case damagedIndex = "damaged index"
+            /// The index has another sum of sizes than its entries have, so the limit isn't kept or is kept too early.
+            case wrongSum = "wrong sum"
         }
 
         package var kind: Kind
@@ -57,6 +59,13 @@ extension CacheDirectory {
             let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
             await note(Problem(kind: .damagedIndex, file: index, detail: damage))
         }
+        if var problem = try await verifySum() {
+            if isRepairing {
+                try await store.database.write { try DiskIndex.correctSum(in: $0) }
+                problem.isRepaired = true
+            }
+            await note(problem)
+        }
         var last: Int64 = 0
         while true {
             let rows = try await store.database.read { [policy, last] in
@@ -80,6 +89,12 @@ extension CacheDirectory {
             await note(Problem(kind: .strayFile, file: file, isRepaired: isRepairing))
         }
         return result
+    }
+
+    private func verifySum() async throws -> Problem? {
+        guard let sums = try await store.database.read({ try DiskIndex.wrongSum(in: $0) }) else { return nil }
+        let index = directory.appending(path: "index.db", directoryHint: .notDirectory)
+        return Problem(kind: .wrongSum, file: index, detail: "\(sums.recorded) bytes instead of \(sums.actual)")
     }
 
     private func verify(_ row: DiskIndex.Listed, isRepairing: Bool) async throws -> (Int, Problem?) {

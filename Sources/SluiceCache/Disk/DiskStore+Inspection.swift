@@ -85,6 +85,22 @@ extension DiskIndex {
             .map { ResourceKey(text: String.fromDatabaseValue($0[0]) ?? "") }
     }
 
+    /// Returns the recorded and the actual sum of sizes, or `nil` if they are equal.
+    static func wrongSum(in database: Database) throws -> (recorded: String, actual: String)? {
+        let row = try Row.fetchOne(
+            database,
+            sql: """
+                SELECT CAST(bytes AS TEXT), CAST(actual AS TEXT), bytes IS actual
+                FROM usage, (SELECT coalesce(sum(bytes + 512), 0) AS actual FROM entry)
+                """)
+        guard let row, Bool.fromDatabaseValue(row[2]) != true else { return nil }
+        return (String.fromDatabaseValue(row[0]) ?? "?", String.fromDatabaseValue(row[1]) ?? "?")
+    }
+
+    static func correctSum(in database: Database) throws {
+        try database.execute(sql: "UPDATE usage SET bytes = (SELECT coalesce(sum(bytes + 512), 0) FROM entry)")
+    }
+
     /// Returns the first line of SQLite's report about damage in the tables, or `nil` if they are undamaged.
     static func damage(in database: Database) throws -> String? {
         let line = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")

@@ -4,11 +4,12 @@ public import SluiceHTTP
 ///
 ///     let cache = try await ResourceCache(
 ///         directory: directory, configuration: .init(retries: RetryPolicy(maximumRetries: 0)))
-///     let downloads = DownloadCoordinator(transport: CachingTransport(cache))
+///     let transport = CachingTransport(cache)
+///     let response = try await transport.open(TransportRequest(url))
 ///
-/// A response is the one of ``ResourceCache/bytes(for:mode:)``: `Range`, `If-Range` and conditional requests are answered from stored
-/// responses, and any status is a response. A response that can't be had from the cache with ``ResourceCache/LookupMode/cacheOnly`` has
-/// the status 504. The transport doesn't shut the cache down.
+/// `DownloadCoordinator(transport: transport)` downloads with it. A response is the one of ``ResourceCache/bytes(for:mode:)``: `Range`,
+/// `If-Range` and conditional requests are answered from stored responses, and any status is a response. A response that can't be had from
+/// the cache with ``ResourceCache/LookupMode/cacheOnly`` has the status 504. The transport doesn't shut the cache down.
 ///
 /// - Bodies: They are read while they arrive. A body that is larger than ``ResourceCache/Configuration/maximumDiskEntrySize`` isn't stored.
 /// - Retries: The cache tries again as its ``ResourceCache/Configuration/retries`` say. A download queue has retries, too, which would

@@ -14,6 +14,8 @@ struct CacheLocation: Sendable {
     /// The limit for the default directory, which all commands share.
     static let maximumDiskSize: Int64 = 256 << 20
 
+    /// The limit of a cache that ``withCache(concurrency:concurrencyPerHost:transport:_:)`` opens.
+    let limit: Int64
     let directory: URL
     let isDefault: Bool
     /// The option that named the directory, or `nil` for the default directory.
@@ -24,6 +26,7 @@ struct CacheLocation: Sendable {
     ///   - option: The option that names another directory, for messages.
     /// - Throws: ``CommandFailure`` if the path is empty or there is no default directory.
     init(_ path: String?, option: String, _ console: Console) throws(CommandFailure) {
+        limit = console.cacheLimit
         if let path {
             guard !path.isEmpty else {
                 throw CommandFailure(.usage, "\(option): The name is empty. Name a directory.")
@@ -60,10 +63,10 @@ struct CacheLocation: Sendable {
         _ body: (ResourceCache) async throws -> Value
     ) async throws -> Value {
         try await checkContents()
-        let limit = Self.maximumDiskSize / 10
+        let entryLimit = limit / 10
         let configuration = ResourceCache.Configuration(
             concurrency: concurrency, concurrencyPerHost: concurrencyPerHost, maximumMemorySize: 0,
-            maximumDiskSize: Self.maximumDiskSize, maximumDiskEntrySize: limit, maximumResponseSize: Int(limit),
+            maximumDiskSize: limit, maximumDiskEntrySize: entryLimit, maximumResponseSize: Int(entryLimit),
             // The download queue tries again.
             retries: RetryPolicy(maximumRetries: 0))
         let cache = try await naming {

@@ -41,7 +41,7 @@ struct CacheStatsCommand: ConsoleCommand {
     func run(_ console: Console) async throws -> ExitStatus {
         let location = try cache.location(console)
         let totals = try await location.withDirectory { try await $0.totals() }
-        let limit = location.isDefault ? CacheLocation.maximumDiskSize : nil
+        let limit = location.isDefault ? location.limit : nil
         let report = Report(
             directory: location.path, entries: totals.entries, fresh: totals.fresh,
             stale: totals.entries - totals.fresh, bytes: totals.bytes, limit: limit, indexBytes: totals.indexBytes,

@@ -28,7 +28,7 @@ struct CacheVerifyCommand: ConsoleCommand {
     @OptionGroup
     var cache: CacheOption
 
-    @Flag(help: "Remove damaged responses, and files that aren't in the index.")
+    @Flag(help: "Remove damaged responses and files that aren't in the index, and correct the sum of the sizes.")
     var `repair` = false
 
     @Flag(help: "Print one JSON object per line: one for each problem, then the numbers.")
@@ -76,7 +76,7 @@ struct CacheVerifyCommand: ConsoleCommand {
     private static func text(for problem: CacheDirectory.Problem) -> String {
         let subject = problem.url.map { "\(CacheTable.name(of: $0)) (\(problem.file.lastPathComponent))" }
         let text = "\(subject ?? problem.file.path(percentEncoded: false)): \(problem.kind.rawValue)"
-        return text + (problem.detail.map { ": \($0)" } ?? "") + (problem.isRepaired ? ", removed" : "")
+        return text + (problem.detail.map { ": \($0)" } ?? "") + (problem.isRepaired ? ", repaired" : "")
     }
 
     private static func text(for result: CacheDirectory.Verification) -> String {

@@ -52,6 +52,8 @@ package struct Console: Sendable {
     /// The program that shows texts that are longer than the output's screen.
     package var pager: Pager?
     package var cacheDirectory: URL?
+    /// The limit of the cache in bytes.
+    package var cacheLimit = CacheLocation.maximumDiskSize
     /// Stops the terminal from showing typed input until the returned closure is called; `nil` if there is no terminal.
     package var silenceInput: @Sendable () -> (@Sendable () -> Void)? = { nil }
     /// Lets typed keys be read one by one, without showing them, until the returned closure is called; `nil` if there is no terminal.

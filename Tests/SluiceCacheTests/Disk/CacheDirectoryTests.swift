@@ -129,6 +129,7 @@ import Testing
                 for name in ["good", "row", "file"] { _ = try await cache.data(for: url(name)) }
                 try await cache.disk.database.write {
                     try $0.execute(sql: "UPDATE entry SET fields = 'no field' WHERE key LIKE '%row'")
+                    try $0.execute(sql: "UPDATE usage SET bytes = bytes + 7")
                 }
                 try Data([1]).write(to: try await file(of: url("file"), in: cache))
                 let good = try await file(of: url("good"), in: cache)
@@ -145,15 +146,16 @@ import Testing
             let found = Recorder<CacheDirectory.Problem>()
             try await CacheDirectory.withDirectory(at: directory) { cache in
                 let result = try await cache.verify(isRepairing: true) { found.note($0) }
-                #expect(result == .init(entries: 3, bytes: 1000, problems: 6, repaired: 6))
+                #expect(result == .init(entries: 3, bytes: 1000, problems: 7, repaired: 7))
             }
             #expect(
                 found.values.map(\.kind.rawValue).sorted() == ["damaged file", "damaged row"]
-                    + Array(repeating: "stray file", count: 4))
+                    + Array(repeating: "stray file", count: 4) + ["wrong sum"])
             try await CacheDirectory.withDirectory(at: directory) { cache in
                 let result = try await cache.verify(isRepairing: false) { found.note($0) }
-                #expect(result == .init(entries: 1, bytes: 1000) && found.values.count == 6)
+                #expect(result == .init(entries: 1, bytes: 1000) && found.values.count == 7)
             }
+            #expect(found.values.contains { $0.detail == "4543 bytes instead of 4536" })
             #expect(bodies(in: directory).count == 4, "the other program's files stay")
         }
     }

@@ -47,6 +47,9 @@ struct CacheScene: Sendable {
     /// The default directory of the cache.
     var cache: URL { directory.appending(path: "caches/sluice", directoryHint: .isDirectory) }
 
+    /// The limit of the cache, if it isn't the usual one.
+    var limit: Int64?
+
     /// Runs the arguments, in which `{dir}` and `{origin}` are replaced.
     func sluice(_ arguments: String...) async -> Ended { await sluice(arguments) }
 
@@ -54,6 +57,7 @@ struct CacheScene: Sendable {
         let recorded = RecordedConsole()
         var console = recorded.console
         console.cacheDirectory = cache
+        if let limit { console.cacheLimit = limit }
         let filled = arguments.map {
             $0.replacing("{origin}", with: "http://127.0.0.1:\(origin.port)").replacing("{dir}", with: directory.path)
         }

@@ -92,15 +92,18 @@ import Testing
     }
 
     @Test func `writes a file that is too large for the cache, and doesn't keep it`() async throws {
-        let large = [UInt8](repeating: 5, count: 27_000_000)
+        let large = [UInt8](repeating: 5, count: 600_000)
         try await CacheScene.run { _ in
             CacheScene.fresh(large)
         } _: { (scene) async throws in
+            var scene = scene
+            scene.limit = 5_999_990
             let run = await scene.sluice("get", "--cache", "-d", "{dir}/1", "{origin}/a")
             #expect(
-                run.status == .success && run.error.contains("27.0 MB") && run.error.contains(", 0 from the cache."))
+                run.status == .success && run.error.contains("600.0 kB") && run.error.contains(", 0 from the cache."))
             #expect(try scene.file("1/a") == large)
             #expect(scene.bodies.isEmpty)
+            #expect(scene.requests.values.count == 2)
             #expect(await scene.sluice("cache", "list").error.contains("The cache is empty."))
         }
     }
