@@ -65,7 +65,8 @@ let targets: [Target] = [
         swiftSettings: settings),
     // Not a product: the layers above open SQLite with it.
     .target(
-        name: "SluiceDatabase", dependencies: ["CSluiceRequirements", "SluiceFiles", grdb], swiftSettings: settings),
+        name: "SluiceDatabase", dependencies: ["CSluiceRequirements", "SluiceLock", "SluiceFiles", grdb],
+        swiftSettings: settings),
     .target(
         name: "SluiceCache",
         dependencies: [

@@ -31,6 +31,7 @@ package struct SluiceDatabase: Sendable {
     /// The file's path, with symbolic links followed.
     package let path: String
     private let files: FileIO
+    private let group = TransactionGroup()
 
     /// Opens the database at `url`, and creates it if it is missing, readable and writable only by its owner.
     ///
@@ -102,6 +103,25 @@ package struct SluiceDatabase: Sendable {
     /// the error of `body`.
     package func read<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
         try await transaction(.deferred, body)
+    }
+
+    /// Runs `body` in a transaction that concurrent tasks may share, and returns its result after the commit. A group of small changes takes
+    /// much less time than one transaction for each.
+    ///
+    /// If another member of the group fails, `body` runs again: it must have no other effects that can't happen twice.
+    package func grouped<R: Sendable>(
+        mayWrite: Bool, _ body: @escaping @Sendable (Database) throws -> R
+    ) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            let member = TransactionGroup.Member(mayWrite: mayWrite) { database in
+                let result = try body(database)
+                return { continuation.resume(returning: result) }
+            } fail: { error in
+                continuation.resume(throwing: error)
+            }
+            guard group.add(member) else { return }
+            queue.asyncWriteWithoutTransaction { [group, path] in group.commit(in: $0, path) }
+        }
     }
 
     /// GRDB's `asyncRead` isn't used here, because it traps when the connection is closed.
