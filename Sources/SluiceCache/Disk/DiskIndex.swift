@@ -18,6 +18,8 @@ import Foundation
 ///
 /// A row is created before its file and deleted after it, so each file has a row. Rows that aren't ready name the writer that works on
 /// them (``WriterSlot``). So the index finds the files that a killed process has left, without a search of the directory.
+///
+/// A small body is in its row and has no file. Such a row is always ready.
 enum DiskIndex {
     enum State: Int {
         case ready = 0
@@ -64,6 +66,8 @@ enum DiskIndex {
                         """)
             },
             { try addVariants(to: $0) },
+            // The body, if it isn't in a file.
+            { try $0.execute(sql: "ALTER TABLE entry ADD COLUMN body BLOB") },
         ])
 
     /// An entry of the first version is the response to a request without header fields: the fields that its `Vary` names were absent.
@@ -92,6 +96,10 @@ enum DiskIndex {
         var id: Int64
         var key: ResourceKey
         var bytes: Int
+        /// Whether the body is in the row and not in a file.
+        var isInIndex = false
+
+        static let columns = "id, key, bytes, body IS NOT NULL"
     }
 
     struct Ready: Sendable {
@@ -99,6 +107,8 @@ enum DiskIndex {
         var bytes: Int
         var digest: Data
         var head: StoredResponse.Head
+        /// The body, or `nil` if it is in a file.
+        var body: Data?
     }
 
     /// The ready rows of a key: one for each variant.
@@ -119,11 +129,11 @@ enum DiskIndex {
 
     static func find(_ key: ResourceKey, _ policy: CachePolicy, in database: Database) throws -> Found {
         let sql = """
-            SELECT id, bytes, digest, status, requested, received, fields, variant FROM entry
+            SELECT id, bytes, digest, status, requested, received, fields, variant, body FROM entry
             WHERE key = ? AND state = 0 ORDER BY id
             """
         var found = Found()
-        for row in try Row.fetchAll(database, sql: sql, arguments: [key.text]) {
+        for row in try Row.fetchAll(database.cachedStatement(sql: sql), arguments: [key.text]) {
             if let ready = ready(row, policy) { found.ready.append(ready) } else { found.garbage.append(row[0]) }
         }
         return found
@@ -146,14 +156,15 @@ enum DiskIndex {
         guard status != 206 || head.part.map({ $0.upperBound - $0.lowerBound == Int64(bytes) }) ?? false else {
             return nil
         }
-        return Ready(id: row[0], bytes: bytes, digest: digest, head: head)
+        return Ready(id: row[0], bytes: bytes, digest: digest, head: head, body: Data.fromDatabaseValue(row[8]))
     }
 
     /// The valid times. The range of some 30,000 years avoids overflows.
     private static let moments: Range<Int64> = 0..<(1 << 40)
 
     static func isReady(_ id: Int64, in database: Database) throws -> Bool {
-        try Bool.fetchOne(database, sql: "SELECT state = 0 FROM entry WHERE id = ?", arguments: [id]) ?? false
+        let statement = try database.cachedStatement(sql: "SELECT state = 0 FROM entry WHERE id = ?")
+        return try Bool.fetchOne(statement, arguments: [id]) ?? false
     }
 
     static func salt(in database: Database) throws -> Data {
@@ -161,19 +172,19 @@ enum DiskIndex {
     }
 
     static func usedBytes(in database: Database) throws -> Int64 {
-        try Int64.fetchOne(database, sql: "SELECT bytes FROM usage") ?? 0
+        try Int64.fetchOne(database.cachedStatement(sql: "SELECT bytes FROM usage")) ?? 0
     }
 
     /// Returns the bytes that are reserved for files that are being written.
     static func writingBytes(in database: Database) throws -> Int64 {
-        try Int64.fetchOne(database, sql: "SELECT sum(bytes) FROM entry WHERE state <> 0 AND state = 1") ?? 0
+        let sql = "SELECT sum(bytes) FROM entry WHERE state <> 0 AND state = 1"
+        return try Int64.fetchOne(database.cachedStatement(sql: sql)) ?? 0
     }
 
     /// Returns the rows that the writer was changing when it ended.
     static func unsettled(of writer: Int, in database: Database) throws -> [Entry] {
-        try entries(
-            Row.fetchAll(
-                database, sql: "SELECT id, key, bytes FROM entry WHERE state <> 0 AND writer = ?", arguments: [writer]))
+        let sql = "SELECT \(Entry.columns) FROM entry WHERE state <> 0 AND writer = ?"
+        return try Row.fetchAll(database, sql: sql, arguments: [writer]).map { Entry($0) }
     }
 
     static func writersOfUnsettled(in database: Database) throws -> [Int] {
@@ -188,132 +199,19 @@ enum DiskIndex {
         var excess = try usedBytes(in: database) - target
         var victims: [Entry] = []
         guard excess > 0 else { return ([], true) }
-        let rows = try Row.fetchCursor(
-            database, sql: "SELECT id, key, bytes FROM entry WHERE state = 0 ORDER BY accessed")
+        let sql = "SELECT \(Entry.columns) FROM entry WHERE state = 0 ORDER BY accessed"
+        let rows = try Row.fetchCursor(database.cachedStatement(sql: sql))
         while excess > 0, victims.count < most, let row = try rows.next() {
-            let entry = Entry(id: row[0], key: ResourceKey(text: row[1]), bytes: row[2])
+            let entry = Entry(row)
             victims.append(entry)
             excess -= Int64(entry.bytes + overhead)
         }
         return (victims, excess <= 0)
     }
+}
 
-    private static func entries(_ rows: [Row]) -> [Entry] {
-        rows.map { Entry(id: $0[0], key: ResourceKey(text: $0[1]), bytes: $0[2]) }
-    }
-
-    // MARK: Writing
-
-    static func insertWriting(
-        _ head: StoredResponse.Head, bytes: Int, digest: Data, key: ResourceKey, writer: Int, now: Int64,
-        in database: Database
-    ) throws -> Int64 {
-        try database.execute(
-            sql: """
-                INSERT INTO entry
-                    (key, state, writer, bytes, digest, accessed, status, requested, received, fields, variant)
-                VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
-                key.text, writer, bytes, digest, now, head.status, head.requested.secondsSince1970,
-                head.received.secondsSince1970, head.fields.lines, head.variant.lines,
-            ])
-        return database.lastInsertedRowID
-    }
-
-    /// Changes the reserved bytes of a row that is being written.
-    static func resize(_ id: Int64, to bytes: Int, in database: Database) throws {
-        try database.execute(
-            sql: "UPDATE entry SET bytes = ? WHERE id = ? AND state = 1", arguments: [bytes, id])
-    }
-
-    /// Sets what is known of a response only after its body has arrived.
-    static func complete(
-        _ id: Int64, _ head: StoredResponse.Head, bytes: Int, digest: Data, in database: Database
-    ) throws {
-        try database.execute(
-            sql: """
-                UPDATE entry SET bytes = ?, digest = ?, status = ?, requested = ?, received = ?, fields = ?, variant = ?
-                WHERE id = ? AND state = 1
-                """,
-            arguments: [
-                bytes, digest, head.status, head.requested.secondsSince1970, head.received.secondsSince1970,
-                head.fields.lines, head.variant.lines, id,
-            ])
-    }
-
-    /// Makes the row of a written file ready, and marks the rows that it replaces as leaving. Returns whether the row still existed, and the
-    /// replaced rows.
-    static func makeReady(
-        _ id: Int64, key: ResourceKey, replacing replaced: Replaced, writer: Int, in database: Database
-    ) throws -> (isReady: Bool, old: [Entry]) {
-        let variant = try String.fetchOne(
-            database, sql: "SELECT variant FROM entry WHERE id = ? AND state = 1 AND writer = ?",
-            arguments: [id, writer])
-        guard let variant else { return (false, []) }
-        let old = try markLeaving(key, variant, replaced, writer: writer, in: database)
-        try database.execute(sql: "UPDATE entry SET state = 0, writer = NULL WHERE id = ?", arguments: [id])
-        return (true, old)
-    }
-
-    /// Marks the ready rows of a key that a response with this variant replaces as leaving, and returns them.
-    static func markLeaving(
-        _ key: ResourceKey, _ variant: String?, _ replaced: Replaced, writer: Int, in database: Database
-    ) throws -> [Entry] {
-        let rows = try Row.fetchAll(
-            database, sql: "SELECT id, key, bytes, variant FROM entry WHERE key = ? AND state = 0",
-            arguments: [key.text])
-        let leaving =
-            switch replaced {
-            case .all: rows
-            case .rows(let ids): rows.filter { ids.contains($0[0]) || $0[3] == variant }
-            }
-        let entries = entries(leaving)
-        try markLeaving(entries.map(\.id), writer: writer, in: database)
-        return entries
-    }
-
-    /// Marks the ready rows among `ids` as leaving, on behalf of this writer, and returns their number.
-    @discardableResult
-    static func markLeaving(_ ids: [Int64], writer: Int, in database: Database) throws -> Int {
-        var marked = 0
-        for id in ids {
-            try database.execute(
-                sql: "UPDATE entry SET state = 2, writer = ? WHERE id = ? AND state = 0", arguments: [writer, id])
-            marked += database.changesCount
-        }
-        return marked
-    }
-
-    static func delete(_ ids: [Int64], in database: Database) throws {
-        for id in ids { try database.execute(sql: "DELETE FROM entry WHERE id = ?", arguments: [id]) }
-    }
-
-    /// Updates the head of a ready row, and marks another row that has the new variant as leaving. Returns whether the row still existed,
-    /// and the replaced row.
-    static func update(
-        _ id: Int64, _ key: ResourceKey, _ head: StoredResponse.Head, writer: Int, in database: Database
-    ) throws -> (isReady: Bool, old: [Entry]) {
-        guard try isReady(id, in: database) else { return (false, []) }
-        let variant = head.variant.lines
-        let rows = try Row.fetchAll(
-            database,
-            sql: "SELECT id, key, bytes FROM entry WHERE key = ? AND variant = ? AND state = 0 AND id <> ?",
-            arguments: [key.text, variant, id])
-        let old = entries(rows)
-        try markLeaving(old.map(\.id), writer: writer, in: database)
-        try database.execute(
-            sql: "UPDATE entry SET requested = ?, received = ?, fields = ?, variant = ? WHERE id = ?",
-            arguments: [
-                head.requested.secondsSince1970, head.received.secondsSince1970, head.fields.lines, variant, id,
-            ])
-        return (true, old)
-    }
-
-    static func touch(_ uses: [Int64: Int64], in database: Database) throws {
-        for (id, time) in uses {
-            try database.execute(
-                sql: "UPDATE entry SET accessed = max(accessed, ?) WHERE id = ? AND state = 0", arguments: [time, id])
-        }
+extension DiskIndex.Entry {
+    init(_ row: Row) {
+        self.init(id: row[0], key: ResourceKey(text: row[1]), bytes: row[2], isInIndex: row[3])
     }
 }

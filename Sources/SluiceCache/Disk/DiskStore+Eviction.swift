@@ -12,35 +12,28 @@ import Foundation
 // Every row counts until its file is removed. A row in the state `writing` counts with all bytes of its file, and a row in the state
 // `leaving` still counts. The sum over all rows never exceeds the limit, and a file never takes more bytes than its row counts.
 extension DiskStore {
-    /// Evicts entries if necessary, and inserts a row in the state `writing` for a response. Returns no row if there isn't enough room.
-    func reserve(
-        _ response: StoredResponse, _ digest: Data, _ key: ResourceKey
-    ) async throws -> (row: Int64?, evicted: Int) {
-        let writer = slot.number
-        let size = Int64(response.body.count + DiskIndex.overhead)
+    /// Evicts entries if necessary, and calls `insert` in the transaction that has found enough room for a body of `count` bytes. Returns
+    /// `nil` if there isn't enough room, and the number of evicted entries.
+    func makeRoom<R: Sendable>(
+        for count: Int, _ key: ResourceKey, _ insert: @escaping @Sendable (Database) throws -> R
+    ) async throws -> (inserted: R?, evicted: Int) {
+        let size = Int64(count + DiskIndex.overhead)
         let pending = uses.take()
-        let time = uses.next()
-
-        let first: (row: Int64?, victims: [DiskIndex.Entry]) = try await database.write { [limit, verified] database in
+        let first: (inserted: R?, evicted: Int, leaving: [DiskIndex.Entry]) = try await write(changing: key) {
+            [limit, verified, slot] database in
             try DiskIndex.touch(pending, in: database)
             let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: limit - size, in: database)
-            guard areEnough else { return (nil, []) }
-            if victims.isEmpty {
-                return (
-                    try DiskIndex.insertWriting(
-                        response.head, bytes: response.body.count, digest: digest, key: key, writer: writer, now: time,
-                        in: database), []
-                )
-            }
-            try DiskIndex.markLeaving(victims.map(\.id), writer: writer, in: database)
+            guard areEnough else { return (nil, 0, []) }
             for victim in victims { verified.forget(victim.key) }
-            return (nil, victims)
+            let leaving = try DiskIndex.markLeaving(victims, writer: slot.number, in: database)
+            let inserted = leaving.isEmpty ? try insert(database) : nil
+            return (inserted, victims.count - leaving.count, leaving)
         }
-        guard !first.victims.isEmpty else { return (first.row, 0) }
+        guard !first.leaving.isEmpty else { return (first.inserted, first.evicted) }
 
         var gone: [Int64] = []
         var failure: (any Error)?
-        for victim in first.victims {
+        for victim in first.leaving {
             do {
                 try await removeFiles(of: victim.id, victim.key)
                 gone.append(victim.id)
@@ -49,15 +42,13 @@ extension DiskStore {
             }
         }
         // One transaction, so that no other writer takes the freed room.
-        let row: Int64? = try await database.write { [limit, gone] database in
+        let inserted: R? = try await write(changing: key) { [limit, gone] database in
             try DiskIndex.delete(gone, in: database)
             guard try DiskIndex.usedBytes(in: database) + size <= limit else { return nil }
-            return try DiskIndex.insertWriting(
-                response.head, bytes: response.body.count, digest: digest, key: key, writer: writer, now: time,
-                in: database)
+            return try insert(database)
         }
-        if row == nil, let failure { throw failure }
-        return (row, gone.count)
+        if inserted == nil, let failure { throw failure }
+        return (inserted, first.evicted + gone.count)
     }
 
     func trim(toBytes bytes: Int64) async throws -> Int {
@@ -66,15 +57,14 @@ extension DiskStore {
             try await database.write { try DiskIndex.touch(pending, in: $0) }
             var removed = 0
             while true {
-                let victims = try await database.write { [slot, verified] database in
+                let (count, leaving) = try await database.write { [slot, verified] database in
                     let victims = try DiskIndex.leastRecentlyUsed(downTo: bytes, most: 256, in: database).entries
-                    try DiskIndex.markLeaving(victims.map(\.id), writer: slot.number, in: database)
                     for victim in victims { verified.forget(victim.key) }
-                    return victims
+                    return (victims.count, try DiskIndex.markLeaving(victims, writer: slot.number, in: database))
                 }
-                if victims.isEmpty { return removed }
-                try await finishLeaving(victims)
-                removed += victims.count
+                if count == 0 { return removed }
+                try await finishLeaving(leaving)
+                removed += count
             }
         }
     }

@@ -25,7 +25,7 @@ extension DiskIndex {
     }
 
     private static let columns =
-        "id, bytes, digest, status, requested, received, fields, variant, CAST(key AS TEXT), accessed"
+        "id, bytes, digest, status, requested, received, fields, variant, body, CAST(key AS TEXT), accessed"
 
     /// Returns the ready rows after a position, the most recently used first.
     static func byLastUse(
@@ -55,9 +55,9 @@ extension DiskIndex {
     static func unused(since time: Int64, most: Int, in database: Database) throws -> [Entry] {
         let rows = try Row.fetchAll(
             database,
-            sql: "SELECT id, key, bytes FROM entry WHERE state = 0 AND accessed < ? ORDER BY accessed LIMIT ?",
+            sql: "SELECT \(Entry.columns) FROM entry WHERE state = 0 AND accessed < ? ORDER BY accessed LIMIT ?",
             arguments: [time, most])
-        return rows.map { Entry(id: $0[0], key: ResourceKey(text: $0[1]), bytes: $0[2]) }
+        return rows.map { Entry($0) }
     }
 
     private static func listed(
@@ -65,8 +65,8 @@ extension DiskIndex {
     ) throws -> [Listed] {
         try Row.fetchAll(database, sql: sql, arguments: arguments).map { row in
             Listed(
-                id: row[0], key: ResourceKey(text: String.fromDatabaseValue(row[8]) ?? ""),
-                accessed: Int64.fromDatabaseValue(row[9]) ?? 0, ready: ready(row, policy))
+                id: row[0], key: ResourceKey(text: String.fromDatabaseValue(row[9]) ?? ""),
+                accessed: Int64.fromDatabaseValue(row[10]) ?? 0, ready: ready(row, policy))
         }
     }
 
@@ -94,13 +94,13 @@ extension DiskStore {
     /// Removes these entries unless they were replaced meanwhile, and returns how many.
     func remove(_ entries: [DiskIndex.Entry]) async throws -> Int {
         try await change { [self] in
-            let marked = try await database.write { [slot] database in
-                let ready = try entries.filter { try DiskIndex.isReady($0.id, in: database) }
-                try DiskIndex.markLeaving(ready.map(\.id), writer: slot.number, in: database)
-                return ready
+            let (count, leaving) = try await database.write { [slot, verified] database in
+                let ready = try entries.compactMap { try DiskIndex.entry($0.id, in: database) }
+                for entry in ready { verified.forget(entry.key) }
+                return (ready.count, try DiskIndex.markLeaving(ready, writer: slot.number, in: database))
             }
-            try await finishLeaving(marked)
-            return marked.count
+            try await finishLeaving(leaving)
+            return count
         }
     }
 

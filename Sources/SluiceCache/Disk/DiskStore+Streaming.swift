@@ -105,23 +105,21 @@ extension DiskStore {
     fileprivate func makeRoom<R: Sendable>(
         for bytes: Int64, then change: @escaping @Sendable (Database) throws -> R
     ) async throws -> (R?, evicted: Int) {
-        let (victims, mayContinue) = try await database.write { [slot, limit, verified] database in
-            guard try DiskIndex.writingBytes(in: database) + bytes <= limit / 2 else {
-                return ([DiskIndex.Entry](), false)
-            }
+        let found: (leaving: [DiskIndex.Entry], evicted: Int)? = try await database.write {
+            [slot, limit, verified] database in
+            guard try DiskIndex.writingBytes(in: database) + bytes <= limit / 2 else { return nil }
             let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: limit - bytes, in: database)
-            guard areEnough else { return ([], false) }
-            try DiskIndex.markLeaving(victims.map(\.id), writer: slot.number, in: database)
+            guard areEnough else { return nil }
             for victim in victims { verified.forget(victim.key) }
-            return (victims, true)
+            return (try DiskIndex.markLeaving(victims, writer: slot.number, in: database), victims.count)
         }
-        guard mayContinue else { return (nil, 0) }
-        try await finishLeaving(victims)
+        guard let found else { return (nil, 0) }
+        try await finishLeaving(found.leaving)
         let result: R? = try await database.write { [limit] database in
             guard try DiskIndex.usedBytes(in: database) + bytes <= limit else { return nil }
             return try change(database)
         }
-        return (result, victims.count)
+        return (result, found.evicted)
     }
 }
 

@@ -1,6 +1,7 @@
 import GRDB
 import SluiceDatabase
 import SluiceFiles
+import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -11,13 +12,16 @@ import Foundation
 // The steps of storing a file. The process may be killed after each step.
 //
 //      1 transaction   inserts a row `writing`, which reserves its bytes within the limit
-//      2 file          is written under a hidden name, then renamed
+//      2 file          is written
 //      3 transaction   makes the row `ready`, and the row of the older version `leaving`
 //      4 file          of the older version is removed
 //      5 transaction   removes the row of the older version
 //
 // After steps 1 and 2, the next start finds the row in the state `writing`, and after 3 and 4, the old row in the state `leaving`
-// (``DiskStore/sweep()``). No crash leaves a file without a row.
+// (``DiskStore/sweep()``). No crash leaves a file without a row. The file needs no other name while it is written, because a file is read
+// only if its row is ready.
+//
+// A small body is stored by one transaction, in place of 1 to 3. Steps 4 and 5 follow if the older version has a file.
 extension DiskStore {
     /// Stores a response in place of the older one of the same variant, and of others. Returns no row if the response is too large or there
     /// is no room; the older ones are removed even then, because they are out of date. After an error (a `FileError` or
@@ -25,47 +29,108 @@ extension DiskStore {
     func store(
         _ response: StoredResponse, for key: ResourceKey, replacing replaced: DiskIndex.Replaced = .rows([])
     ) async throws -> (row: Int64?, evicted: Int) {
-        let variant = response.head.variant.lines
+        let count = response.body.count
+        guard count <= entryLimit, count + DiskIndex.overhead <= limit else {
+            try await change { [self] in
+                try await removeWithinChange(key, response.head.variant.lines, replaced)
+            }
+            return (nil, 0)
+        }
+        if count <= largestInIndex {
+            let digest = Data(SHA256Digest.of(response.body))
+            if let stored = try await storeInIndexAlone(response, digest, key, replaced) { return stored }
+            return try await change { [self] in
+                let stored = try await storeInIndex(response, digest, key, replaced)
+                if stored.row == nil { try await removeWithinChange(key, response.head.variant.lines, replaced) }
+                return stored
+            }
+        }
         let digest = await sha256(response.body)
-        return try await change { [self] in
-            guard response.body.count <= entryLimit, response.body.count + DiskIndex.overhead <= limit else {
-                try await removeWithinChange(key, variant, replaced)
-                return (nil, 0)
-            }
-            let (row, evicted) = try await reserve(response, digest, key)
-            guard let row else {
-                try await removeWithinChange(key, variant, replaced)
-                return (nil, evicted)
-            }
-            let old: [DiskIndex.Entry]
-            do {
-                try await write(response.body, to: file(row, key))
-                let (isReady, leaving) = try await write(changing: key) { [slot] in
-                    try DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
-                }
-                // On a file system without locks, another process may have taken this writer for dead and removed the row.
-                if !isReady { try await removeFiles(of: row, key) }
-                guard isReady else { return (nil, evicted) }
-                old = leaving
-            } catch {
-                try? await removeFiles(of: row, key)
-                try? await database.write { try DiskIndex.delete([row], in: $0) }
-                throw error
-            }
-            // The new version is stored. An old version that can't be removed stays `leaving` until the next start.
-            try? await finishLeaving(old)
-            return (row, evicted)
+        return try await change(storing: count) { [self] in
+            let stored = try await storeInFile(response, digest, key, replaced)
+            if stored.row == nil { try await removeWithinChange(key, response.head.variant.lines, replaced) }
+            return stored
         }
     }
 
-    private func write(_ body: Data, to file: URL) async throws {
-        let options = FileWriteOptions(
-            durability: .none, existing: .replace, temporaryName: Self.temporaryName(of: file), permissions: 0o600)
+    /// Stores a small response in one transaction, and returns `nil` if a file must be removed to make room. A transaction runs to its end
+    /// even if the task is cancelled, so the usual case needs no ``change(_:)``.
+    private func storeInIndexAlone(
+        _ response: StoredResponse, _ digest: Data, _ key: ResourceKey, _ replaced: DiskIndex.Replaced
+    ) async throws -> (row: Int64?, evicted: Int)? {
+        let target = limit - Int64(response.body.count + DiskIndex.overhead)
+        let pending = uses.take()
+        let time = uses.next()
+        let stored: (id: Int64, old: [DiskIndex.Entry], evicted: Int)? = try await write(changing: key) {
+            [slot, verified] database in
+            try DiskIndex.touch(pending, in: database)
+            let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: target, in: database)
+            guard areEnough, victims.allSatisfy(\.isInIndex) else { return nil }
+            for victim in victims { verified.forget(victim.key) }
+            _ = try DiskIndex.markLeaving(victims, writer: slot.number, in: database)
+            let (id, old) = try DiskIndex.insertReady(
+                response, digest: digest, key: key, replacing: replaced, writer: slot.number, now: time, in: database)
+            return (id, old, victims.count)
+        }
+        guard let stored else { return nil }
+        // An old version that can't be removed stays `leaving` until the next start.
+        if !stored.old.isEmpty { try? await change { [self] in try await finishLeaving(stored.old) } }
+        return (stored.id, stored.evicted)
+    }
+
+    private func storeInIndex(
+        _ response: StoredResponse, _ digest: Data, _ key: ResourceKey, _ replaced: DiskIndex.Replaced
+    ) async throws -> (row: Int64?, evicted: Int) {
+        let time = uses.next()
+        let (inserted, evicted) = try await makeRoom(for: response.body.count, key) { [slot] in
+            try DiskIndex.insertReady(
+                response, digest: digest, key: key, replacing: replaced, writer: slot.number, now: time, in: $0)
+        }
+        guard let inserted else { return (nil, evicted) }
+        try? await finishLeaving(inserted.old)
+        return (inserted.id, evicted)
+    }
+
+    private func storeInFile(
+        _ response: StoredResponse, _ digest: Data, _ key: ResourceKey, _ replaced: DiskIndex.Replaced
+    ) async throws -> (row: Int64?, evicted: Int) {
+        let time = uses.next()
+        let (inserted, evicted) = try await makeRoom(for: response.body.count, key) { [slot] in
+            try DiskIndex.insertWriting(
+                response.head, bytes: response.body.count, digest: digest, key: key, writer: slot.number, now: time,
+                in: $0)
+        }
+        guard let row = inserted else { return (nil, evicted) }
+        let old: [DiskIndex.Entry]
         do {
-            try await body.asyncWrite(to: file, options: options, using: files)
+            try await write(response.body, to: file(row, key))
+            let (isReady, leaving) = try await write(changing: key) { [slot] in
+                try DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
+            }
+            // On a file system without locks, another process may have taken this writer for dead and removed the row.
+            if !isReady { try await removeFiles(of: row, key) }
+            guard isReady else { return (nil, evicted) }
+            old = leaving
+        } catch {
+            try? await removeFiles(of: row, key)
+            try? await database.write { try DiskIndex.delete([row], in: $0) }
+            throw error
+        }
+        // The new version is stored. An old version that can't be removed stays `leaving` until the next start.
+        try? await finishLeaving(old)
+        return (row, evicted)
+    }
+
+    private func write(_ body: Data, to file: URL) async throws {
+        do {
+            try await files.create(file, contents: body, permissions: 0o600)
         } catch let error as FileError where error.code == .notFound {
             try await files.makeDirectory(at: file.deletingLastPathComponent(), permissions: 0o700)
-            try await body.asyncWrite(to: file, options: options, using: files)
+            try await files.create(file, contents: body, permissions: 0o600)
+        } catch let error as FileError where error.code == .exists {
+            // The number was used before: a loss of power has undone the transaction that inserted that row.
+            try await remove(file)
+            try await files.create(file, contents: body, permissions: 0o600)
         }
     }
 
@@ -85,11 +150,12 @@ extension DiskStore {
     /// Removes a damaged version of an entry, but not a newer version.
     func drop(_ row: Int64, _ key: ResourceKey) async throws {
         try await change { [self] in
-            let marked = try await write(changing: key) { [slot, verified] in
+            let leaving = try await write(changing: key) { [slot, verified] database in
                 verified.remove(row)
-                return try DiskIndex.markLeaving([row], writer: slot.number, in: $0)
+                let entry = try DiskIndex.entry(row, in: database)
+                return try DiskIndex.markLeaving(entry.map { [$0] } ?? [], writer: slot.number, in: database)
             }
-            if marked == 1 { try await finishLeaving([DiskIndex.Entry(id: row, key: key, bytes: 0)]) }
+            try await finishLeaving(leaving)
         }
     }
 
@@ -120,29 +186,29 @@ extension DiskStore {
                 failure = failure ?? error
             }
         }
-        try await database.write { [gone] in try DiskIndex.delete(gone, in: $0) }
+        try await database.grouped(mayWrite: true) { [gone] in try DiskIndex.delete(gone, in: $0) }
         if let failure { throw failure }
     }
 
-    /// Removes a row's file, and its temporary file, which a killed process may have left.
+    /// Removes a row's file, and the temporary file of a body that arrived in pieces.
     func removeFiles(of row: Int64, _ key: ResourceKey) async throws {
-        for file in [file(row, key), temporaryFile(row, key)] {
-            do {
-                try await files.remove(file)
-            } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
-                // The file is already gone.
-            } catch let error as FileError where error.code == .notEmpty {
-                // Another program has created a directory of that name.
-                try await files.removeTree(file)
-            }
+        for file in [file(row, key), temporaryFile(row, key)] { try await remove(file) }
+    }
+
+    private func remove(_ file: URL) async throws {
+        do {
+            try await files.remove(file)
+        } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
+            // The file is already gone.
+        } catch let error as FileError where error.code == .notEmpty {
+            // Another program has created a directory of that name.
+            try await files.removeTree(file)
         }
     }
 
     func temporaryFile(_ row: Int64, _ key: ResourceKey) -> URL {
         let file = file(row, key)
         return file.deletingLastPathComponent()
-            .appending(path: Self.temporaryName(of: file), directoryHint: .notDirectory)
+            .appending(path: ".\(file.lastPathComponent).part", directoryHint: .notDirectory)
     }
-
-    private static func temporaryName(of file: URL) -> String { ".\(file.lastPathComponent).part" }
 }

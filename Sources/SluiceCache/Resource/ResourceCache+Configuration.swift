@@ -12,11 +12,11 @@ extension ResourceCache {
             case immutable
         }
 
-        /// When the digest of a file on disk is compared. The length is compared at each read.
+        /// When the digest of a body on disk is compared. The length is compared at each read.
         public enum Verification: Sendable, Hashable {
-            /// When the process reads the file for the first time. Later damage that doesn't change the length isn't detected.
+            /// When the process reads the body for the first time. Later damage that doesn't change the length isn't detected.
             case firstRead
-            /// At each read. A read takes several times as long: SHA-256 of 1 MiB takes more than half a millisecond.
+            /// At each read, which then takes many times as long: SHA-256 of 1 MiB takes more than half a millisecond, and reading it a tenth.
             case always
         }
 
@@ -25,6 +25,7 @@ extension ResourceCache {
         /// The largest number of concurrent exchanges with one host, to be considerate of servers.
         public var concurrencyPerHost: Int
         /// The limit on the total size of the responses in memory. A response that takes more than a tenth of it isn't stored in memory.
+        /// The disk stage remembers rows of its index in addition, up to 4 MiB, with bodies of up to 2 KiB.
         public var maximumMemorySize: Int
         /// The limit on the total size of the files, including those that are being written. Each file counts as 512 bytes more than its
         /// body. The index, with some hundred bytes per entry, doesn't count.
@@ -35,7 +36,7 @@ extension ResourceCache {
         public var maximumResponseSize: Int
         /// The rule for how long a stored response may be used.
         public var policy: Policy
-        /// When the digest of a file on disk is compared.
+        /// When the digest of a body on disk is compared.
         public var verification: Verification
         /// The longest lifetime of a response that states none. Such a response is fresh for a tenth of the time since its last
         /// modification, up to this limit.

@@ -32,7 +32,8 @@ public import Foundation
 /// - Failure: A `TransferError`, which names the URL, the failure and a remedy. A full or broken disk doesn't fail a request that the
 ///   network can answer: the request returns the bytes, and the failure counts in ``ResourceCache/Statistics/diskFailures``.
 /// - Processes: Several processes may use one directory. No process reads a file that another one is writing, or removes it. Each process
-///   has its own memory stage, so it may return a response that another process has removed.
+///   has its own memory stage and remembers small bodies of the disk stage, so it may return a fresh response that another process has
+///   removed.
 /// - Limits: ``Configuration/concurrency`` limits all requests together, and ``Configuration/concurrencyPerHost`` those to one host. The
 ///   hosts take turns.
 /// - Priority: A fetch has the highest task priority of the callers that have waited for it. So a visible image that is requested by a task
@@ -86,11 +87,13 @@ public final class ResourceCache: Sendable {
 
     package convenience init(
         directory: URL, configuration: Configuration, transport: any Transport, files: FileIO,
-        clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate
+        clock: any Clock<Duration>, now: @escaping @Sendable () -> HTTPDate,
+        largestInIndex: Int? = nil
     ) async throws {
         let disk = try await DiskStore.open(
             in: directory, limit: configuration.maximumDiskSize, entryLimit: configuration.maximumDiskEntrySize,
-            verification: configuration.verification, files: files)
+            largestInIndex: largestInIndex ?? DiskStore.largestInIndex, verification: configuration.verification,
+            files: files)
         self.init(
             directory: directory, configuration: configuration, transport: transport, disk: disk, clock: clock, now: now
         )

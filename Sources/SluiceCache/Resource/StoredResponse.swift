@@ -132,10 +132,11 @@ extension HTTPFields {
 
     init?(lines: String) {
         self.init()
-        for line in lines.split(separator: "\n") {
-            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let name = HTTPField.Name(String(parts[0])) else { return nil }
-            append(HTTPField(name: name, value: String(parts[1])))
+        for line in lines.utf8.split(separator: UInt8(ascii: "\n")) {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+                let name = HTTPField.Name(String(Substring(line[..<colon])))
+            else { return nil }
+            append(HTTPField(name: name, value: String(Substring(line[line.index(after: colon)...]))))
         }
     }
 }

@@ -21,7 +21,7 @@ extension ResourceCache {
             noteMemoryHit(response)
             return response.body
         }
-        if let body = freshInVerifiedFile(url) { return body }
+        if let body = freshInVerifiedRow(url) { return body }
         return try await data(of: answer(to: CacheRequest(TransportRequest(url))), url)
     }
 
@@ -50,9 +50,9 @@ extension ResourceCache {
         return response
     }
 
-    /// Returns the body of a fresh whole response from a file that this process has verified, if the system has the file in memory. Unlike
-    /// the disk stage, this needs no index and no other thread.
-    private func freshInVerifiedFile(_ url: URL) -> Data? {
+    /// Returns the body of a fresh whole response on disk that this process has verified, if the system has its bytes in memory. Unlike a
+    /// lookup in the index, this needs no other thread.
+    private func freshInVerifiedRow(_ url: URL) -> Data? {
         guard !url.holdsCredentials else { return nil }
         let key = ResourceKey(url)
         let found = disk.verifiedBody(for: key) {

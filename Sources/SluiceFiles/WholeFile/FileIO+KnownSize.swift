@@ -40,4 +40,29 @@ extension FileIO {
         guard case .whole(let data) = contentsInline(of: path, limit: size), data.count == size else { return nil }
         return data
     }
+
+    /// Creates a file with its bytes, in one job. Unlike `Data.asyncWrite(to:options:using:)`, the name leads to a part of the bytes while
+    /// they are written, and also after a kill. After an error, the file doesn't exist. Throws ``FileError/Code/exists`` if something has
+    /// the name already.
+    package func create(_ url: URL, contents: Data, permissions: FilePermissions) async throws {
+        let path = try Path.of(url, for: "write")
+        try await run { [kernel] _ in
+            let flags = O_WRONLY | O_CREAT | O_EXCL
+            let descriptor = try kernel.open(path, flags, permissions: permissions.rawValue, isBrief: true)
+            do {
+                try contents.withUnsafeBytes { bytes in
+                    do throws(FileError) {
+                        try kernel.write(descriptor, bytes, path)
+                    } catch {
+                        kernel.closeQuietly(descriptor)
+                        throw error
+                    }
+                }
+                try kernel.close(descriptor, path)
+            } catch {
+                kernel.unlinkQuietly(path)
+                throw error
+            }
+        }
+    }
 }

@@ -1,6 +1,15 @@
 extension Sequence<UInt8> {
     package var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * underestimatedCount)
+        for byte in self {
+            text.append(Self.digit(byte >> 4))
+            text.append(Self.digit(byte & 15))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
     }
 }

@@ -9,11 +9,11 @@ import Testing
 @testable import SluiceCache
 
 /// `version-1.sql` is the dump of an index that the program wrote with the first version of the tables. The fields of `b` and `c` were
-/// edited.
+/// edited. `version-2.sql` is the dump of that index after the second migration, without `c`.
 @Suite struct `Migrations of the index` {
     @Test func `an index of version 1 keeps its entries, and their Vary fields become variants`() async throws {
         try await withDirectory { directory in
-            try await Self.createVersion1(in: directory)
+            try await Self.create(version: 1, in: directory)
             let transport = ClosureTransport { request, _ in
                 request.headerFields[.ifNoneMatch] == nil ? .bytes(pattern(1)) : .response(status: .notModified)
             }
@@ -38,7 +38,27 @@ import Testing
         }
     }
 
-    @Test func `a migrated index has the tables of a new one`() async throws {
+    @Test func `an index of version 2 keeps its entries in files, and new small ones are in the index`() async throws {
+        try await withDirectory { directory in
+            try await Self.create(version: 2, in: directory)
+            let transport = ClosureTransport { _, _ in .bytes(pattern(2)) }
+            try await withCache(in: directory, transport, largestInIndex: 2048) { cache in
+                for (name, row) in [("a", 1), ("b", 2)] {
+                    let file = cache.disk.file(Int64(row), ResourceKey(url(name)))
+                    try FileManager.default.createDirectory(
+                        at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+                    try pattern(1000).write(to: file)
+                }
+                for name in ["a", "b"] { try await expect(pattern(1000), from: cache, url(name)) }
+                #expect(transport.requests.values.isEmpty && cache.statistics.damaged == 0)
+                try await expect(pattern(2), from: cache, url("c"))
+                #expect(bodies(in: directory).count == 2)
+                try await expectConsistent(cache, entries: 3)
+            }
+        }
+    }
+
+    @Test(arguments: [1, 2]) func `a migrated index has the tables of a new one`(version: Int) async throws {
         func columns(_ directory: URL) async throws -> [String] {
             try await withCache(in: directory, ScriptedTransport([:])) { cache in
                 try await cache.disk.database.read { database in
@@ -51,20 +71,20 @@ import Testing
         }
         try await withDirectory { new in
             try await withDirectory { old in
-                try await Self.createVersion1(in: old)
+                try await Self.create(version: version, in: old)
                 #expect(try await columns(old) == columns(new))
             }
         }
     }
 
-    private static func createVersion1(in directory: URL) async throws {
-        let dump = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "version-1.sql")
+    private static func create(version: Int, in directory: URL) async throws {
+        let dump = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "version-\(version).sql")
         let sql = try String(contentsOf: dump, encoding: .utf8)
             .replacing("BEGIN TRANSACTION;", with: "").replacing("COMMIT;", with: "")
         let queue = try DatabaseQueue(path: directory.appending(path: "index.db").path(percentEncoded: false))
         try await queue.write { database in
             try database.execute(sql: sql)
-            try database.execute(sql: "PRAGMA application_id = \(0x534C_5543); PRAGMA user_version = 1")
+            try database.execute(sql: "PRAGMA application_id = \(0x534C_5543); PRAGMA user_version = \(version)")
         }
         try queue.close()
     }

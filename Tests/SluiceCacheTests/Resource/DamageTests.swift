@@ -102,7 +102,7 @@ import Testing
     /// Failures of the system: which calls, and with what.
     @Test(arguments: [ENOSPC, EACCES, EIO, EDQUOT, EROFS])
     func `a disk that cannot be written fails no request, leaves nothing, and is counted`(number: CInt) async throws {
-        for call in ["write", "rename", "open"] {
+        for call in ["write", "open"] {
             try await withDirectory { directory in
                 let isBroken = Recorder<Bool>()
                 let files = FileIO(calls: .failing(call, with: number) { !isBroken.values.isEmpty })
@@ -163,7 +163,6 @@ extension SystemCalls {
         var calls = real
         switch call {
         case "write": calls.write = { isBroken() ? -Int(number) : real.write($0, $1) }
-        case "rename": calls.rename = { isBroken() ? -number : real.rename($0, $1) }
         case "open": calls.open = { isBroken() ? -number : real.open($0, $1, $2) }
         default: calls.read = { isBroken() ? -Int(number) : real.read($0, $1) }
         }

@@ -76,15 +76,15 @@ extension ScriptedTransport.Answer {
     }
 }
 
-/// Opens a cache in a directory, with clocks that take no time.
+/// Opens a cache in a directory, with clocks that take no time. By default, small bodies are in files too.
 func withCache<R>(
     in directory: URL, _ transport: any Transport, _ configuration: ResourceCache.Configuration = .init(),
     files: FileIO = .shared, clock: InstantClock = InstantClock(), wall: WallClock = WallClock(),
-    _ body: (ResourceCache) async throws -> R
+    largestInIndex: Int = 0, _ body: (ResourceCache) async throws -> R
 ) async throws -> R {
     let cache = try await ResourceCache(
         directory: directory, configuration: configuration, transport: transport, files: files, clock: clock,
-        now: wall.now
+        now: wall.now, largestInIndex: largestInIndex
     )
     return try await cache.shutDown(after: body)
 }
@@ -104,19 +104,24 @@ func bodies(in directory: URL) -> [String: Int] {
     return found
 }
 
-/// Expects that each row is ready and has a file, that each file has a row, and that the sum is correct.
+/// Expects that each row is ready and has a file or a body, that each file has a row, and that the sum is correct.
 func expectConsistent(
     _ cache: ResourceCache, entries: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
     let rows = try await cache.disk.database.read {
-        try Row.fetchAll($0, sql: "SELECT id, key, state, bytes FROM entry")
-            .map { (id: $0[0] as Int64, key: $0[1] as String, state: $0[2] as Int, bytes: $0[3] as Int) }
+        try Row.fetchAll($0, sql: "SELECT id, key, state, bytes, body IS NULL FROM entry")
+            .map {
+                (
+                    id: $0[0] as Int64, key: $0[1] as String, state: $0[2] as Int, bytes: $0[3] as Int,
+                    hasFile: $0[4] as Bool
+                )
+            }
     }
     var expected: [String: Int] = [:]
     for row in rows {
         #expect(row.state == 0, "row \(row.id)", sourceLocation: sourceLocation)
         let path = cache.disk.file(row.id, ResourceKey(text: row.key)).path
-        expected[path.split(separator: "/").suffix(2).joined(separator: "/")] = row.bytes
+        if row.hasFile { expected[path.split(separator: "/").suffix(2).joined(separator: "/")] = row.bytes }
     }
     #expect(bodies(in: cache.directory) == expected, sourceLocation: sourceLocation)
     let used = try await cache.disk.database.read { try DiskIndex.usedBytes(in: $0) }

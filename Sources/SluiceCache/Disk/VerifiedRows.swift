@@ -1,13 +1,13 @@
 import HTTPTypes
 
-/// The rows whose files this process has verified: the digest of a file is compared when the process reads it for the first time.
+/// The rows whose bodies this process has verified: the digest of a body is compared when the process reads it for the first time.
 ///
-/// A row never changes and its number is never used again, so a verified row stays verified. Each table is bounded. A row that is no longer
-/// in it is verified again.
-final class VerifiedFiles: Sendable {
-    /// The path of the file of each verified row.
+/// A body never changes and the number of its row is never used again, so a verified row stays verified. Each table is bounded. A row that is
+/// no longer in it is verified again.
+final class VerifiedRows: Sendable {
+    /// The path of the file of each verified row. It is empty for a body in the index.
     private let paths = MemoryCache<Int64, String>(maximumCost: .max, maximumCount: 16_384)
-    /// The row of each key that has only one, which is for all requests. Another process may have replaced it.
+    /// The row of each key that has only one, which is for all requests. It contains a small body. Another process may have replaced it.
     private let rows = MemoryCache<ResourceKey, DiskIndex.Ready>(maximumCost: 4 << 20, maximumCount: .max)
 
     func path(of row: Int64) -> String? { paths.value(for: row) }
@@ -18,8 +18,8 @@ final class VerifiedFiles: Sendable {
 
     // MARK: Keys
 
-    /// Returns the only row of a key and the path of its file, if the file is verified.
-    func file(for key: ResourceKey) -> (row: DiskIndex.Ready, path: String)? {
+    /// Returns the only row of a key and the path of its file, if the row is verified.
+    func row(for key: ResourceKey) -> (row: DiskIndex.Ready, path: String)? {
         guard let row = rows.value(for: key), let path = paths.value(for: row.id) else { return nil }
         return (row, path)
     }
@@ -32,7 +32,8 @@ final class VerifiedFiles: Sendable {
             return
         }
         let fields = found.ready[0].head.fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 64 }
-        rows.insert(found.ready[0], for: key, cost: 512 + key.text.utf8.count + fields)
+        rows.insert(
+            found.ready[0], for: key, cost: 512 + key.text.utf8.count + fields + (found.ready[0].body?.count ?? 0))
     }
 
     /// Forgets the rows of a key. Call this within the transaction that changes them.
