@@ -2,12 +2,13 @@ import Foundation
 import SluiceCache
 import SluiceFiles
 
-/// Hits on disk: the cache keeps nothing in memory. The directory is on a disk, with all files cached by the system.
+/// Hits on disk: the cache keeps nothing in memory. The directory is on a disk, with all files cached by the system. A body of 1 KiB is in the
+/// index and has no file.
 extension CacheRows {
     static var onDisk: [Row] {
-        [4 << 10, 64 << 10, 1 << 20].flatMap { size in
+        [1 << 10, 4 << 10, 64 << 10, 1 << 20].flatMap { size in
             [againstFiles(size), againstPython("hishel", size), againstPython("diskcache", size)]
-        }
+        } + [1 << 10, 4 << 10, 1 << 20].map(first)
     }
 
     private static func name(_ size: Int) -> String {
@@ -15,20 +16,36 @@ extension CacheRows {
     }
 
     private static func againstFiles(_ size: Int) -> Row {
-        Row(name(size), .microseconds, against: "SluiceFiles, the same files", figure: .atMost(1.5)) { stage, rounds in
+        Row(
+            name(size), .microseconds, against: "SluiceFiles, as many files",
+            figure: size < 4 << 10 ? nil : .atMost(1.5)
+        ) {
+            stage, rounds in
             try await withEntries(of: size, stage) { entries in
-                let files = try entries.files()
+                let files = try await entries.files()
+                try await rounds({ try await entries.hits() }, { try await entries.reads(of: files) })
+            }
+        }
+    }
+
+    /// The first lookups by a process compare the digests.
+    private static func first(_ size: Int) -> Row {
+        Row("cache/first \(name(size).dropFirst(6))", .microseconds, against: "SluiceFiles, as many files") {
+            stage, rounds in
+            try await withEntries(of: size, stage) { entries in
+                var once = entries
+                once.passes = 1
+                let files = try await entries.files()
+                try await entries.cache.shutdown()
                 try await rounds(
-                    { try await entries.hits() },
                     {
-                        try await timed(entries.hitCount, bytes: entries.bytes, expecting: entries.bytes) {
-                            var count = 0
-                            for _ in 0..<entries.passes {
-                                for file in files { count += try await Data(asyncContentsOf: file).count }
-                            }
-                            return count
+                        try await ResourceCache.withCache(
+                            directory: entries.cache.directory, configuration: entries.cache.configuration
+                        ) { cache in
+                            once.cache = cache
+                            return try await once.hits()
                         }
-                    })
+                    }, { try await once.reads(of: files) })
             }
         }
     }
@@ -61,9 +78,9 @@ extension CacheRows {
 }
 
 private struct EntriesOnDisk {
-    let cache: ResourceCache
+    var cache: ResourceCache
     let size: Int
-    let passes: Int
+    var passes: Int
     let directory: URL
     let urls = (0..<64).map { URL(string: "https://example.com/pictures/large/\($0).jpeg")! }
 
@@ -76,12 +93,26 @@ private struct EntriesOnDisk {
         }
     }
 
-    /// The files of the bodies.
-    func files() throws -> [URL] {
+    /// Returns the files of the bodies, or others with as many bytes if the bodies are in the index.
+    func files() async throws -> [URL] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: cache.directory.path)
-        let files = names.filter { $0.contains("/") }.map { cache.directory.appending(path: $0) }
+        var files = names.filter { $0.contains("/") }.map { cache.directory.appending(path: $0) }
+        if files.isEmpty {
+            files = urls.indices.map { directory.appending(path: "\($0)") }
+            for file in files { try await Data(count: size).asyncWrite(to: file, options: .init(durability: .none)) }
+        }
         try check(files.count, urls.count)
         return files
+    }
+
+    func reads(of files: [URL]) async throws -> Sample {
+        try await timed(hitCount, bytes: bytes, expecting: bytes) {
+            var count = 0
+            for _ in 0..<passes {
+                for file in files { count += try await Data(asyncContentsOf: file).count }
+            }
+            return count
+        }
     }
 
     func hits() async throws -> Sample {

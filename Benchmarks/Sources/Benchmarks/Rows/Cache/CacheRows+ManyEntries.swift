@@ -23,7 +23,7 @@ extension CacheRows {
             "cache/store in a full directory of 100,000 entries", .microseconds, against: "100 entries",
             figure: .atMost(1.5)
         ) { stage, rounds in
-            try await stage.withDirectoryOnDisk { directory in
+            try await stage.withDirectory { directory in
                 let count = stage.count(200, quick: 50)
                 let files = count * (stage.rounds + 1)
                 let many = try await FullDirectory(directory.appending(path: "many"), files: files, rows: 100_000)

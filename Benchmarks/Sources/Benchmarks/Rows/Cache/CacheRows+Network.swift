@@ -14,7 +14,7 @@ extension CacheRows {
             "cache/1,000 misses of \(size >> 10) KiB, 10 concurrent", .microseconds, against: "HTTPTransport",
             figure: .atMost(1.2)
         ) { stage, rounds in
-            try await stage.withDirectoryOnDisk { directory in
+            try await stage.withDirectory { directory in
                 let count = stage.count(1_000, quick: 250)
                 let root = directory.appending(path: "root")
                 try await FileIO.shared.makeDirectory(at: root)
