@@ -55,7 +55,7 @@ extension DiskIndex {
     static func unused(since time: Int64, most: Int, in database: Database) throws -> [Entry] {
         let rows = try Row.fetchAll(
             database,
-            sql: "SELECT id, key, bytes FROM entry WHERE state = 0 AND accessed < ? ORDER BY accessed LIMIT ?",
+            sql: "SELECT \(Entry.columns) FROM entry WHERE state = 0 AND accessed < ? ORDER BY accessed LIMIT ?",
             arguments: [time, most])
         return rows.map { Entry(id: $0[0], key: ResourceKey(text: String.fromDatabaseValue($0[1]) ?? "")) }
     }

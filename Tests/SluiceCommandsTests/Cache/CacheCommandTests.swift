@@ -131,9 +131,9 @@ import Testing
 
     @Test func `verify finds damage, and repairs it`() async throws {
         try await CacheScene.run { (scene) async throws in
-            try await scene.store((1...4).map { "http://a.example/\($0)?secret" })
+            try await scene.store((1...4).map { "http://a.example/\($0)?secret" }, size: 3000)
             let sound = await scene.sluice("cache", "verify")
-            #expect(sound.status == .success && sound.output == "Checked 4 responses, 4.0 kB: no damage.\n")
+            #expect(sound.status == .success && sound.output == "Checked 4 responses, 12.0 kB: no damage.\n")
 
             var bytes = try Data(contentsOf: scene.bodies[0])
             bytes[500] ^= 1
@@ -150,7 +150,7 @@ import Testing
                 found.output.matches(of: /http:\/\/a\.example\/\d\?… \([0-9a-f]{64}-\d\): damaged file\n/).count == 2)
             #expect(
                 found.output.hasSuffix(
-                    "Checked 4 responses, 2.0 kB: 3 problems. Pass --repair to remove damaged responses and stray files.\n"
+                    "Checked 4 responses, 6.0 kB: 3 problems. Pass --repair to remove damaged responses and stray files.\n"
                 ))
 
             let json = await scene.sluice("cache", "verify", "--repair", "--json")
@@ -158,10 +158,10 @@ import Testing
             #expect(
                 json.lines.count { $0.contains("\"problem\":\"damaged file\"") && $0.contains("\"repaired\":true") }
                     == 2)
-            #expect(json.lines.last == #"{"bytes":2000,"entries":4,"problems":3,"repaired":3}"#)
+            #expect(json.lines.last == #"{"bytes":6000,"entries":4,"problems":3,"repaired":3}"#)
             #expect(!(found.output + json.output).contains("secret"))
             let repaired = await scene.sluice("cache", "verify")
-            #expect(repaired.status == .success && repaired.output == "Checked 2 responses, 2.0 kB: no damage.\n")
+            #expect(repaired.status == .success && repaired.output == "Checked 2 responses, 6.0 kB: no damage.\n")
         }
     }
 
