@@ -57,7 +57,7 @@ extension DiskIndex {
             database,
             sql: "SELECT \(Entry.columns) FROM entry WHERE state = 0 AND accessed < ? ORDER BY accessed LIMIT ?",
             arguments: [time, most])
-        return rows.map { Entry(id: $0[0], key: ResourceKey(text: String.fromDatabaseValue($0[1]) ?? "")) }
+        return rows.map { Entry($0) }
     }
 
     private static func listed(
