@@ -13,7 +13,7 @@ extension CacheAttempt {
     /// Returns an answer from memory. This needs no index.
     func inMemory() -> Answer? {
         guard !request.isAlone, let all = cache.memory.value(for: key), all.areAll else { return nil }
-        let kept = all.responses.filter { answers($0.head) }
+        let kept = all.responses
         guard
             case .serve(let index, let served) = policy.decision(
                 for: request.transport, mode: request.mode, stored: kept.map(\.head), at: cache.now()),
@@ -37,19 +37,13 @@ extension CacheAttempt {
                 guard !stored.contains(where: { $0.head.variant == response.head.variant }) else { continue }
                 stored.append(Stored(head: response.head, body: response.body))
             }
-            return stored.filter { answers($0.head) }
+            return stored
         } catch let error as CancellationError {
             throw error
         } catch {
             cache.noteDiskFailure(error)
-            return kept.map { Stored(head: $0.head, body: $0.body) }.filter { answers($0.head) }
+            return kept.map { Stored(head: $0.head, body: $0.body) }
         }
-    }
-
-    /// Returns whether the response has a content coding that the request asks for. If the request has no `Accept-Encoding` field, the
-    /// transport asks for none.
-    func answers(_ head: StoredResponse.Head) -> Bool {
-        request.headerFields[.acceptEncoding] != nil || head.fields.contentCoding == nil
     }
 
     /// Returns the body of a stored response, or `nil` if it is lost. Removes a damaged one.

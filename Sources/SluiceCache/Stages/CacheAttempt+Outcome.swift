@@ -63,7 +63,7 @@ extension CacheAttempt {
         let variesByTransport =
             request.headerFields[.userAgent] == nil
             && exchange.response.headerFields[.vary]?.lowercased().contains("user-agent") ?? false
-        if variesByTransport || outcome.addition.map({ !answers($0.head) }) ?? false { outcome.addition = nil }
+        if variesByTransport { outcome.addition = nil }
         return outcome
     }
 

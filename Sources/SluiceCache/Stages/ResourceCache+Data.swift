@@ -67,13 +67,13 @@ extension ResourceCache {
 
     /// Returns the answer to a request for data, and its whole body.
     ///
-    /// A stored success without the resource, such as 204, isn't used. A byte of the index that was flipped on the disk would otherwise be
-    /// an error for as long as the response is fresh.
+    /// A stored success without the resource, such as 204, isn't used, nor is one with a content coding, which another request has asked
+    /// for. They would be errors for as long as they are fresh.
     func dataAnswer(to request: CacheRequest) async throws -> (answer: Answer, data: Data) {
         var answer = try await answer(to: request)
-        let status = answer.response.status
-        let isStored = [.memory, .disk].contains(answer.response.source)
-        if isStored, status.kind == .successful, status.code != 200, status.code != 203 {
+        let response = answer.response
+        let isResource = [200, 203].contains(response.status.code) && response.headerFields.contentCoding == nil
+        if [.memory, .disk].contains(response.source), response.status.kind == .successful, !isResource {
             var reload = request
             reload.mode = .reload
             answer = try await self.answer(to: reload)
