@@ -34,9 +34,8 @@ struct GetCommand: ConsoleCommand {
             All entries are checked before the first download starts, so the list is in memory: 100,000 URLs take about 250 MB. \
             'sluice queue add' and 'sluice queue work' take a list of any length in 50 MB.
 
-            THE CACHE keeps responses as HTTP allows it to a browser. With --cache, the body of a response is in memory until it \
-            has arrived. A file that is larger than \(Format.bytes(CacheLocation.maximumDiskSize / 10)) is requested again, \
-            without the cache.
+            THE CACHE keeps responses as HTTP allows it to a browser. With --cache, a fresh stored response is written without a \
+            request. A file that is larger than \(Format.bytes(CacheLocation.maximumDiskSize / 10)) isn't stored in the cache.
 
             PROGRESS never slows a download. If nothing reads the lines, all results wait in memory, but only the latest \
             \(LineBacklog.newsLimit) of the lines 'started', 'responded' and 'retrying'. A line 'dropped' counts the others. Output \
