@@ -103,7 +103,7 @@ import Testing
                 run.status == .success && run.error.contains("600.0 kB") && run.error.contains(", 0 from the cache."))
             #expect(try scene.file("1/a") == large)
             #expect(scene.bodies.isEmpty)
-            #expect(scene.requests.values.count == 2)
+            #expect(scene.requests.values.count == 1)
             #expect(await scene.sluice("cache", "list").error.contains("The cache is empty."))
         }
     }
