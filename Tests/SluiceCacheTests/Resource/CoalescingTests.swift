@@ -120,6 +120,28 @@ import Testing
         }
     }
 
+    @Test func `ten thousand callers make one request, also if the first one is cancelled`() async throws {
+        try await withDirectory { directory in
+            let gate = Gate()
+            let transport = ClosureTransport { _, _ in
+                await gate.pass()
+                return .bytes(pattern(100))
+            }
+            try await withCache(in: directory, transport) { cache in
+                let executor = ManualExecutor()
+                let tasks = callers(10_000, of: cache, on: executor)
+                await gate.arrivals(1)
+                tasks[0].cancel()
+                executor.runUntilIdle()
+                await #expect(throws: CancellationError.self) { try await tasks[0].value }
+                await gate.open()
+                let answers = await results(Array(tasks[1...]), executor)
+                #expect(answers.allSatisfy { (try? $0.get()) == pattern(100) })
+                #expect(transport.requests.values.count == 1 && cache.statistics.fetched == 1)
+            }
+        }
+    }
+
     @Test func `the last to leave cancels the fetch, as the server sees`() async throws {
         try await withDirectory { directory in
             // Given a body that continues when the callers have left, with more bytes than fit between server and client
