@@ -190,11 +190,15 @@ final class DiskWriter: Sendable {
     }
 
     /// Stores the bytes that were appended as the body of a response, in place of older ones. Returns no row if another process has removed
-    /// it. After an error, nothing remains on disk.
+    /// it, or if the last bytes of the body are missing, because their write was cancelled. Then nothing remains on disk, nor after an error.
     func finish(_ head: StoredResponse.Head, replacing replaced: DiskIndex.Replaced) async throws -> Int64? {
         let (digest, bytes) = progress.withLock { progress in
             let all = progress.takeDigest()
             return (Data(all), progress.written)
+        }
+        guard bytes == head.length else {
+            await abandon()
+            return nil
         }
         return try await store.change { [self] in
             do {

@@ -113,7 +113,8 @@ extension CacheAttempt {
                 kept?.row = result.row
             case (let head?, .written(let writer)):
                 hasChanged = true
-                _ = try await writer.finish(head, replacing: .rows(removed))
+                let row = try await writer.finish(head, replacing: .rows(removed))
+                if row == nil, !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
             default:
                 if !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
             }

@@ -37,10 +37,15 @@ extension CacheAttempt {
             }
         }
         guard let task else { throw ResourceCache.shutDown(request.url) }
-        let opened = try await withTaskCancellationHandler {
-            try await promise.valueUnlessCancelled()
-        } onCancel: {
-            task.cancel()
+        let opened: Opened
+        do {
+            opened = try await withTaskCancellationHandler {
+                try await promise.valueUnlessCancelled()
+            } onCancel: {
+                task.cancel()
+            }
+        } catch is CancellationError where !Task.isCancelled && cache.hasShutDown {
+            throw ResourceCache.shutDown(request.url)
         }
         switch opened {
         case .whole(let received): return .whole(received)

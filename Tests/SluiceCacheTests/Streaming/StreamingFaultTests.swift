@@ -93,6 +93,27 @@ import Testing
         }
     }
 
+    @Test func `a body whose last write was cancelled isn't stored`() async throws {
+        try await withDirectory { directory in
+            try await withCache(in: directory, ScriptedTransport([:])) { (cache) async throws in
+                let key = ResourceKey(url("a"))
+                let head = StoredResponse.Head(
+                    status: 200, fields: [.cacheControl: "max-age=60"], length: 1200, requested: cache.now(),
+                    received: cache.now(), policy: cache.policy)
+                let opened = try await cache.disk.beginWriting(head, announced: 1200, for: key)
+                let writer = try #require(opened)
+                for seed in 0..<2 { #expect(try await writer.append([pattern(400, seed: seed)])) }
+                let last = Task {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    return try await writer.append([pattern(400, seed: 2)])
+                }
+                await #expect(throws: CancellationError.self) { try await last.value }
+                #expect(try await writer.finish(head, replacing: .rows([])) == nil)
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
     @Test func `cancelling at any moment leaves no file, no room and no row`() async throws {
         var step = 0
         var isDone = false

@@ -319,6 +319,27 @@ final class PushingTransport: Transport {
         }
     }
 
+    @Test func `that haven't begun end with the cache, too`() async throws {
+        try await withDirectory { directory in
+            let gate = Gate()
+            let (never, signal) = Condition.makeCondition()
+            let transport = ClosureTransport { _, _ in
+                await gate.pass()
+                try await never.waitUnlessCancelled()
+                return .bytes(Self.chunk)
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let task = Task { try await cache.bytes(for: Self.request) }
+                await gate.arrivals(1)
+                await gate.open()
+                try await cache.shutdown()
+                let error = await failure { try await task.value } as? TransferError
+                #expect(error?.code == .shutDown)
+            }
+            signal.signal()
+        }
+    }
+
     @Test func `end with the cache`() async throws {
         try await withDirectory { directory in
             let transport = PushingTransport()
