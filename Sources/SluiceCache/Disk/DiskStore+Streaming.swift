@@ -13,26 +13,19 @@ import Foundation
 // MARK: Reading a body in pieces
 
 extension DiskStore {
-    enum OpenedBody: Sendable {
-        case found(RandomAccessFile)
-        case damaged
-        /// The response was removed after its row was read.
-        case missing
-    }
-
     /// Opens the file of a row whose body is too large to be read as a whole. The digest is compared first, as ``verification`` says, in
     /// constant memory.
-    func openBody(_ row: DiskIndex.Ready, _ key: ResourceKey) async throws -> OpenedBody {
+    func openBody(_ row: DiskIndex.Ready, _ key: ResourceKey) async throws -> Read<RandomAccessFile> {
         let url = file(row.id, key)
         let body: RandomAccessFile
         do {
             guard let status = try await files.status(of: url, followingLinks: false) else {
-                return try await missing(row)
+                return try await withoutFile(row)
             }
             guard status.kind == .file, status.size == row.bytes else { return .damaged }
             body = try await url.openForRandomAccess(using: files)
         } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
-            return try await missing(row)
+            return try await withoutFile(row)
         } catch let error as FileError where Self.meansDamage.contains(error.code) {
             return .damaged
         }
@@ -42,10 +35,6 @@ extension DiskStore {
         }
         uses.note(row.id)
         return .found(body)
-    }
-
-    private func missing(_ row: DiskIndex.Ready) async throws -> OpenedBody {
-        try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged : .missing
     }
 
     @concurrent private func digest(of file: RandomAccessFile) async throws -> Data {

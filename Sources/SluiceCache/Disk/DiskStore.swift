@@ -21,8 +21,9 @@ import Foundation
 /// A file never changes. A newer version of an entry has a new row and a new file, and replaces the old version in one transaction. A
 /// reader sees the old version, the new version or a file that was just removed, but never a mixture.
 final class DiskStore: Sendable {
-    enum Body: Sendable {
-        case found(Data)
+    /// The result of reading a body: its bytes, or an open file.
+    enum Read<Body: Sendable>: Sendable {
+        case found(Body)
         case damaged
         /// The response was removed after its row was read.
         case missing
@@ -129,7 +130,7 @@ final class DiskStore: Sendable {
 
     /// Returns the body if it has the length of the row and the digest, which is compared as ``verification`` says. An error, for example if
     /// the file can't be read, doesn't mean that the response is damaged.
-    func body(of row: DiskIndex.Ready, _ key: ResourceKey) async throws -> Body {
+    func body(of row: DiskIndex.Ready, _ key: ResourceKey) async throws -> Read<Data> {
         // The read requests one byte more than the length, to detect a file that is too long. That must not overflow.
         guard row.bytes < Int.max else { return .damaged }
         if let body = row.body {
@@ -142,8 +143,7 @@ final class DiskStore: Sendable {
         do {
             body = try await files.contents(of: file, size: row.bytes)
         } catch let error as FileError where error.code == .notFound || error.code == .notDirectory {
-            // The entry was removed after the row was read, or the file is lost.
-            return try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged : .missing
+            return try await withoutFile(row)
         } catch let error as FileError where Self.meansDamage.contains(error.code) {
             return .damaged
         }
@@ -160,6 +160,11 @@ final class DiskStore: Sendable {
         guard digest == row.digest else { return false }
         if verification == .firstRead { verified.insert(row.id, path: path) }
         return true
+    }
+
+    /// The entry was removed after the row was read, or the file is lost.
+    func withoutFile<Body>(_ row: DiskIndex.Ready) async throws -> Read<Body> {
+        try await database.read { try DiskIndex.isReady(row.id, in: $0) } ? .damaged : .missing
     }
 
     /// Returns the row and the body for a key if the body is verified and in memory: in a row that is remembered, or in a file that the

@@ -54,11 +54,17 @@ extension CacheAttempt {
             return Data()
         }
         guard let row = stored.row else { return nil }
+        stored.body = try await read(row, cache.disk.body)
+        return stored.body
+    }
+
+    /// Returns the body of a row, or `nil` if it is lost. Removes a damaged one. Throws only `CancellationError`.
+    private func read<Body>(
+        _ row: DiskIndex.Ready, _ read: (DiskIndex.Ready, ResourceKey) async throws -> DiskStore.Read<Body>
+    ) async throws -> Body? {
         do {
-            switch try await cache.disk.body(of: row, key) {
-            case .found(let body):
-                stored.body = body
-                return body
+            switch try await read(row, key) {
+            case .found(let body): return body
             case .damaged: try await cache.drop(row.id, key)
             case .missing: break
             }
@@ -86,26 +92,14 @@ extension CacheAttempt {
         }
     }
 
-    /// Returns the answer from a large file, or `nil` if it is lost. Removes a damaged one.
+    /// Returns the answer from a large file, or `nil` if it is lost.
     private func opened(
         _ served: CachePolicy.Served, _ stored: Stored, _ source: CachedResponse.Source
     ) async throws -> Answer? {
-        guard let row = stored.row else { return nil }
-        do {
-            switch try await cache.disk.openBody(row, key) {
-            case .found(let file):
-                return Answer(
-                    response: CachedResponse(served.status, served.fields, Data(), source),
-                    stream: .file(file, served.bytes), stored: .init(head: stored.head, row: row.id))
-            case .damaged: try await cache.drop(row.id, key)
-            case .missing: break
-            }
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            cache.noteDiskFailure(error)
-        }
-        return nil
+        guard let row = stored.row, let file = try await read(row, cache.disk.openBody) else { return nil }
+        return Answer(
+            response: CachedResponse(served.status, served.fields, Data(), source),
+            stream: .file(file, served.bytes), stored: .init(head: stored.head, row: row.id))
     }
 
     func noteUse(of stored: Stored, from source: CachedResponse.Source, total: Int) {
