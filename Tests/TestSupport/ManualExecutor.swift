@@ -44,9 +44,9 @@ public final class ManualExecutor: TaskExecutor, @unchecked Sendable {
 
     /// Creates a throwing task that only runs in `runUntilIdle()`.
     public func spawnThrowing<Success: Sendable>(
-        _ body: sending @escaping @isolated(any) () async throws -> Success
+        priority: TaskPriority? = nil, _ body: sending @escaping @isolated(any) () async throws -> Success
     ) -> Task<Success, any Error> {
-        Task(executorPreference: self, operation: body)
+        Task(executorPreference: self, priority: priority, operation: body)
     }
 
     /// Runs jobs, and those that they make ready, until every task is suspended or done.

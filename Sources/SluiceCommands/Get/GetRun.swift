@@ -99,7 +99,7 @@ struct GetRun: Sendable {
         _ transport: any Transport, summarizedBy summarize: (DownloadSummary) -> ProgressSummary
     ) async throws -> DownloadSummary {
         var configuration = options.transfers.coordinator
-        // A list is for a person who waits: its end matters more than the end of an outage.
+        // The user waits for the end of the list, so a host that fails isn't left alone for minutes.
         configuration.circuitBreaker = nil
         let downloads = DownloadCoordinator(
             store: store, transport: transport, limits: options.transfers.limits, configuration: configuration)

@@ -16,6 +16,11 @@ internal import Synchronization
 /// **Lost notifications.** Those that are sent while no connection exists don't arrive. ``Wake/isNewConnection`` tells that this may have
 /// happened.
 package final class PostgresListener: @unchecked Sendable {
+    // No lock: `isInUse` makes one call at a time the only user of `connection` and `pending`. The other properties never change.
+    private let isInUse = Atomic(false)
+    private var connection: PostgresConnection?
+    private var pending: [PostgresNotification] = []
+
     /// The reason why a wait ended.
     package struct Wake: Sendable, Hashable {
         /// The notifications that arrived; empty if the time was over.
@@ -29,10 +34,6 @@ package final class PostgresListener: @unchecked Sendable {
         }
     }
 
-    // No lock: `isInUse` makes one call at a time the only user of `connection` and `pending`.
-    private let isInUse = Atomic(false)
-    private var connection: PostgresConnection?
-    private var pending: [PostgresNotification] = []
     private let database: PostgresDatabase
     package let channel: String
 

@@ -26,10 +26,14 @@ import Testing
                 let visible = Task(priority: .high) { _ = try await cache.data(for: url("visible")) }
                 let begun = Set(transport.requests.values.map(\.url))
                 let last = try #require((0..<1_000).map { url("\($0)") }.last { !begun.contains($0) })
-                let joined = Task(priority: .high) { _ = try await cache.data(for: last) }
+                // The caller has joined when it waits.
+                let executor = ManualExecutor()
+                let joined = executor.spawnThrowing(priority: .high) { _ = try await cache.data(for: last) }
+                executor.runUntilIdle()
+                #expect(cache.flights.priority(for: ResponseKey(TransportRequest(last))) == .high)
                 while cache.limiter.waitingCount != 1_000 { await Task.yield() }
-                while cache.flights.priority(for: ResponseKey(TransportRequest(last))) != .high { await Task.yield() }
                 await gate.open()
+                await executor.run { _ = await joined.result }
                 for task in prefetches + [visible, joined] { try await task.value }
                 let order = transport.requests.values.map(\.url)
                 #expect(order.count == 1_001)
@@ -43,25 +47,30 @@ import Testing
     @Test func `in advance have the lowest priority, and their cancellation harms no other caller`() async throws {
         try await withDirectory { directory in
             let (isOpen, open) = Condition.makeCondition()
+            let began = Gate()
             let priorities = Recorder<TaskPriority>()
             let transport = ClosureTransport { request, _ in
                 priorities.note(Task.currentPriority)
+                await began.pass()
                 try await isOpen.waitUnlessCancelled()
                 return request.url == url("1") ? .response(status: .notFound, headerFields: [:], body: []) : Self.answer
             }
             try await withCache(in: directory, transport, .init(concurrency: 2)) { (cache) async throws in
                 let urls = (0..<10).map { url("\($0)") }
                 let prefetch = Task(priority: .high) { await cache.prefetch(urls) }
-                while priorities.values.count < 2 { await Task.yield() }
+                await began.arrivals(2)
+                await began.open()
                 #expect(priorities.values == [.background, .background])
-                let caller = Task { try await cache.data(for: urls[0]) }
-                while cache.flights.priority(for: ResponseKey(TransportRequest(urls[0]))) == .background {
-                    await Task.yield()
-                }
+                // The caller has joined when it waits.
+                let executor = ManualExecutor()
+                let caller = executor.spawnThrowing { try await cache.data(for: urls[0]) }
+                executor.runUntilIdle()
+                #expect(cache.flights.priority(for: ResponseKey(TransportRequest(urls[0]))) ?? .low > .background)
                 #expect(cache.flights.priority(for: ResponseKey(TransportRequest(urls[1]))) == .background)
                 prefetch.cancel()
                 await prefetch.value
                 open.signal()
+                await executor.run { _ = await caller.result }
                 #expect(try await caller.value == Data([1]))
                 #expect(transport.requests.values.map(\.url.lastPathComponent).sorted() == ["0", "1"])
                 // A failure doesn't end it.
