@@ -26,10 +26,10 @@ public struct StyledText: Sendable, Hashable {
 
     /// Applies a style sheet to a document, resolved for an appearance and a size category. Takes linear time.
     ///
-    /// The highlighter is called once for each code block that isn't empty, in order.
+    /// The highlighter finds the tokens of each code block that isn't empty, in order. By default, code has one style.
     public init(
         _ document: Document, style: StyleSheet = .default, environment: StyleSheet.Environment = .init(),
-        highlighter: Highlighter? = nil
+        highlighter: (any CodeHighlighter)? = nil
     ) {
         self.environment = environment
         var builder = StyledTextBuilder(

@@ -1,7 +1,7 @@
 struct StyledTextBuilder {
     private var text: StyledText
     private let sheet: ResolvedStyleSheet
-    private let highlighter: StyledText.Highlighter?
+    private let highlighter: (any CodeHighlighter)?
 
     /// The indices of the open blocks, outermost first.
     private var open: [Int] = []
@@ -25,7 +25,7 @@ struct StyledTextBuilder {
         var depth: Int
     }
 
-    init(text: StyledText, sheet: ResolvedStyleSheet, highlighter: StyledText.Highlighter?) {
+    init(text: StyledText, sheet: ResolvedStyleSheet, highlighter: (any CodeHighlighter)?) {
         self.text = text
         self.sheet = sheet
         self.highlighter = highlighter
@@ -242,15 +242,20 @@ extension StyledTextBuilder {
     private mutating func appendCode(_ string: String, language: String) {
         let code = string.hasSuffix("\n") ? String(string.dropLast()) : string
         guard let highlighter, !code.isEmpty else { return append(code) }
+        let language = language.hasPrefix("language-") ? String(language.dropFirst(9)) : language
+        let plain = current
+        var styles: [CodeToken.Kind: ResolvedTextStyle] = [:]
         var place = code.utf8.startIndex
         var offset = 0
-        for highlight in highlighter(code, language).cut(to: code) {
-            let start = code.utf8.index(place, offsetBy: highlight.range.lowerBound - offset)
-            let end = code.utf8.index(start, offsetBy: highlight.range.count)
+        for token in highlighter.tokens(in: code, language: language).cut(to: code) {
+            let style = styles[token.kind] ?? sheet.text(.token(token.kind), in: plain)
+            styles[token.kind] = style
+            let start = code.utf8.index(place, offsetBy: token.range.lowerBound - offset)
+            let end = code.utf8.index(start, offsetBy: token.range.count)
             append(String(code[place..<start]))
-            append(String(code[start..<end]), style: sheet.text(current, with: highlight.styles))
+            append(String(code[start..<end]), style: style)
             place = end
-            offset = highlight.range.upperBound
+            offset = token.range.upperBound
         }
         append(String(code[place...]))
     }

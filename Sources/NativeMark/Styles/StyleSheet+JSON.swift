@@ -99,7 +99,7 @@ extension StyleSheet: Codable {
         }
         part = sheet.nestedContainer(keyedBy: StyleKey.self, forKey: "inlines")
         for (selector, styles) in inlines {
-            var rule = part.nestedContainer(keyedBy: StyleKey.self, forKey: StyleKey(selector.rawValue))
+            var rule = part.nestedContainer(keyedBy: StyleKey.self, forKey: StyleKey(selector.name))
             for style in styles {
                 try style.encode(into: rule.superEncoder(forKey: StyleKey(style.property.name)))
             }

@@ -20,13 +20,16 @@ extension NamedInJSON where Self: RawRepresentable, RawValue == String, Self: Ca
 }
 
 extension StyleSheet.Role: NamedInJSON {}
-extension StyleSheet.InlineSelector: NamedInJSON {}
 extension StyleSheet.InlineStyle.Property: NamedInJSON {}
 extension StyleSheet.Alignment: NamedInJSON {}
 extension StyleSheet.TextStyle: NamedInJSON {}
 extension StyleSheet.Numbering: NamedInJSON {}
 extension StyleSheet.Edge: NamedInJSON {}
 extension StyleSheet.ANSI: NamedInJSON {}
+extension StyleSheet.InlineSelector: NamedInJSON {
+    static var allNamed: [Self] { allCases }
+}
+
 extension StyleSheet.BlockSelector: NamedInJSON {
     static var allNamed: [Self] { allCases }
 }

@@ -46,7 +46,7 @@ extension StyleSheet {
     }
 
     /// The text that a rule applies to.
-    public enum InlineSelector: String, Sendable, Hashable, CaseIterable {
+    public enum InlineSelector: Sendable, Hashable {
         /// `*emphasis*`
         case emphasis
         /// `**strong emphasis**`
@@ -61,6 +61,29 @@ extension StyleSheet {
         case strikethrough
         /// The number that refers to a footnote.
         case footnoteReference
+        /// A part of a code block that a ``CodeHighlighter`` has found. In JSON, `code.keyword` and so on.
+        case token(CodeToken.Kind)
+    }
+}
+
+extension StyleSheet.InlineSelector: CaseIterable {
+    /// All selectors, in the order of their declarations.
+    public static let allCases: [StyleSheet.InlineSelector] =
+        [.emphasis, .strong, .code, .link, .image, .strikethrough, .footnoteReference]
+        + CodeToken.Kind.allCases.map { .token($0) }
+
+    /// The name in JSON.
+    var name: String {
+        switch self {
+        case .emphasis: "emphasis"
+        case .strong: "strong"
+        case .code: "code"
+        case .link: "link"
+        case .image: "image"
+        case .strikethrough: "strikethrough"
+        case .footnoteReference: "footnoteReference"
+        case .token(let kind): "code.\(kind.rawValue)"
+        }
     }
 }
 

@@ -76,11 +76,12 @@ import Testing
         }
     }
 
-    @Test func `a highlighter's colors are those of the appearance, too`() {
+    @Test func `the colors of tokens are those of the appearance, too`() {
+        let sheet = sheet.setting(inline: [.token(.keyword): [.color(.accent)]])
         for (appearance, tone) in [(StyleSheet.Appearance.light, StyleSheet.Tone.rgb(4)), (.dark, .rgb(104))] {
             let text = StyledText(
                 Document("    ab"), style: sheet, environment: .init(appearance: appearance),
-                highlighter: { _, _ in [.init(0..<1, [.color(.accent)])] })
+                highlighter: FixedHighlighter(tokens: [.init(0..<1, .keyword)]))
             #expect(text.runs.map { tones($0.style) } == [[tone], []])
         }
     }

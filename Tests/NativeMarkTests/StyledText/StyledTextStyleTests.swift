@@ -87,7 +87,13 @@ import Testing
         case .image: ("a ![x](y) b", "x")
         case .strikethrough: ("a ~~x~~ b", "x")
         case .footnoteReference: ("a[^n] b\n\n[^n]: c", "1")
+        case .token: ("    a x b", "x")
         }
+    }
+
+    /// Finds the `x` in the sample of a token.
+    private func highlighter(_ selector: StyleSheet.InlineSelector) -> FixedHighlighter? {
+        if case .token(let kind) = selector { FixedHighlighter(tokens: [.init(2..<3, kind)]) } else { nil }
     }
 
     @Test(arguments: textRows, StyleSheet.InlineSelector.allCases)
@@ -95,7 +101,9 @@ import Testing
         _ row: TextRow, _ selector: StyleSheet.InlineSelector
     ) {
         let (markdown, run) = sample(selector)
-        let text = StyledText(Document(markdown), style: StyleSheet().setting(inline: [selector: [row.style]]))
+        let text = StyledText(
+            Document(markdown), style: StyleSheet().setting(inline: [selector: [row.style]]),
+            highlighter: highlighter(selector))
         var changed = ResolvedTextStyle()
         row.change(&changed)
 
@@ -118,7 +126,9 @@ import Testing
         ]
         let rules = StyleSheet().setting(block: [.document: outer])
         let base = StyledText(Document("a"), style: rules).runs[0].style
-        let text = StyledText(Document(markdown), style: rules.setting(inline: [selector: [inverted(row.style)]]))
+        let text = StyledText(
+            Document(markdown), style: rules.setting(inline: [selector: [inverted(row.style)]]),
+            highlighter: highlighter(selector))
         var changed = base
         switch row.style {
         case .bold: changed.isBold = false

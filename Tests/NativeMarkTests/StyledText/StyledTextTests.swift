@@ -108,16 +108,15 @@ import Testing
             ])
     }
 
-    @Test func `code keeps its lines, and a hook gives parts of it a style`() {
-        let document = Document("```swift x\nlet é = 1\nif\n```")
-        let text = StyledText(document) { code, language in
-            #expect(code == "let é = 1\nif")
-            #expect(language == "swift")
-            return [
-                .init(0..<3, [.bold(true)]), .init(2..<100, [.italic(true)]), .init(-5..<1, [.underline(true)]),
-                .init(200..<300, [.bold(true)]),
-            ]
-        }
+    @Test func `code keeps its lines, and its tokens have styles`() {
+        let rules: [StyleSheet.InlineSelector: [StyleSheet.InlineStyle]] = [
+            .token(.keyword): [.bold(true)], .token(.string): [.italic(true)], .token(.type): [.underline(true)],
+        ]
+        let text = StyledText(
+            Document("```swift x\nlet é = 1\nif\n```"), style: .default.setting(inline: rules),
+            highlighter: FixedHighlighter(tokens: [
+                .init(0..<3, .keyword), .init(2..<100, .string), .init(-5..<1, .type), .init(200..<300, .keyword),
+            ]))
 
         #expect(pieces(text) == ["l", "et", " é = 1\nif"])
         #expect(text.runs.map(\.style.isUnderlined) == [true, false, false])
@@ -126,16 +125,34 @@ import Testing
         #expect(text.blocks[1].kind == .codeBlock(language: "swift"))
     }
 
-    @Test func `lengths in em of a part are of the text that its styles give, in whatever order`() {
+    @Test func `a highlighter gets the code as it is shown and its language`() {
+        struct Recorder: CodeHighlighter {
+            func tokens(in code: String, language: String) -> [CodeToken] {
+                #expect(code == "let é = 1\nif")
+                #expect(language == "swift")
+                return []
+            }
+        }
+        for info in ["swift x", "language-swift", "language-swift x"] {
+            let text = StyledText(Document("```\(info)\nlet é = 1\nif\n```"), highlighter: Recorder())
+            #expect(pieces(text) == ["let é = 1\nif"])
+        }
+    }
+
+    @Test func `lengths in em of a token are of the text that its styles give, in whatever order`() {
         let styles: [StyleSheet.InlineStyle] = [.kerning(.em(1)), .textStyle(.title1), .baseline(.em(-1))]
-        let text = StyledText(Document("    a")) { _, _ in [.init(0..<1, styles)] }
+        let text = StyledText(
+            Document("    a"), style: .default.setting(inline: [.token(.key): styles]),
+            highlighter: FixedHighlighter(tokens: [.init(0..<1, .key)]))
 
         #expect(text.runs.map(\.style.kerning) == [28])
         #expect(text.runs.map(\.style.baseline) == [-28])
     }
 
-    @Test func `a part that begins inside of a scalar begins with it`() {
-        let text = StyledText(Document("    aéb")) { _, _ in [.init(2..<3, [.bold(true)])] }
+    @Test func `a token that begins inside of a scalar begins with it`() {
+        let text = StyledText(
+            Document("    aéb"), style: .default.setting(inline: [.token(.key): [.bold(true)]]),
+            highlighter: FixedHighlighter(tokens: [.init(2..<3, .key)]))
 
         #expect(pieces(text) == ["a", "é", "b"])
         #expect(text.runs.map(\.style.isBold) == [false, true, false])
