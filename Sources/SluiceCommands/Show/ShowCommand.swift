@@ -59,7 +59,10 @@ struct ShowCommand: ConsoleCommand {
         help: .init("Columns per line, 1 to 10000. (default: the terminal's, at most 100, or 80)", valueName: "n"))
     var width: Int?
 
-    @Option(help: .init("A JSON style sheet for --to terminal. (default: built-in styles)", valueName: "file"))
+    @Option(
+        help: .init(
+            "A style sheet: \(StyleSheet.named.keys.sorted().joined(separator: ", ")), or a JSON file. (default: default)",
+            valueName: "name|file"))
     var style: String?
 
     @Option(

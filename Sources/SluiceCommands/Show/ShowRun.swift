@@ -42,7 +42,18 @@ struct ShowRun {
 
     private func style() async throws -> StyleSheet {
         guard let path = options.style else { return .default }
-        let text = try await Self.read(path, limit: Self.largestStyle, prefix: "--style: ")
+        if let sheet = StyleSheet.named[path] { return sheet }
+        let names = StyleSheet.named.keys.sorted().joined(separator: ", ")
+        let text: String
+        do {
+            text = try await Self.read(path, limit: Self.largestStyle, prefix: "--style: ")
+        } catch let failure as CommandFailure where failure.status == .localFile && !path.contains("/") {
+            // A mistyped name, most likely.
+            throw CommandFailure(
+                .usage,
+                "--style \(path): There is no style sheet and no readable file with this name. Pass the path of a JSON "
+                    + "file, or one of: \(names).")
+        }
         do {
             return try StyleSheet(json: text)
         } catch {

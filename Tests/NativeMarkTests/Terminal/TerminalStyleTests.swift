@@ -36,7 +36,7 @@ import Testing
         Row("underline", "a `b`", inline: [.code: [.underline(true)]], "a ⎋4mb⎋0m"),
         Row("strikethrough", "a ~~b~~", inline: [.strikethrough: [.strikethrough(true)]], "a ⎋9mb⎋0m"),
         Row("several together", "*b*", inline: [.emphasis: [.bold(true), .italic(true)]], "⎋1;3mb⎋0m"),
-        Row("monospaced, which a terminal is anyway", "`b`", inline: [.code: [.monospaced(true)]], "b"),
+        Row("monospaced, which a terminal is anyway", "`b`", inline: [.code: [.fontDesign(.monospaced)]], "b"),
         Row("a color", "*b*", inline: [.emphasis: [.color(.rgb(0x010203))]], "⎋38;2;1;2;3mb⎋0m"),
         Row(
             "a color behind text", "*b*", inline: [.emphasis: [.inlineBackground(.rgb(0x010203))]], "⎋48;2;1;2;3mb⎋0m"),
