@@ -8,6 +8,15 @@ extension StyleSheet {
     }
 }
 
+extension StyleSheet {
+    func paint(of color: Color) -> Paint {
+        switch color {
+        case .role(let role): colors[role] ?? Self.standardColors[role] ?? .init(.standard)
+        case .paint(let paint): paint
+        }
+    }
+}
+
 /// A style sheet resolved for one environment. It computes the appearance of blocks and text.
 public struct ResolvedStyleSheet: Sendable, Hashable {
     /// The style sheet.
@@ -52,12 +61,7 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
 
     /// Returns the plain color of a color in a rule.
     public func tone(of color: StyleSheet.Color) -> StyleSheet.Tone {
-        let paint =
-            switch color {
-            case .role(let role): sheet.colors[role] ?? StyleSheet.standardColors[role] ?? .init(.standard)
-            case .paint(let paint): paint
-            }
-        return paint.tone(in: environment)
+        sheet.paint(of: color).tone(in: environment)
     }
 
     /// Returns a font size that can be shown, because a style sheet may contain any number.

@@ -5,7 +5,8 @@ extension TerminalRenderer {
     func parameters(of style: ResolvedTextStyle, bodySize: Double, appearance: StyleSheet.Appearance) -> String {
         guard color != .none else { return "" }
         let isLarge = style.fontSize > bodySize
-        let isSmall = style.fontSize < bodySize && style.baseline == 0
+        // Sheets often make code a little smaller because monospaced fonts look larger, not to make it less prominent.
+        let isSmall = style.fontSize < bodySize && style.baseline == 0 && style.fontDesign != .monospaced
         var parameters: [String] = []
         if style.isBold || isLarge {
             parameters.append("1")

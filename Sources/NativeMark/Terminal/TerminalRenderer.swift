@@ -16,7 +16,7 @@
 /// |---|---|
 /// | colors, backgrounds | escape sequences (SGR), in the colors that the terminal supports; translucent ones as on black or white |
 /// | weight, italic, underline, strikethrough | semibold and heavier: SGR 1; SGR 3, 4, 9 |
-/// | font size, text style | larger than the document's: bold; smaller: faint |
+/// | font size, text style | larger than the document's: bold; smaller and not monospaced: faint |
 /// | baseline | superscript and subscript digits |
 /// | kerning, indents, padding | columns of half an em each |
 /// | spacing, line spacing | rows of one em each |

@@ -75,12 +75,21 @@ struct ShowRun {
     private func render(_ markdown: String, _ style: StyleSheet) -> String {
         let document = Document(markdown)
         switch options.format {
-        case .html: return HTMLRenderer(images: !options.noImages).render(document)
+        case .html:
+            let renderer = HTMLRenderer(images: !options.noImages, style: options.style == nil ? nil : style)
+            return renderer.style == nil
+                ? renderer.render(document) : renderer.renderPage(document, title: title(of: document))
         case .text:
-            return ended(PlainText(StyledText(document), width: width, imageSources: !options.noImages).string)
+            return ended(PlainText(styled(document, style), width: width, imageSources: !options.noImages).string)
         case .terminal:
             return ended(renderer(options.noImages ? .alternativeText : .none).render(styled(document, style)))
         }
+    }
+
+    /// Returns the first heading, or the name of the file.
+    private func title(of document: Document) -> String {
+        let heading = document.nodes { if case .heading = $0.kind { true } else { false } }.first?.plainText
+        return heading ?? String(options.file.split(separator: "/").last ?? "")
     }
 
     /// Returns the document with places for images; `nil` if the output doesn't show images.
