@@ -69,6 +69,12 @@ enum CSSText {
     }
 }
 
+extension StyleSheet.Paint {
+    fileprivate var tones: [StyleSheet.Tone] {
+        [light, dark] + [lightIncreasedContrast, darkIncreasedContrast].compactMap { $0 }
+    }
+}
+
 /// The colors of a sheet as variables of CSS, each with values for light, dark and increased contrast.
 struct CSSColors {
     private var names: [Key: String] = [:]
@@ -80,19 +86,20 @@ struct CSSColors {
     }
 
     mutating func value(of color: StyleSheet.Color, in sheet: StyleSheet, isBackground: Bool) -> String {
-        let key = Key(color: color, isBackground: isBackground)
-        let name = names[key] ?? add(key, sheet)
-        return "var(\(name))"
+        let paint = sheet.paint(of: color)
+        // Only the standard color differs: it is the text color, or no background.
+        let key = Key(color: color, isBackground: isBackground && paint.tones.contains { $0.withoutName == .standard })
+        return "var(\(names[key] ?? add(key, paint)))"
     }
 
-    private mutating func add(_ key: Key, _ sheet: StyleSheet) -> String {
+    private mutating func add(_ key: Key, _ paint: StyleSheet.Paint) -> String {
         let name: String
         switch key.color {
         case .role(let role): name = "--nm-\(role.rawValue)\(key.isBackground ? "-behind" : "")"
         case .paint: name = "--nm-\(variables.count)"
         }
         names[key] = name
-        variables.append((name, sheet.paint(of: key.color), key.isBackground))
+        variables.append((name, paint, key.isBackground))
         return name
     }
 

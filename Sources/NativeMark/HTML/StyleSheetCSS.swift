@@ -22,7 +22,7 @@ struct StyleSheetCSS {
         for selector in StyleSheet.InlineSelector.allCases {
             if let styles = sheet.inlines[selector] { css.add(element(selector), css.declarations(styles)) }
         }
-        return base + css.colors.rules + css.rules
+        return base + css.colors.rules + css.rules + tightLists
     }
 
     private init(sheet: StyleSheet) { self.sheet = sheet }
@@ -41,6 +41,12 @@ struct StyleSheetCSS {
         :where(.nativemark) :is(th, td) { padding: 0.2em 0.6em; text-align: start; }
         :where(.nativemark) img { max-width: 100%; }
         :where(.nativemark) sup { vertical-align: baseline; }
+
+        """
+
+    /// A list in an item of a tight list has no space around it: the text of such an item isn't in a paragraph.
+    private static let tightLists = """
+        .nativemark li:not(:has(> p)) > :is(ol, ul):not(.footnotes > ol) { margin-block: 0; }
 
         """
 

@@ -128,7 +128,7 @@ extension StyleSheet {
         /// A color in sRGB, with components from 0 to 255. An alpha of 0 is transparent.
         case rgb(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255)
         /// A color in Display P3, with components from 0 to 1. Other values are clamped. Back-ends without P3 show the nearest sRGB color.
-        case displayP3(red: Double, green: Double, blue: Double, alpha: Double = 1)
+        indirect case displayP3(red: Double, green: Double, blue: Double, alpha: Double = 1)
         /// One of the terminal's sixteen colors.
         case ansi(ANSI)
         /// A color of the app's asset catalog, and the color to show in its place. The fallback must not be a name itself; see

@@ -89,7 +89,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         Row(.kerning(.em(-0.05)), "letter-spacing: -0.05em;"), Row(.baseline(.points(2)), "vertical-align: 2px;"),
         Row(.color(.accent), "color: var(--nm-accent);"),
         Row(.inlineBackground(.rgb(1)), "background-color: var(--nm-0);"),
-        Row(.background(.code), "background-color: var(--nm-code-behind);"),
+        Row(.background(.code), "background-color: var(--nm-code);"),
         Row(.alignment(.trailing), "text-align: end;"), Row(.alignment(.justified), "text-align: justify;"),
         Row(.firstLineIndent(.em(-2)), "text-indent: -2em;"),
         Row(.leadingIndent(.em(2)), "margin-inline-start: 2em;"),
@@ -177,6 +177,7 @@ func css(of sheet: StyleSheet) throws -> CSSReader {
         #expect(css.declarations(".nativemark ul\(list)") == ["list-style-type: \"\";"])
         #expect(css.declarations(".nativemark ul ul\(list)").isEmpty)
         #expect(css.strings == ["– "])
+        #expect(css.declarations(".nativemark li:not(:has(> p)) > :is(ol, ul)\(list)") == ["margin-block: 0;"])
     }
 
     @Test(arguments: [

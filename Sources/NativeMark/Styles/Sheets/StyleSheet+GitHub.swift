@@ -16,7 +16,9 @@ extension StyleSheet {
         ])
         .setting(block: [
             .document: [.lineHeight(1.5)],
-            .headings: [.fontWeight(.semibold), .lineHeight(1.25), .spacingBefore(.em(1)), .spacingAfter(.em(0.6))],
+            .headings: [
+                .fontWeight(.semibold), .lineHeight(1.25), .spacingBefore(.points(24)), .spacingAfter(.points(16)),
+            ],
             .heading(level: 1): gitHubHeading(2) + [.border(Border(edges: [.bottom]))],
             .heading(level: 2): gitHubHeading(1.5) + [.border(Border(edges: [.bottom]))],
             .heading(level: 3): gitHubHeading(1.25),
@@ -28,8 +30,7 @@ extension StyleSheet {
             .tableHeader: [.fontWeight(.semibold)],
         ])
         .setting(inline: [
-            .strong: [.fontWeight(.semibold)],
-            .code: [.fontSize(.em(0.85)), .inlineBackground(.codeBackground)],
+            .code: [.fontSize(.em(0.85)), .inlineBackground(.codeBackground)]
         ])
 
     private static func gitHubHeading(_ ems: Double) -> [BlockStyle] {
