@@ -101,7 +101,7 @@ import Testing
         (["--style", "{dir}/none.json"], "", .localFile, ["--style: ", "none.json", "ENOENT"]),
         (["--style", "{dir}/s.json"], "{", .usage, ["s.json", "isn't valid JSON", ". Look for"]),
         (["--style", "{dir}/s.json"], #"{ "blocks": { "heading9": {} } }"#, .usage, ["s.json", "heading9"]),
-        (["--style", "githob"], "", .usage, ["--style githob", "default, github", "JSON file"]),
+        (["--style", "githob"], "", .usage, ["--style githob", "default, ", "github", "JSON file"]),
     ])
     func `mistakes are told in one line`(arguments: [String], sheet: String, status: ExitStatus, mentions: [String])
         async throws

@@ -34,6 +34,7 @@ public struct HTMLRenderer: Sendable, Hashable {
     /// Returns the document as a page in UTF-8.
     ///
     /// - Parameters:
+    ///   - document: The content of the page.
     ///   - title: The title of the page. It is escaped.
     ///   - language: The language of the document, such as `en`, which browsers need for hyphenation.
     public func renderPage(_ document: Document, title: String, language: String? = nil) -> String {

@@ -1,4 +1,4 @@
-import NativeMark
+@testable import NativeMark
 
 /// Writes JSON that is mostly a style sheet: known and unknown keys with values of the right and of the wrong kind.
 struct RandomStyleSheet<Random: RandomNumberGenerator> {
@@ -19,7 +19,7 @@ struct RandomStyleSheet<Random: RandomNumberGenerator> {
         for part in ["blocks", "inlines"] where !happens(oneIn: 3) {
             parts.append(
                 "\"\(part)\": "
-                    + object(part == "blocks" ? Self.blocks : StyleSheet.InlineSelector.allCases.map(\.rawValue)) {
+                    + object(part == "blocks" ? Self.blocks : StyleSheet.InlineSelector.allCases.map(\.name)) {
                         $0.rule(isBlock: part == "blocks")
                     })
         }
