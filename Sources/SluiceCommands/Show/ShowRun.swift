@@ -25,10 +25,12 @@ struct ShowRun {
         let screen = screen(text, style)
         let shown = screen?.text ?? render(text, style)
         // Pagers don't pass on images.
-        if let pager = pager(for: shown),
-            await console.interruption.yieldingKeyboard(during: { await pager.show(shown) })
-        {
-            return Task.isCancelled ? .interrupted : .success
+        if let pager = pager(for: shown) {
+            let passesLinks = console.outputHyperlinks ? await pager.passesHyperlinks() : true
+            let paged = passesLinks ? shown : render(text, style, hyperlinks: false)
+            if await console.interruption.yieldingKeyboard(during: { await pager.show(paged) }) {
+                return Task.isCancelled ? .interrupted : .success
+            }
         }
         await console.write(shown, to: .output)
         guard let screen, let size = console.outputSize() else { return .success }
@@ -61,14 +63,15 @@ struct ShowRun {
 
     // MARK: Writing
 
-    private func render(_ markdown: String, _ style: StyleSheet) -> String {
+    private func render(_ markdown: String, _ style: StyleSheet, hyperlinks: Bool = true) -> String {
         let document = Document(markdown)
         switch options.format {
         case .html: return HTMLRenderer(images: !options.noImages).render(document)
         case .text:
             return ended(PlainText(StyledText(document), width: width, imageSources: !options.noImages).string)
         case .terminal:
-            return ended(renderer(options.noImages ? .alternativeText : .none).render(styled(document, style)))
+            let renderer = renderer(options.noImages ? .alternativeText : .none, hyperlinks: hyperlinks)
+            return ended(renderer.render(styled(document, style)))
         }
     }
 
@@ -88,10 +91,12 @@ struct ShowRun {
         return StyledText(document, style: style, environment: environment)
     }
 
-    private func renderer(_ images: TerminalRenderer.ImageProtocol) -> TerminalRenderer {
-        // Terminals with all colors support OSC 8.
+    private func renderer(
+        _ images: TerminalRenderer.ImageProtocol, hyperlinks: Bool = true
+    ) -> TerminalRenderer {
         TerminalRenderer(
-            width: width, color: console.outputColor, hyperlinks: console.outputColor == .full, images: images)
+            width: width, color: console.outputColor, hyperlinks: hyperlinks && console.outputHyperlinks, images: images
+        )
     }
 
     private func ended(_ text: String) -> String { text.isEmpty ? "" : text + "\n" }
