@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("# a *b*\n\n`c` ~~d~~", "a b\n\nc d"),
+        ("# a *b*\n\n`c` ~~d~~", "a b\n═══\n\nc ~~d~~"),
         ("- a\n- b\n  1. c", "• a\n• b\n  1. c"),
         ("- [x] a", "☑ a"),
         ("> a\n> b\n>\n> c", "> a b\n>\n> c"),

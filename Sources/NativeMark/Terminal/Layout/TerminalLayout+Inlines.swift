@@ -8,8 +8,18 @@ extension TerminalLayout {
 
     func append(_ runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, to result: inout InlineText) {
         var said = ""
+        let marksStruckText = renderer.color == .none && !block.isCode
         for index in runs.indices {
             let run = runs[index]
+            let isStruck = marksStruckText && run.style.isStruckThrough
+            if isStruck, index == runs.startIndex || !runs[index - 1].style.isStruckThrough {
+                result.append(Self.strikethrough, InlineText.Look(style: run.style, link: nil))
+            }
+            defer {
+                if isStruck, index + 1 == runs.endIndex || !runs[index + 1].style.isStruckThrough {
+                    result.append(Self.strikethrough, InlineText.Look(style: run.style, link: nil))
+                }
+            }
             let look = InlineText.Look(style: run.style, link: renderer.hyperlinks ? hyperlink(of: run) : nil)
             let shown = string(of: run, in: block)
             result.append(shown, look)
@@ -26,6 +36,9 @@ extension TerminalLayout {
             if isLast { said = "" }
         }
     }
+
+    /// The delimiter of struck text where there are no text attributes. As in Markdown, so that it survives copying, and can be read aloud.
+    private static let strikethrough = "~~"
 
     private func target(_ target: String, unlessIn said: String) -> String {
         target.isEmpty || LinkTarget.isSaid(target, by: said) ? "" : " <\(LinkTarget.visible(target))>"
@@ -49,7 +62,7 @@ extension TerminalLayout {
             return TerminalText.sanitized(String(name))
         }
         let string = String(text.string(of: run))
-        if case .codeBlock = block.kind { return Self.code(string) }
+        if block.isCode { return Self.code(string) }
         if run.footnote != nil, run.style.baseline == 0 { return "[\(string)]" }
         return Self.raised(TerminalText.sanitized(string), by: run.style.baseline)
     }

@@ -4,28 +4,58 @@ extension TerminalLayout {
         case .thematicBreak:
             line([Segment(String(repeating: "─", count: ruleWidth(top.width)), block.style.text)])
         case .codeBlock: code(block, inlineText(of: runs, in: block))
+        case .heading(let level): heading(block, level: level, inlineText(of: runs, in: block))
         default:
             if runs.count == 1, let image = runs.first?.image, show(text.images[image]) { return }
             paragraph(block, inlineText(of: runs, in: block))
         }
     }
 
-    private mutating func paragraph(_ block: StyledText.Block, _ content: InlineText) {
+    /// Adds a heading in a way that shows its level without colors, as Markdown does: a line below the first two levels, and number signs
+    /// before the others. A style sheet whose headings have a border below them distinguishes them in its own way.
+    private mutating func heading(_ block: StyledText.Block, level: Int, _ content: InlineText) {
+        if block.style.border?.edges.contains(.bottom) == true { return paragraph(block, content) }
+        guard level <= 2, block.style.text.fontSize > bodySize else {
+            return paragraph(block, content, marker: String(repeating: "#", count: level) + " ")
+        }
+        paragraph(block, content, underline: level == 1 ? "═" : "─")
+    }
+
+    /// `marker` is shown before the first line; the other lines are indented by its width. A line of `underline` is as wide as the widest
+    /// line above it.
+    private mutating func paragraph(
+        _ block: StyledText.Block, _ content: InlineText, marker: String = "", underline: Character? = nil
+    ) {
         var content = content
-        let room = room(of: block)
-        var first = max(room.indent + columns(block.style.firstLineIndent), 0)
+        var room = room(of: block)
+        // Without enough space for text, the marker isn't shown.
+        let hanging = room.width - marker.utf8.count >= least ? marker.utf8.count : 0
+        room.indent += hanging
+        room.width -= hanging
+        var first = max(room.indent + columns(block.style.firstLineIndent), hanging)
         if top.width - first - room.behind < least { first = room.indent }
         let limits = InlineText.Limits(first: top.width - first - room.behind, others: room.width)
         content.measure(limit: min(limits.first, limits.others)) { columns($0.kerning) }
         content.clampRooms(to: min(limits.first, limits.others))
-        for (index, range) in content.lines(limits).enumerated() {
+        let ranges = content.lines(limits)
+        let widest = ranges.reduce(0) { max($0, content.width(of: $1)) }
+        for (index, range) in ranges.enumerated() {
             if index > 0 { for _ in 0..<rows(block.style.lineSpacing) { emptyLine() } }
-            let indent = index == 0 ? first : room.indent
+            let indent = index == 0 ? first - hanging : room.indent
             let left = (index == 0 ? limits.first : limits.others) - content.width(of: range)
             line(
                 Segment.spaces(indent + offset(block.style.alignment, left), filling(top.background))
+                    + (index == 0 && hanging > 0 ? [Segment(marker, block.style.text)] : [])
                     + content.segments(of: range))
         }
+        guard let underline, widest > 0 else { return }
+        let (indent, limit) = ranges.count == 1 ? (first, limits.first) : (room.indent, limits.others)
+        let width = ruleWidth(min(widest, limit))
+        var style = filling(top.background)
+        style.color = block.style.text.color
+        line(
+            Segment.spaces(indent + offset(block.style.alignment, limit - width), filling(top.background))
+                + [Segment(String(repeating: underline, count: width), style)])
     }
 
     private mutating func code(_ block: StyledText.Block, _ content: InlineText) {
