@@ -1,10 +1,21 @@
+import NativeMark
 import SluiceCache
 
 extension ImageHeader {
-    /// The image is scaled down if it doesn't fit, but covers at least one cell.
-    func cells(of cell: Console.CellSize, columns: Int, rows: Int) -> (columns: Int, rows: Int) {
+    /// The size in pixels as a terminal shows the image.
+    ///
+    /// iTerm2 decodes images with AppKit, which applies the orientation. The terminals with kitty's protocol decode PNG without metadata.
+    func shownSize(by images: TerminalRenderer.ImageProtocol) -> (width: Int, height: Int) {
+        images == .iTerm2 ? orientedSize : (width, height)
+    }
+
+    /// Returns the cells of an image with this size in pixels. The image is scaled down if it doesn't fit, but covers at least one cell.
+    static func cells(
+        for size: (width: Int, height: Int), of cell: Console.CellSize, columns: Int, rows: Int
+    ) -> (columns: Int, rows: Int) {
         let wanted = (
-            columns: Double(width) / Double(max(cell.width, 1)), rows: Double(height) / Double(max(cell.height, 1))
+            columns: Double(size.width) / Double(max(cell.width, 1)),
+            rows: Double(size.height) / Double(max(cell.height, 1))
         )
         let scale = min(1, Double(columns) / wanted.columns, Double(rows) / wanted.rows)
         func fitted(_ length: Double, _ limit: Int) -> Int {
