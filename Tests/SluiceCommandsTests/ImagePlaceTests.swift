@@ -18,6 +18,16 @@ import Testing
         #expect(cells.columns == columns && cells.rows == rows, "\(cells)")
     }
 
+    @Test(
+        arguments: [
+            (100, 20, 10), (88, 20, 9), (16, 16, 2), (1, 32, 1), (32, 32, 2), (200, 33, nil), (400, 20, 40),
+            (500, 20, nil),
+            (10_000, 1, nil), (1, 1, 2),
+        ] as [(Int, Int, Int?)])
+    func `in a line are one row high, for images of at most two rows`(width: Int, height: Int, columns: Int?) {
+        #expect(ImageHeader.columnsInLine(for: (width, height), of: .init(), columns: 40) == columns)
+    }
+
     @Test(arguments: 1...8) func `follow the orientation where the terminal applies it`(orientation: Int) throws {
         let metadata = TestImage.metadata(orientation: orientation)
         let header = try #require(ImageHeader(TestImage.jpeg(80, 32, metadata: metadata)))

@@ -1,12 +1,17 @@
 extension TerminalLayout {
-    /// Adds link targets and image sources to the text.
-    func inlineText(of runs: ArraySlice<StyledText.Run>, in block: StyledText.Block) -> InlineText {
+    /// Adds link targets and image sources to the text. `images` replace the descriptions of these images.
+    func inlineText(
+        of runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, images: [Int: TerminalRenderer.Image] = [:]
+    ) -> InlineText {
         var result = InlineText()
-        append(runs, in: block, to: &result)
+        append(runs, in: block, images: images, to: &result)
         return result
     }
 
-    func append(_ runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, to result: inout InlineText) {
+    func append(
+        _ runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, images: [Int: TerminalRenderer.Image] = [:],
+        to result: inout InlineText
+    ) {
         var said = ""
         let marksStruckText = renderer.color == .none && !block.isCode
         for index in runs.indices {
@@ -21,13 +26,15 @@ extension TerminalLayout {
                 }
             }
             let look = InlineText.Look(style: run.style, link: renderer.hyperlinks ? hyperlink(of: run) : nil)
-            let shown = string(of: run, in: block)
+            let image = run.image.flatMap { images[$0] }
+            let shown = image == nil ? string(of: run, in: block) : ""
             result.append(shown, look)
+            if let image { result.append(inLine(image, link: look.link)) }
             said += shown
             guard !renderer.hyperlinks else { continue }
             let plain = InlineText.Look(style: block.style.text, link: nil)
-            if let image = run.image, renderer.images != .alternativeText {
-                result.append(target(text.images[image].source, unlessIn: shown), plain)
+            if let number = run.image, image == nil, renderer.images != .alternativeText {
+                result.append(target(text.images[number].source, unlessIn: shown), plain)
             }
             let isLast = index + 1 == runs.endIndex || runs[index + 1].link != run.link
             if isLast, let link = run.link {
@@ -44,7 +51,7 @@ extension TerminalLayout {
         target.isEmpty || LinkTarget.isSaid(target, by: said) ? "" : " <\(LinkTarget.visible(target))>"
     }
 
-    private func hyperlink(of run: StyledText.Run) -> InlineText.Hyperlink? {
+    func hyperlink(of run: StyledText.Run) -> InlineText.Hyperlink? {
         if let link = run.link {
             return .init(target: LinkTarget.encoded(text.links[link].destination), number: link)
         }

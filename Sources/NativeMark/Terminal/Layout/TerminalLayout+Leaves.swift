@@ -4,29 +4,27 @@ extension TerminalLayout {
         case .thematicBreak:
             line([Segment(String(repeating: "─", count: ruleWidth(top.width)), block.style.text)])
         case .codeBlock: code(block, inlineText(of: runs, in: block))
-        case .heading(let level): heading(block, level: level, inlineText(of: runs, in: block))
-        default:
-            if runs.count == 1, let image = runs.first?.image, show(text.images[image]) { return }
-            paragraph(block, inlineText(of: runs, in: block))
+        case .heading(let level): heading(block, level: level, runs)
+        default: paragraph(block, runs)
         }
     }
 
     /// Adds a heading in a way that shows its level without colors, as Markdown does: a line below the first two levels, and number signs
     /// before the others. A style sheet whose headings have a border below them distinguishes them in its own way.
-    private mutating func heading(_ block: StyledText.Block, level: Int, _ content: InlineText) {
-        if block.style.border?.edges.contains(.bottom) == true { return paragraph(block, content) }
+    private mutating func heading(_ block: StyledText.Block, level: Int, _ runs: ArraySlice<StyledText.Run>) {
+        if block.style.border?.edges.contains(.bottom) == true { return paragraph(block, runs) }
         guard level <= 2, block.style.text.fontSize > bodySize else {
-            return paragraph(block, content, marker: String(repeating: "#", count: level) + " ")
+            return paragraph(block, runs, marker: String(repeating: "#", count: level) + " ")
         }
-        paragraph(block, content, underline: level == 1 ? "═" : "─")
+        paragraph(block, runs, underline: level == 1 ? "═" : "─")
     }
 
     /// `marker` is shown before the first line; the other lines are indented by its width. A line of `underline` is as wide as the widest
     /// line above it.
     private mutating func paragraph(
-        _ block: StyledText.Block, _ content: InlineText, marker: String = "", underline: Character? = nil
+        _ block: StyledText.Block, _ runs: ArraySlice<StyledText.Run>, marker: String = "",
+        underline: Character? = nil
     ) {
-        var content = content
         var room = room(of: block)
         // Without enough space for text, the marker isn't shown.
         let hanging = room.width - marker.utf8.count >= least ? marker.utf8.count : 0
@@ -35,8 +33,13 @@ extension TerminalLayout {
         var first = max(room.indent + columns(block.style.firstLineIndent), hanging)
         if top.width - first - room.behind < least { first = room.indent }
         let limits = InlineText.Limits(first: top.width - first - room.behind, others: room.width)
-        content.measure(limit: min(limits.first, limits.others)) { columns($0.kerning) }
-        content.clampRooms(to: min(limits.first, limits.others))
+        let limit = min(limits.first, limits.others)
+        let images = placedImages(of: runs, width: limit)
+        defer { show(below: images.below) }
+        guard !images.runs.isEmpty || images.below.isEmpty else { return }
+        var content = inlineText(of: images.runs, in: block, images: images.inLine)
+        content.measure(limit: limit) { columns($0.kerning) }
+        content.clampRooms(to: limit)
         let ranges = content.lines(limits)
         let widest = ranges.reduce(0) { max($0, content.width(of: $1)) }
         for (index, range) in ranges.enumerated() {
@@ -49,13 +52,13 @@ extension TerminalLayout {
                     + content.segments(of: range))
         }
         guard let underline, widest > 0 else { return }
-        let (indent, limit) = ranges.count == 1 ? (first, limits.first) : (room.indent, limits.others)
-        let width = ruleWidth(min(widest, limit))
+        let (indent, width) = ranges.count == 1 ? (first, limits.first) : (room.indent, limits.others)
+        let length = ruleWidth(min(widest, width))
         var style = filling(top.background)
         style.color = block.style.text.color
         line(
-            Segment.spaces(indent + offset(block.style.alignment, limit - width), filling(top.background))
-                + [Segment(String(repeating: underline, count: width), style)])
+            Segment.spaces(indent + offset(block.style.alignment, width - length), filling(top.background))
+                + [Segment(String(repeating: underline, count: length), style)])
     }
 
     private mutating func code(_ block: StyledText.Block, _ content: InlineText) {

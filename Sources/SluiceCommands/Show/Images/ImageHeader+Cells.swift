@@ -4,7 +4,8 @@ import SluiceCache
 extension ImageHeader {
     /// The size in pixels as a terminal shows the image.
     ///
-    /// iTerm2 decodes images with AppKit, which applies the orientation. The terminals with kitty's protocol decode PNG without metadata.
+    /// iTerm2 decodes images with AppKit, which applies the orientation; its documentation says nothing about it. WezTerm (20240203) doesn't
+    /// apply it: there, such a photo lies, and is smaller than its cells. The terminals with kitty's protocol decode PNG without metadata.
     func shownSize(by images: TerminalRenderer.ImageProtocol) -> (width: Int, height: Int) {
         images == .iTerm2 ? orientedSize : (width, height)
     }
@@ -22,5 +23,16 @@ extension ImageHeader {
             max(min(Int((length * scale).rounded()), limit), 1)
         }
         return (fitted(wanted.columns, columns), fitted(wanted.rows, rows))
+    }
+
+    /// Returns the columns of an image at a height of one row, larger or smaller than it is; `nil` if the image is higher than two rows or
+    /// wouldn't fit into a line. Badges are 20 pixels high, which is one or two rows.
+    static func columnsInLine(
+        for size: (width: Int, height: Int), of cell: Console.CellSize, columns: Int
+    ) -> Int? {
+        guard size.height > 0, size.height <= 2 * cell.height else { return nil }
+        let wanted = Double(size.width) / Double(size.height) * Double(cell.height) / Double(max(cell.width, 1))
+        let fitted = max(Int(wanted.rounded()), 1)
+        return fitted <= columns ? fitted : nil
     }
 }

@@ -114,6 +114,7 @@ struct ShowImages: Sendable {
             throw .init(line: "\(source.name) is wider or higher than \(Self.largestSide) pixels. Make it smaller.")
         }
         let (columns, rows) = ImageHeader.cells(for: size, of: cell, columns: room.columns, rows: room.rows)
-        return TerminalRenderer.Image(bytes: bytes, columns: columns, rows: rows)
+        let columnsInLine = ImageHeader.columnsInLine(for: size, of: cell, columns: room.columns)
+        return TerminalRenderer.Image(bytes: bytes, columns: columns, rows: rows, columnsInLine: columnsInLine)
     }
 }
