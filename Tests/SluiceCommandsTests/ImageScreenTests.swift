@@ -171,7 +171,8 @@ import Testing
             terminal.loadedImages.map { [$0.row - top, $0.column, $0.columns, $0.rows, Int($0.bytes[0])] } == [
                 [0, 0, 7, 1, 1], [0, 8, 8, 1, 2], [1, 0, 7, 1, 1], [4, 0, 10, 3, 3],
             ])
-        #expect(terminal.unknown == [] && terminal.text[(top + 3)...] == ["see large here", "", "", "", "", "end", ""])
+        #expect(
+            terminal.unknown == [] && terminal.text[(top + 3)...] == ["see large <d> here", "", "", "", "", "end", ""])
     }
 
     @Test
@@ -198,8 +199,8 @@ import Testing
     }
 
     @Test func `names no two places alike`() {
-        var screen = Self.screen(.kitty, rows: 16)
-        let size = Console.Size(columns: 40, rows: 16)
+        var screen = Self.screen(.kitty, rows: 17)
+        let size = Console.Size(columns: 40, rows: 17)
         let output =
             screen.add([(0, Self.loadedImage(1, 5, 2)), (2, Self.loadedImage(2, 5, 9))], on: size) + screen.end()
         let names = output.split(separator: "f=100,i=").dropFirst().map { $0.prefix { $0 != "," } }

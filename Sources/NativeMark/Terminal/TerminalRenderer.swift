@@ -60,12 +60,12 @@ public struct TerminalRenderer: Sendable, Hashable {
 
     /// Returns the text as lines for the terminal, without a final line feed.
     ///
-    /// If ``images`` is ``ImageProtocol/kitty`` or ``ImageProtocol/iTerm2``, the closure `image` is called for each image in a paragraph or
-    /// heading, in order, and returns the image if it is already loaded. Other images, and those in tables, are shown as their
-    /// alternative text.
+    /// If ``images`` is ``ImageProtocol/kitty`` or ``ImageProtocol/iTerm2``, the closure `image` is called for each image, in order, and
+    /// returns the image if it is already loaded. Other images are shown as their alternative text.
     ///
     /// An image that is alone in its paragraph is shown in its ``Image/columns`` and ``Image/rows``. A small image among text or other
-    /// images, such as a badge, is shown in the line (``Image/columnsInLine``), and a large one below its paragraph.
+    /// images, such as a badge, is shown in the line (``Image/columnsInLine``), and a large one below its paragraph. The same applies to
+    /// tables. If a small image is wider than its column, all images of the table are shown as their alternative text.
     public func render(_ text: StyledText, image: ((StyledText.Image) -> Image?)? = nil) -> String {
         var layout = TerminalLayout(text: text, renderer: self, imageData: image)
         return layout.render()

@@ -21,8 +21,8 @@ struct ShowCommand: ConsoleCommand {
             Everywhere else, the address follows the text. FORCE_HYPERLINK=0 and FORCE_HYPERLINK=1 decide otherwise.
 
             IMAGES are shown by kitty, Ghostty and Konsole (PNG only), and by iTerm2 and WezTerm (PNG, JPEG, GIF and WebP), but \
-            not in tables, in tmux, in screen or in a pager. Everywhere else, an image is its description and address. Among text, \
-            images of at most two rows are one row high, and others are below the paragraph. With --no-pager, the images of a text \
+            not in tmux, in screen or in a pager. Everywhere else, an image is its description and address. Among text, images of \
+            at most two rows are one row high, and others are below the paragraph. With --no-pager, the images of a text \
             that is longer than the screen follow below it. The text doesn't wait for images, and Ctrl-C stops waiting. Images \
             that can't be shown are reported in one line at the end and don't change the exit status. The limits are 100 images, \
             64 MiB in total, and for each image 16 MiB and 30 seconds.

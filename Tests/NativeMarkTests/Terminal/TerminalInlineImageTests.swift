@@ -86,8 +86,20 @@ import Testing
         #expect(shown(render("![b](large)", hyperlinks: true)) == "▒▒▒▒▒▒▒▒▒\n▒▒▒▒▒▒▒▒▒")
     }
 
-    @Test func `in tables and code are their descriptions`() {
-        #expect(lines("|a|\n|-|\n|x ![b](small)|") == ["a", "x b <small>"])
+    @Test func `in tables are in their cells, or below the table`() {
+        #expect(lines("|a|b|\n|-|-:|\n|x ![b](small)|y|") == ["a         b", "x ▒▒▒▒▒▒  y"])
+        #expect(lines("|a|\n|-|\n|![b](small)|") == ["a", "▒▒▒▒▒▒"])
+        #expect(lines("|a|b|\n|-|-|\n|x|![b](large)|") == ["a  b", "x  b <large>", "▒▒▒▒▒▒▒▒▒", "▒▒▒▒▒▒▒▒▒"])
+    }
+
+    @Test func `in a table with a column that is too narrow are descriptions`() {
+        let markdown = "|a|b|\n|-|-|\n|![b](small)|many words here|"
+        #expect(lines(markdown, width: 13) == ["a       b", "▒▒▒▒▒▒  many", "        words", "        here"])
+        #expect(!lines(markdown, width: 12).joined().contains("▒"))
+        #expect(!lines(markdown, width: 8).joined().contains("▒"))
+    }
+
+    @Test func `in code are as they were written`() {
         #expect(lines("`![b](small)`") == ["![b](small)"])
     }
 
@@ -104,7 +116,7 @@ import Testing
             asked.append(image.source)
             return nil
         }
-        #expect(asked == ["a", "c", "d", "e", "g", "a"])
+        #expect(asked == ["a", "c", "d", "e", "f", "g", "a"])
     }
 
     @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])

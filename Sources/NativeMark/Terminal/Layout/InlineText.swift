@@ -51,6 +51,8 @@ struct InlineText {
         ends.append(text.utf8.count)
     }
 
+    var widestImage: Int { images.reduce(0) { max($0, $1.columns) } }
+
     mutating func append(_ image: Image) {
         var look = image.look
         look.image = images.count

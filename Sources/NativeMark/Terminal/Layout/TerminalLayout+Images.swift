@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The loaded images of a paragraph or heading.
+/// The loaded images of a paragraph, heading or table.
 ///
 /// | image | shown |
 /// |---|---|
@@ -13,7 +13,7 @@ import Foundation
 /// | among text or other images, with a width for that, and no wider than a line | in the line, one row high |
 /// | among text or other images, otherwise | on its own lines below the text; the description stays in the text |
 ///
-/// In a paragraph of images only, images on their own lines have no description.
+/// In a paragraph of images only, images on their own lines have no description. In a table, images are in their cells, or below the table.
 struct PlacedImages {
     /// The images in the lines, by their numbers.
     var inLine: [Int: TerminalRenderer.Image] = [:]

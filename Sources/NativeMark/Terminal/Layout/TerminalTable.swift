@@ -17,7 +17,11 @@ struct TerminalTable {
     let border: ResolvedBlockStyle.Border?
     var columnCount: Int { rows.first?.count ?? 0 }
 
-    init(layout: TerminalLayout, index: Int, runs: ArraySlice<StyledText.Run>) {
+    /// `images` replace the descriptions of these images.
+    init(
+        layout: TerminalLayout, index: Int, runs: ArraySlice<StyledText.Run>,
+        images: [Int: TerminalRenderer.Image] = [:]
+    ) {
         let text = layout.text
         let table = text.blocks[index]
         border = table.style.border
@@ -32,7 +36,7 @@ struct TerminalTable {
                 let cell = text.blocks[block]
                 let own = runs.prefix { $0.block == block }
                 runs = runs.dropFirst(own.count)
-                var content = layout.inlineText(of: own, in: cell)
+                var content = layout.inlineText(of: own, in: cell, images: images)
                 content.measure(limit: Self.leastWidth) { layout.columns($0.kerning) }
                 content.clampRooms(to: Self.leastWidth)
                 rows[rows.count - 1].append(
@@ -42,6 +46,11 @@ struct TerminalTable {
             default: break
             }
         }
+    }
+
+    /// Whether no image is wider than its column.
+    func hasRoomForImages(in widths: [Int]) -> Bool {
+        rows.allSatisfy { zip($0, widths).allSatisfy { cell, width in cell.content.widestImage <= width } }
     }
 
     /// Returns the widths of the columns, or `nil` if the table can't be shown in a readable way.

@@ -17,7 +17,7 @@ struct ImageScreen {
 
     typealias Numbered = (number: Int, loadedImage: TerminalRenderer.Image)
 
-    /// The images outside of tables, each once, in the order of the document.
+    /// The images, each once, in the order of the document.
     let images: [StyledText.Image]
     let text: String
 
@@ -158,12 +158,13 @@ struct ImageScreen {
         return ids
     }
 
-    /// Returns the sources of images that are the only text of their blocks.
+    /// Returns the sources of images that are the only text of their blocks, outside of tables.
     private static func sourcesAlone(in styled: StyledText) -> Set<String> {
         var sources: Set<String> = []
         for (index, run) in styled.runs.enumerated() {
             let isFirst = index == 0 || styled.runs[index - 1].block != run.block
             let isLast = index + 1 == styled.runs.count || styled.runs[index + 1].block != run.block
+            if case .tableCell = styled.blocks[run.block].kind { continue }
             if isFirst, isLast, let image = run.image { sources.insert(styled.images[image].source) }
         }
         return sources
