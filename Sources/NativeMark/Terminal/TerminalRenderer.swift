@@ -31,7 +31,8 @@ public struct TerminalRenderer: Sendable, Hashable {
     public var width: Int
     /// The colors that the terminal supports. ``Color/none`` also disables text attributes.
     public var color: Color
-    /// Whether links become hyperlinks of the terminal (OSC 8). If `false`, link targets follow the text: `text <target>`.
+    /// Whether links with absolute targets become hyperlinks of the terminal (OSC 8). Other targets, and if `false` all, follow the text:
+    /// `text <target>`. If `true`, a target within the document, such as `#install`, isn't shown.
     public var hyperlinks: Bool
     /// The way to show images.
     public var images: ImageProtocol

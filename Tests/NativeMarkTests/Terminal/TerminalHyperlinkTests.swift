@@ -54,8 +54,26 @@ import Testing
         #expect(Self.detect(["FORCE_HYPERLINK": "1"], isTerminal: false))
     }
 
+    @Test(arguments: ["https://a", "mailto:a@b", "a+b-c.9:d", "HTTP:x"])
+    func `are links with absolute targets`(target: String) {
+        let output = TerminalRenderer(width: 40, hyperlinks: true).render(Document("[a](\(target))"))
+        #expect(output.hasPrefix("\u{1B}]8;id=0;\(target)\u{1B}\\a"))
+    }
+
+    @Test(arguments: ["docs/cli.md", "/a:b", "//a/b", "C:/a", "9a:b", "a_b:c", "?a:b", "x"])
+    func `aren't links with other targets, which follow the text`(target: String) {
+        let output = TerminalRenderer(width: 40, hyperlinks: true).render(Document("[a](\(target)) ![b](\(target))"))
+        #expect(output == "a <\(target)> b <\(target)>")
+    }
+
+    @Test func `leave places in the document out`() {
+        let document = Document("[a](#b)")
+        #expect(TerminalRenderer(width: 40, hyperlinks: true).render(document) == "a")
+        #expect(TerminalRenderer(width: 40).render(document) == "a <#b>")
+    }
+
     @Test func `have the same number on each line of a link, and another for each link`() {
-        let document = Document("[several words](a) and [several more](a)")
+        let document = Document("[several words](ab:c) and [several more](ab:c)")
         let output = TerminalRenderer(width: 8, hyperlinks: true).render(document)
         let numbers = output.split(separator: "\n").map { line in
             line.split(separator: "\u{1B}]8;id=", omittingEmptySubsequences: false).dropFirst().map {

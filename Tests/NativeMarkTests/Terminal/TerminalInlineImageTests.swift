@@ -70,17 +70,17 @@ import Testing
     }
 
     @Test func `in links are over spaces with the link, and so is nothing else`() {
-        let link = "\u{1B}]8;id=0;c\u{1B}\\\u{1B}D\u{1B}[1A\u{1B}7      \u{1B}8\u{1B}7\u{1B}_G"
-        #expect(render("a [![b](small)](c)", hyperlinks: true).hasPrefix("a \(link)"))
-        #expect(render("a [![b](small)](c)", hyperlinks: true).hasSuffix("\u{1B}8\u{1B}[6C\u{1B}]8;;\u{1B}\\"))
+        let link = "\u{1B}]8;id=0;ab:c\u{1B}\\\u{1B}D\u{1B}[1A\u{1B}7      \u{1B}8\u{1B}7\u{1B}_G"
+        #expect(render("a [![b](small)](ab:c)", hyperlinks: true).hasPrefix("a \(link)"))
+        #expect(render("a [![b](small)](ab:c)", hyperlinks: true).hasSuffix("\u{1B}8\u{1B}[6C\u{1B}]8;;\u{1B}\\"))
         #expect(shown(render("a [![b](small)](c)")) == "a ▒▒▒▒▒▒ <c>")
         #expect(!render("a ![b](small)").contains("\u{1B}7 "))
     }
 
     @Test func `that are alone in a link have it in their first row, or their target in the text`() {
-        let output = render("[![b](large)](c)", hyperlinks: true)
+        let output = render("[![b](large)](ab:c)", hyperlinks: true)
         #expect(
-            output.hasPrefix("\u{1B}]8;id=0;c\u{1B}\\\u{1B}D\u{1B}D\u{1B}[2A\u{1B}7         \u{1B}8\u{1B}7\u{1B}_G"))
+            output.hasPrefix("\u{1B}]8;id=0;ab:c\u{1B}\\\u{1B}D\u{1B}D\u{1B}[2A\u{1B}7         \u{1B}8\u{1B}7\u{1B}_G"))
         #expect(output.hasSuffix("\u{1B}[9C\u{1B}]8;;\u{1B}\\\n\u{1B}[9C"))
         #expect(shown(render("[![b](large)](c)")) == "b <large> <c>\n▒▒▒▒▒▒▒▒▒\n▒▒▒▒▒▒▒▒▒")
         #expect(shown(render("![b](large)", hyperlinks: true)) == "▒▒▒▒▒▒▒▒▒\n▒▒▒▒▒▒▒▒▒")

@@ -35,9 +35,10 @@ extension TerminalLayout {
             if runs.count > 1, let columns = image.columnsInLine, columns > 0, columns <= width {
                 placed.inLine[number] = image
             } else {
-                placed.below.append((image, renderer.hyperlinks ? hyperlink(of: run) : nil))
+                let link = hyperlink(of: run)
+                placed.below.append((image, link))
                 // The target of a link stays in the text, unless the image is in a hyperlink.
-                if renderer.hyperlinks || run.link == nil { numbersBelow.insert(number) }
+                if link != nil || run.link == nil { numbersBelow.insert(number) }
             }
         }
         guard !placed.below.isEmpty, runs.allSatisfy({ $0.image != nil || isSpace($0) }) else { return placed }

@@ -25,19 +25,19 @@ extension TerminalLayout {
                     result.append(Self.strikethrough, InlineText.Look(style: run.style, link: nil))
                 }
             }
-            let look = InlineText.Look(style: run.style, link: renderer.hyperlinks ? hyperlink(of: run) : nil)
+            let hyperlink = hyperlink(of: run)
+            let look = InlineText.Look(style: run.style, link: hyperlink)
             let image = run.image.flatMap { images[$0] }
             let shown = image == nil ? string(of: run, in: block) : ""
             result.append(shown, look)
             if let image { result.append(inLine(image, link: look.link)) }
             said += shown
-            guard !renderer.hyperlinks else { continue }
             let plain = InlineText.Look(style: block.style.text, link: nil)
-            if let number = run.image, image == nil, renderer.images != .alternativeText {
+            if let number = run.image, image == nil, hyperlink == nil, renderer.images != .alternativeText {
                 result.append(target(text.images[number].source, unlessIn: shown), plain)
             }
             let isLast = index + 1 == runs.endIndex || runs[index + 1].link != run.link
-            if isLast, let link = run.link {
+            if isLast, let link = run.link, hyperlink == nil, !isPlace(text.links[link].destination) {
                 result.append(target(text.links[link].destination, unlessIn: said), plain)
             }
             if isLast { said = "" }
@@ -51,15 +51,23 @@ extension TerminalLayout {
         target.isEmpty || LinkTarget.isSaid(target, by: said) ? "" : " <\(LinkTarget.visible(target))>"
     }
 
+    /// A hyperlink has an absolute target, because a terminal doesn't know the document's address. The target of another link is visible.
     func hyperlink(of run: StyledText.Run) -> InlineText.Hyperlink? {
+        guard renderer.hyperlinks else { return nil }
+        var target = ""
+        var number = 0
         if let link = run.link {
-            return .init(target: LinkTarget.encoded(text.links[link].destination), number: link)
+            (target, number) = (text.links[link].destination, link)
+        } else if let image = run.image, renderer.images != .alternativeText {
+            // Images are numbered after the links.
+            (target, number) = (text.images[image].source, text.links.count + image)
         }
-        guard renderer.images != .alternativeText else { return nil }
-        // Images are numbered after the links.
-        return run.image.map {
-            .init(target: LinkTarget.encoded(text.images[$0].source), number: text.links.count + $0)
-        }
+        return LinkTarget.isAbsolute(target) ? .init(target: LinkTarget.encoded(target), number: number) : nil
+    }
+
+    /// Whether a target is in the same document. It says nothing to a reader who sees hyperlinks elsewhere.
+    private func isPlace(_ target: String) -> Bool {
+        renderer.hyperlinks && target.hasPrefix("#")
     }
 
     private func string(of run: StyledText.Run, in block: StyledText.Block) -> String {
