@@ -58,6 +58,12 @@ import Testing
         #expect(shown.output.split(separator: "\n").contains { $0.count > width - 6 })
     }
 
+    @Test func `long lines of code continue on the next line`() async throws {
+        let shown = try await show("```\n\(String(repeating: "x", count: 50))y\n```", ["--width", "40"])
+        #expect(
+            shown.output.filter { $0 == "x" }.count == 50 && shown.output.contains("y") && !shown.output.contains("…"))
+    }
+
     @Test func `a document cannot control the terminal`() async throws {
         let shown = try await show("a \u{1B}[31m `\u{9B}31m` &#27;]0;title&#7;", []) { $0.outputColor = .none }
         #expect(!shown.output.unicodeScalars.contains { $0.value < 32 && $0 != "\n" || (128..<160).contains($0.value) })

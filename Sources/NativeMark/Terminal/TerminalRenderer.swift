@@ -32,7 +32,7 @@ public struct TerminalRenderer: Sendable, Hashable {
     /// The colors that the terminal supports. ``Color/none`` also disables text attributes.
     public var color: Color
     /// Whether links with absolute targets become hyperlinks of the terminal (OSC 8). Other targets, and if `false` all, follow the text:
-    /// `text <target>`. If `true`, a target within the document, such as `#install`, isn't shown.
+    /// `text <target>`. A target within the document, such as `#install`, isn't shown.
     public var hyperlinks: Bool
     /// The way to show images.
     public var images: ImageProtocol

@@ -94,9 +94,12 @@ struct ShowRun {
     private func renderer(
         _ images: TerminalRenderer.ImageProtocol, hyperlinks: Bool = true
     ) -> TerminalRenderer {
-        TerminalRenderer(
+        var renderer = TerminalRenderer(
             width: width, color: console.outputColor, hyperlinks: hyperlinks && console.outputHyperlinks, images: images
         )
+        // The end of a command that is cut off couldn't be copied.
+        renderer.longCode = .wrap
+        return renderer
     }
 
     private func ended(_ text: String) -> String { text.isEmpty ? "" : text + "\n" }

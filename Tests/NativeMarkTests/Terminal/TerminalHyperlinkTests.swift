@@ -69,7 +69,14 @@ import Testing
     @Test func `leave places in the document out`() {
         let document = Document("[a](#b)")
         #expect(TerminalRenderer(width: 40, hyperlinks: true).render(document) == "a")
-        #expect(TerminalRenderer(width: 40).render(document) == "a <#b>")
+        #expect(TerminalRenderer(width: 40).render(document) == "a" && PlainText(document).string == "a")
+    }
+
+    @Test func `that are visible are whole if they fit into a line, and said once`() {
+        let renderer = TerminalRenderer(width: 20)
+        #expect(renderer.render(Document("[b c](http://a-b.org/c-d)")) == "b c\n<http://a-b.org/c-d>")
+        #expect(renderer.render(Document("https://a.b/\"x")) == "https://a.b/\"x")
+        #expect(renderer.render(Document("![](https://a.b/c.png?d=e/f)")) == "c.png\n<https://a.b/c.png?d\n=e/f>")
     }
 
     @Test func `have the same number on each line of a link, and another for each link`() {

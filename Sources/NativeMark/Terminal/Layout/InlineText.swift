@@ -7,6 +7,8 @@ struct InlineText {
         var style: ResolvedTextStyle
         /// Percent-encoded.
         var link: Hyperlink?
+        /// Whether the text is a visible target, in which lines break only if it is wider than a line.
+        var isTarget = false
         /// The index of an image that is shown in place of one character.
         var image: Int?
     }
@@ -80,7 +82,8 @@ struct InlineText {
                 continue
             }
             let width = TerminalText.width(of: character)
-            let breaking = LineBreaking(of: character)
+            var breaking = LineBreaking(of: character)
+            if looks[look].isTarget, breaking != .space, breaking != .newline { breaking = .letter }
             let room = width == 0 ? 0 : rooms[look]
             atoms.append(
                 Atom(

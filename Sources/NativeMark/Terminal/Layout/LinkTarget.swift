@@ -27,8 +27,10 @@ enum LinkTarget {
             && scheme.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
     }
 
+    /// Whether the text is the target, as the parser encodes it.
     static func isSaid(_ target: String, by text: String) -> Bool {
-        for said in [text, "mailto:" + text, "http://" + text] where said == target || encoded(said) == target {
+        for said in [text, "mailto:" + text, "http://" + text]
+        where said == target || LinkDestination.normalized(Array(said.utf8)) == target {
             return true
         }
         return false

@@ -32,12 +32,12 @@ extension TerminalLayout {
             result.append(shown, look)
             if let image { result.append(inLine(image, link: look.link)) }
             said += shown
-            let plain = InlineText.Look(style: block.style.text, link: nil)
+            let plain = InlineText.Look(style: block.style.text, link: nil, isTarget: true)
             if let number = run.image, image == nil, hyperlink == nil, renderer.images != .alternativeText {
                 result.append(target(text.images[number].source, unlessIn: shown), plain)
             }
             let isLast = index + 1 == runs.endIndex || runs[index + 1].link != run.link
-            if isLast, let link = run.link, hyperlink == nil, !isPlace(text.links[link].destination) {
+            if isLast, let link = run.link, hyperlink == nil {
                 result.append(target(text.links[link].destination, unlessIn: said), plain)
             }
             if isLast { said = "" }
@@ -48,7 +48,9 @@ extension TerminalLayout {
     private static let strikethrough = "~~"
 
     private func target(_ target: String, unlessIn said: String) -> String {
-        target.isEmpty || LinkTarget.isSaid(target, by: said) ? "" : " <\(LinkTarget.visible(target))>"
+        // A target that begins with # is in the document itself. A table of contents would be hard to read with them.
+        let isSilent = target.isEmpty || target.hasPrefix("#") || LinkTarget.isSaid(target, by: said)
+        return isSilent ? "" : " <\(LinkTarget.visible(target))>"
     }
 
     /// A hyperlink has an absolute target, because a terminal doesn't know the document's address. The target of another link is visible.
@@ -65,15 +67,11 @@ extension TerminalLayout {
         return LinkTarget.isAbsolute(target) ? .init(target: LinkTarget.encoded(target), number: number) : nil
     }
 
-    /// Whether a target is in the same document. It says nothing to a reader who sees hyperlinks elsewhere.
-    private func isPlace(_ target: String) -> Bool {
-        renderer.hyperlinks && target.hasPrefix("#")
-    }
-
     private func string(of run: StyledText.Run, in block: StyledText.Block) -> String {
         if run.isLineBreak { return "\n" }
         if let image = run.image, text.images[image].alternativeText.isEmpty {
-            let name = text.images[image].source.split(separator: "/").last ?? "image"
+            let path = text.images[image].source.prefix { $0 != "?" && $0 != "#" }
+            let name = path.split(separator: "/").last ?? "image"
             return TerminalText.sanitized(String(name))
         }
         let string = String(text.string(of: run))
