@@ -54,6 +54,17 @@ import Testing
                 ])
     }
 
+    @Test func `become records where columns of less than ten characters would break words`() {
+        let table = "| name | environment |\n|--|--|\n| one two three | x |"
+        #expect(
+            lines(table, 20) == [
+                "name   │ environment", "───────┼────────────", "one    │ x", "two    │", "three  │",
+            ])
+        #expect(lines(table, 17) == ["name: one two", "three", "environment: x"])
+        #expect(lines("| a | b |\n|--|--|\n| \(String(repeating: "x", count: 40)) | y |", 14)[0] == "a          │ b")
+        #expect(lines("| a | b |\n|--|--|\n| \(String(repeating: "日", count: 9)) | y |", 12)[0] == "a        │ b")
+    }
+
     @Test func `with a header alone show it`() {
         #expect(lines("| one | two |\n|--|--|", 40) == ["one │ two", "────┼────"])
         #expect(lines("| oneoneone | twotwotwo |\n|--|--|", 9) == ["oneoneone", "twotwotwo"])

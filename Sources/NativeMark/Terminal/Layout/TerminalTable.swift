@@ -12,6 +12,8 @@ struct TerminalTable {
 
     /// The minimum width of a column that wants more. Narrower columns aren't readable.
     static let leastWidth = 5
+    /// The width below which a column doesn't break words: a column of broken words is harder to read than a record.
+    static let leastWidthOfBrokenWords = 10
 
     private(set) var rows: [[Cell]] = []
     let border: ResolvedBlockStyle.Border?
@@ -55,8 +57,9 @@ struct TerminalTable {
 
     /// Returns the widths of the columns, or `nil` if the table can't be shown in a readable way.
     ///
-    /// Columns that need less than an even share get what they need, and the others share the rest evenly. A column whose longest word
-    /// needs more than that first gets up to an even share of the whole width, at the expense of columns with shorter words.
+    /// Columns that need less than an even share get what they need, and the others share the rest evenly. Columns first get the widths of
+    /// their longest words, at the expense of columns with shorter words: if all of them have room, completely, and otherwise up to an
+    /// even share of the whole width.
     func widths(in room: Int) -> [Int]? {
         let wanted = (0..<columnCount).map { column in max(rows.map { $0[column].extent.longest }.max() ?? 0, 1) }
         let inside = border == nil ? 2 : 3
@@ -68,11 +71,14 @@ struct TerminalTable {
 
         let share = left / columnCount
         let words = (0..<columnCount).map { column in rows.map { $0[column].extent.unbreakable }.max() ?? 1 }
-        let floors = zip(wanted, words).map { min($0, max(min($1, share), min($0, Self.leastWidth))) }
-        guard floors.reduce(0, +) <= left else {
-            return Self.filled(wanted.map { min($0, Self.leastWidth) }, wanted, left)
+        let haveAllWordsRoom = words.reduce(0, +) <= left
+        let floors = zip(wanted, words).map { wanted, word in
+            min(wanted, max(haveAllWordsRoom ? word : min(word, share), min(wanted, Self.leastWidth)))
         }
-        return Self.filled(floors, wanted, left)
+        let hasRoom = floors.reduce(0, +) <= left
+        let widths = Self.filled(hasRoom ? floors : wanted.map { min($0, Self.leastWidth) }, wanted, left)
+        let breaksShortWords = zip(widths, words).contains { $0 < min($1, Self.leastWidthOfBrokenWords) }
+        return breaksShortWords ? nil : widths
     }
 
     /// Raises the narrowest columns together, each up to its wanted width, until the space is used.
