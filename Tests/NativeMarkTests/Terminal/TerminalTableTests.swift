@@ -40,6 +40,13 @@ import Testing
         #expect(found[1] == "f g h i    │ 6 7 8 9")
     }
 
+    @Test func `give more to columns with more text`() {
+        let text = Array(repeating: "word", count: 16).joined(separator: " ")
+        let found = lines("| option | default | |\n|--|--|--|\n| --one two | the third word | \(text) |", 50)
+        // With even shares, the text would have 14 columns and 6 lines.
+        #expect(found.count == 2 + 4 && found[2] == "--one two │ the      │ word word word word word", "\(found)")
+    }
+
     @Test func `give a long word its width at the cost of short ones`() {
         let found = lines("| a b c d e f g h i | incomprehensible |\n|--|--|\n| x | y |", 33)
         #expect(found.contains { $0.contains("incomprehensible") || $0.contains("incomprehensibl") })

@@ -57,9 +57,9 @@ struct TerminalTable {
 
     /// Returns the widths of the columns, or `nil` if the table can't be shown in a readable way.
     ///
-    /// Columns that need less than an even share get what they need, and the others share the rest evenly. Columns first get the widths of
-    /// their longest words, at the expense of columns with shorter words: if all of them have room, completely, and otherwise up to an
-    /// even share of the whole width.
+    /// Columns first get the widths of their longest words, at the expense of columns with shorter words: if all of them have room,
+    /// completely, and otherwise up to an even share of the whole width. Columns with more text then get more of the rest, so that the
+    /// highest cells of all columns have about as many lines.
     func widths(in room: Int) -> [Int]? {
         let wanted = (0..<columnCount).map { column in max(rows.map { $0[column].extent.longest }.max() ?? 0, 1) }
         let inside = border == nil ? 2 : 3
@@ -76,9 +76,21 @@ struct TerminalTable {
             min(wanted, max(haveAllWordsRoom ? word : min(word, share), min(wanted, Self.leastWidth)))
         }
         let hasRoom = floors.reduce(0, +) <= left
-        let widths = Self.filled(hasRoom ? floors : wanted.map { min($0, Self.leastWidth) }, wanted, left)
+        let widths = Self.filled(
+            hasRoom ? Self.evenHeights(floors, wanted, left) : wanted.map { min($0, Self.leastWidth) }, wanted, left)
         let breaksShortWords = zip(widths, words).contains { $0 < min($1, Self.leastWidthOfBrokenWords) }
         return breaksShortWords ? nil : widths
+    }
+
+    /// Returns the widths at which the longest text of each column takes the same number of lines, as few as there is room for.
+    private static func evenHeights(_ floors: [Int], _ wanted: [Int], _ left: Int) -> [Int] {
+        func widths(_ lines: Int) -> [Int] { zip(floors, wanted).map { max($0, ($1 + lines - 1) / lines) } }
+        var (low, high) = (1, max(wanted.max() ?? 1, 1))
+        while low < high {
+            let middle = (low + high) / 2
+            if widths(middle).reduce(0, +) <= left { high = middle } else { low = middle + 1 }
+        }
+        return widths(low)
     }
 
     /// Raises the narrowest columns together, each up to its wanted width, until the space is used.
