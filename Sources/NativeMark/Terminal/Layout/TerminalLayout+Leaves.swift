@@ -11,6 +11,8 @@ extension TerminalLayout {
 
     /// Adds a heading in a way that shows its level without colors, as Markdown does: a line below the first two levels, and number signs
     /// before the others. A style sheet whose headings have a border below them distinguishes them in its own way.
+    ///
+    /// kitty's text sizing protocol (OSC 66) isn't used: the environment doesn't tell kitty's version, and versions before 0.40 drop the text.
     private mutating func heading(_ block: StyledText.Block, level: Int, _ runs: ArraySlice<StyledText.Run>) {
         if block.style.border?.edges.contains(.bottom) == true { return paragraph(block, runs) }
         guard level <= 2, block.style.text.fontSize > bodySize else {
