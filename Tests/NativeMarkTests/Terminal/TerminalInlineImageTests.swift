@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Images among text` {
-    /// The sources of images are `small` (6 columns, one row), `large` (9 columns, 2 rows), or not loaded.
+    /// The sources of images are `small` (6 columns in a line), `wide` (12), `large` (9 columns, 2 rows), or not loaded.
     private func render(
         _ markdown: String, _ images: TerminalRenderer.ImageProtocol = .kitty, width: Int = 30,
         hyperlinks: Bool = false,
@@ -14,6 +14,7 @@ import Testing
         ) { image in
             switch image.source {
             case "small": .init(bytes: [1], columns: 7, rows: 1, columnsInLine: 6)
+            case "wide": .init(bytes: [3], columns: 20, rows: 2, columnsInLine: 12)
             case "large": .init(bytes: [2], columns: 9, rows: 2)
             default: nil
             }
@@ -97,6 +98,10 @@ import Testing
         #expect(lines(markdown, width: 13) == ["a       b", "▒▒▒▒▒▒  many", "        words", "        here"])
         #expect(!lines(markdown, width: 12).joined().contains("▒"))
         #expect(!lines(markdown, width: 8).joined().contains("▒"))
+        // The second column has 11 columns, because words of ten characters and more may be broken.
+        let wide = "|a|b|\n|-|-|\n|abcdefghijklmn|![c](wide)|"
+        #expect(lines(wide, width: 28)[1] == "abcdefghijklmn  ▒▒▒▒▒▒▒▒▒▒▒▒")
+        #expect(lines(wide, width: 25)[1] == "abcdefghijklmn  c <wide>")
     }
 
     @Test func `in code are as they were written`() {
