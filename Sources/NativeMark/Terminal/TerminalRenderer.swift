@@ -15,14 +15,14 @@
 /// | style | shown as |
 /// |---|---|
 /// | colors, backgrounds | escape sequences (SGR), in the colors that the terminal supports |
-/// | bold, italic, underline | SGR 1, 3, 4 |
-/// | strikethrough | SGR 9; without text attributes, `~~` around text that is not code |
+/// | bold, italic, underline, strikethrough | SGR 1, 3, 4, 9 |
 /// | text style | larger than body: bold; smaller than body: faint |
-/// | headings of levels 1 and 2, larger than body | a line of `═` or `─` below, as wide as the text |
-/// | other headings | `#` before the text, as many as the level |
-/// | headings with a border below | only the border |
 /// | baseline | superscript and subscript digits |
 /// | kerning, indents, padding | columns of half an em each |
+/// | strikethrough without text attributes | `~~` around text that isn't code |
+/// | headings of levels 1 and 2, in larger text | a line of `═` or `─` below, as wide as the text |
+/// | other headings | `#` before the text, as many as the level |
+/// | headings with a border below | only the border |
 /// | spacing, line spacing | rows of one em each |
 /// | border | box drawing characters |
 /// | monospaced, justified | not shown |
