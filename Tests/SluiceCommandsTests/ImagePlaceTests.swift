@@ -1,4 +1,5 @@
 import Foundation
+import NativeMark
 import SluiceCache
 import TestSupport
 import Testing
@@ -13,9 +14,25 @@ import Testing
     func `tell how many cells an image takes, within the room there is`(
         width: Int, height: Int, columns: Int, rows: Int
     ) {
-        let header = ImageHeader(TestImage.png(width, height))
-        let cells = header?.cells(of: .init(), columns: 40, rows: 10)
-        #expect(cells?.columns == columns && cells?.rows == rows, "\(String(describing: cells))")
+        let cells = ImageHeader.cells(for: (width, height), of: .init(), columns: 40, rows: 10)
+        #expect(cells.columns == columns && cells.rows == rows, "\(cells)")
+    }
+
+    @Test(
+        arguments: [
+            (100, 20, 10), (88, 20, 9), (16, 16, 2), (1, 32, 1), (32, 32, 2), (200, 33, nil), (400, 20, 40),
+            (500, 20, nil),
+            (10_000, 1, nil), (1, 1, 2),
+        ] as [(Int, Int, Int?)])
+    func `in a line are one row high, for images of at most two rows`(width: Int, height: Int, columns: Int?) {
+        #expect(ImageHeader.columnsInLine(for: (width, height), of: .init(), columns: 40) == columns)
+    }
+
+    @Test(arguments: 1...8) func `follow the orientation where the terminal applies it`(orientation: Int) throws {
+        let metadata = TestImage.metadata(orientation: orientation)
+        let header = try #require(ImageHeader(TestImage.jpeg(80, 32, metadata: metadata)))
+        #expect(header.shownSize(by: .iTerm2) == (orientation < 5 ? (80, 32) : (32, 80)))
+        #expect(header.shownSize(by: .kitty) == (80, 32))
     }
 }
 

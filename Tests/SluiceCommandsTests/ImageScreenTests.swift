@@ -22,8 +22,10 @@ import Testing
         the end
         """
 
-    private static func loadedImage(_ byte: UInt8, _ columns: Int, _ rows: Int) -> TerminalRenderer.Image {
-        .init(bytes: [byte], columns: columns, rows: rows)
+    private static func loadedImage(
+        _ byte: UInt8, _ columns: Int, _ rows: Int, inLine: Int? = nil
+    ) -> TerminalRenderer.Image {
+        .init(bytes: [byte], columns: columns, rows: rows, columnsInLine: inLine)
     }
 
     private static func screen(
@@ -42,17 +44,22 @@ import Testing
         return terminal
     }
 
-    @Test func `has the images that stand alone, each once`() {
-        #expect(Self.screen(.kitty).images.map(\.source) == ["a", "b", "c"])
+    @Test func `has each image once`() {
+        #expect(Self.screen(.kitty).images.map(\.source) == ["a", "w", "b", "c"])
     }
 
     @Test(
         arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2],
-        [[[0, 1, 2]], [[0], [1], [2]], [[2], [1], [0]], [[1], [0, 2]], [[2, 0], [1]], [[1]]])
+        [
+            [[0, 2, 3]], [[0], [1], [2], [3]], [[3], [2], [1], [0]], [[2], [0, 3]], [[3, 0], [2, 1]], [[2]], [[1]],
+        ])
     func `looks in the end as if all had been there from the start`(
         images: TerminalRenderer.ImageProtocol, order: [[Int]]
     ) {
-        let loadedImages = [Self.loadedImage(1, 10, 4), Self.loadedImage(2, 7, 1), Self.loadedImage(3, 12, 3)]
+        let loadedImages = [
+            Self.loadedImage(1, 10, 4), Self.loadedImage(2, 8, 2, inLine: 6), Self.loadedImage(3, 7, 1),
+            Self.loadedImage(4, 12, 3),
+        ]
         for above in [0, 20, 39, 60] {
             // Given
             var screen = Self.screen(images)
@@ -88,7 +95,7 @@ import Testing
 
     @Test func `draws nothing above the first line that changes`() {
         var screen = Self.screen(.kitty)
-        let output = screen.add([(2, Self.loadedImage(3, 5, 2))], on: .init(columns: 40, rows: 40))
+        let output = screen.add([(3, Self.loadedImage(3, 5, 2))], on: .init(columns: 40, rows: 40))
         #expect(!output.contains("Title") && !output.contains("within") && output.contains("the end"))
         #expect(screen.add([], on: .init(columns: 40, rows: 40)) == "")
     }
@@ -142,11 +149,60 @@ import Testing
         #expect(!output.contains("\u{1B}[J") && output.contains("\nfirst\n"))
     }
 
+    @Test(arguments: [TerminalRenderer.ImageProtocol.kitty, .iTerm2])
+    func `has small images in their lines, and large ones below these`(images: TerminalRenderer.ImageProtocol) {
+        // Given badges, one of them in two places and in a link
+        let markdown = "![build](a) ![tests](b) [![docs](a)](c)\n\nsee ![large](d) here\n\nend"
+        let size = Console.Size(columns: 20, rows: 30)
+        var screen = Self.screen(images, markdown, columns: 20, rows: 30)
+        var terminal = Self.terminal(columns: 20, rows: 30, above: 28)
+        terminal.write(screen.text)
+        // When they come one after the other
+        for (number, loadedImage) in [
+            (1, Self.loadedImage(2, 9, 2, inLine: 8)), (2, Self.loadedImage(3, 10, 3)),
+            (0, Self.loadedImage(1, 9, 2, inLine: 7)),
+        ] {
+            terminal.write(screen.add([(number, loadedImage)], on: size))
+        }
+        terminal.write(screen.end())
+        // Then each is where its description was, and none has been left behind
+        let top = terminal.loadedImages[0].row
+        #expect(
+            terminal.loadedImages.map { [$0.row - top, $0.column, $0.columns, $0.rows, Int($0.bytes[0])] } == [
+                [0, 0, 7, 1, 1], [0, 8, 8, 1, 2], [1, 0, 7, 1, 1], [4, 0, 10, 3, 3],
+            ])
+        #expect(
+            terminal.unknown == [] && terminal.text[(top + 3)...] == ["see large <d> here", "", "", "", "", "end", ""])
+    }
+
+    @Test
+    func `leaves small images among text out if the text is longer than the screen, but not those that are alone`() {
+        let markdown = "a ![small](a)\n\n![small](b)\n\n![large](c) b\n\n" + String(repeating: "word\n\n", count: 20)
+        var screen = Self.screen(.kitty, markdown, rows: 10)
+        var terminal = Self.terminal(rows: 10)
+        terminal.write(screen.text)
+        let small = Self.loadedImage(1, 5, 1, inLine: 4)
+        let loadedImages = [(0, small), (1, small), (2, Self.loadedImage(3, 5, 6))]
+        terminal.write(screen.add(loadedImages, on: .init(columns: 40, rows: 10)))
+        #expect(terminal.loadedImages.map(\.columns) == [5, 5] && terminal.text.filter { $0 == "small" }.count == 1)
+    }
+
+    @Test func `sends an image to many places only while that is not too much`() {
+        let markdown = String(repeating: "![](a) ", count: 30) + "\n\n![](b)"
+        let large = TerminalRenderer.Image(
+            bytes: [UInt8](repeating: 1, count: 3 << 20), columns: 5, rows: 1, columnsInLine: 2)
+        var screen = Self.screen(.kitty, markdown)
+        let output = screen.add([(0, large), (1, Self.loadedImage(2, 5, 1))], on: .init(columns: 40, rows: 40))
+        var terminal = Self.terminal()
+        terminal.write(screen.text + output)
+        #expect(terminal.loadedImages.map(\.bytes) == [[2]])
+    }
+
     @Test func `names no two places alike`() {
-        var screen = Self.screen(.kitty, rows: 16)
-        let size = Console.Size(columns: 40, rows: 16)
+        var screen = Self.screen(.kitty, rows: 17)
+        let size = Console.Size(columns: 40, rows: 17)
         let output =
-            screen.add([(0, Self.loadedImage(1, 5, 2)), (1, Self.loadedImage(2, 5, 9))], on: size) + screen.end()
+            screen.add([(0, Self.loadedImage(1, 5, 2)), (2, Self.loadedImage(2, 5, 9))], on: size) + screen.end()
         let names = output.split(separator: "f=100,i=").dropFirst().map { $0.prefix { $0 != "," } }
         #expect(names.count == 3 && Set(names).count == 3)
     }

@@ -122,7 +122,9 @@ private func withDirectory<Result: Sendable>(
             #expect(shown.status == .success && shown.loadedImages == [])
             #expect(shown.error.contains("2 of 2 images could not be shown. The first:"))
             #expect(
-                shown.error.contains("a.jpg' is a JPEG image, but this terminal shows only PNG. Convert it to PNG."))
+                shown.error.hasSuffix(
+                    "a.jpg' is a JPEG image, but this terminal shows only PNG. Convert it with 'magick a.jpg a.png', or open it in another program.\n"
+                ), "\(shown.error)")
             let others = try await ShownImages.run(markdown, files: files, images: .iTerm2, in: directory)
             #expect(others.loadedImages.count == 2 && others.error == "")
         }
@@ -265,6 +267,25 @@ private func withDirectory<Result: Sendable>(
         }
     }
 
+    @Test(arguments: [
+        (TerminalRenderer.ImageProtocol.kitty, "a.JPG?x=1", "a JPEG image, but this terminal shows only PNG"),
+        (.kitty, "a.svg", "an SVG image, but this terminal shows only PNG"),
+        (.iTerm2, "badge.svg", "an SVG image, but this terminal shows only PNG, JPEG, GIF and WebP"),
+    ]) func `aren't fetched if their names say that the terminal doesn't show them`(
+        images: TerminalRenderer.ImageProtocol, name: String, reason: String
+    ) async throws {
+        try await withDirectory { directory in
+            try await LoopbackOrigin.serve { _ in
+                OriginResponse(body: Self.loadedImage)
+            } during: { origin in
+                let shown = try await ShownImages.run(
+                    "![one]({origin}/\(name))", ["--remote-images"], images: images, in: directory, origin: origin)
+                #expect(shown.status == .success && shown.loadedImages == [] && origin.metrics.requests == 0)
+                #expect(shown.error.contains("\(reason). Open it in a browser.\n"), "\(shown.error)")
+            }
+        }
+    }
+
     @Test func `come from the disk the second time`() async throws {
         try await withDirectory { directory in
             try await LoopbackOrigin.serve { _ in
@@ -283,7 +304,8 @@ private func withDirectory<Result: Sendable>(
 
     @Test(arguments: [
         ("404", ["404", "Check the URL"]), ("large", ["16.8 MB", "smaller"]), ("endless", ["16.8 MB", "smaller"]),
-        ("short", ["before the response was complete"]), ("page", ["PNG, JPEG, GIF or WebP"]),
+        ("short", ["before the response was complete"]),
+        ("page", ["isn't a PNG, JPEG, GIF or WebP image", "in a browser"]),
         ("file", ["its target isn't an http or https URL"]), ("loop", ["too many redirects"]),
         ("gzip", ["coded body (gzip)"]),
     ])

@@ -42,10 +42,13 @@ import Testing
     }
 
     @Test func `colors and hyperlinks follow the terminal`() async throws {
-        let few = try await show { $0.outputColor = .ansi16 }
-        #expect(few.output.contains("\u{1B}[") && !few.output.contains("\u{1B}]8;"))
-        let all = try await show { $0.outputColor = .full }
-        #expect(all.output.contains("\u{1B}]8;"))
+        let colors = try await show { $0.outputColor = .full }
+        #expect(colors.output.contains("\u{1B}[") && !colors.output.contains("\u{1B}]8;"))
+        let both = try await show {
+            $0.outputColor = .ansi16
+            $0.outputHyperlinks = true
+        }
+        #expect(both.output.contains("\u{1B}]8;id=0;https://example.com/all\u{1B}\\"))
     }
 
     @Test(arguments: [20, 40, 80]) func `no line is wider than asked for`(width: Int) async throws {
@@ -53,6 +56,12 @@ import Testing
         let shown = try await show(words, ["--width", "\(width)"])
         #expect(shown.output.split(separator: "\n").allSatisfy { $0.count <= width })
         #expect(shown.output.split(separator: "\n").contains { $0.count > width - 6 })
+    }
+
+    @Test func `long lines of code continue on the next line`() async throws {
+        let shown = try await show("```\n\(String(repeating: "x", count: 50))y\n```", ["--width", "40"])
+        #expect(
+            shown.output.filter { $0 == "x" }.count == 50 && shown.output.contains("y") && !shown.output.contains("…"))
     }
 
     @Test func `a document cannot control the terminal`() async throws {
@@ -139,6 +148,41 @@ import Testing
         let some = try await page(text, by: "head -n 2")
         #expect(some.wasShown && some.read == "0123456789\n0123456789\n")
         #expect(try await page(text, by: "exit 3; true").wasShown)
+    }
+
+    /// What a pager gets if the terminal has hyperlinks and the pager's version is this.
+    private func pagedLinks(
+        _ command: String, version: String, environment: [String: String] = [:]
+    ) async throws -> Bool {
+        try await FileIO.shared.withTemporaryDirectory(prefix: "sluice-tests") { directory in
+            let program = directory.appending(path: "less")
+            let script =
+                "#!/bin/sh\ncase \"$1\" in --version) echo 'less \(version)';; *) cat > \(directory.path)/read;; esac\n"
+            try await Data(script.utf8).asyncWrite(to: program)
+            chmod(program.path, 0o700)
+            _ = try await show {
+                $0.outputSize = { .init(columns: 80, rows: 3) }
+                $0.outputHyperlinks = true
+                $0.pager = Pager(
+                    environment: [
+                        "PAGER": command.replacing("{less}", with: program.path), "PATH": "/usr/bin:/bin",
+                    ].merging(environment) { $1 })
+            }
+            let read = try await Data(asyncContentsOf: directory.appending(path: "read"))
+            let text = String(decoding: read, as: UTF8.self)
+            #expect(text.contains("\u{1B}]8;") != text.contains("<https://example.com/all>"), "\(text)")
+            return text.contains("\u{1B}]8;")
+        }
+    }
+
+    @Test func `a pager gets hyperlinks if it is a less that passes them on`() async throws {
+        #expect(try await pagedLinks("{less}", version: "566 (GNU regular expressions)"))
+        #expect(try await pagedLinks("{less} -R", version: "643", environment: ["LESS": "-i"]))
+        #expect(try await !pagedLinks("{less}", version: "551 (POSIX regular expressions)"))
+        #expect(try await !pagedLinks("{less}", version: "590", environment: ["LESS": "-i"]))
+        #expect(try await !pagedLinks("{less}", version: ""))
+        #expect(try await !pagedLinks("exec {less}", version: "590"))
+        #expect(try await pagedLinks("exec {less}", version: "0", environment: ["FORCE_HYPERLINK": "1"]))
     }
 
     @Test func `a pager that is not there shows nothing`() async throws {

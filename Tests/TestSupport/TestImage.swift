@@ -15,6 +15,39 @@ package enum TestImage {
             + [0xFF, frame] + big(17, 2) + [8] + big(height, 2) + big(width, 2) + [3]
     }
 
+    /// A JPEG with this metadata, after another segment of the same kind and a fill byte.
+    package static func jpeg(_ width: Int, _ height: Int, metadata: [UInt8]) -> [UInt8] {
+        let segments = [Array("http://ns.adobe.com/xap/1.0/\0".utf8), Array("Exif\0\0".utf8) + metadata]
+        return [0xFF, 0xD8] + segments.flatMap { [0xFF, 0xFF, 0xE1] + big($0.count + 2, 2) + $0 }
+            + jpeg(width, height).dropFirst(2)
+    }
+
+    package static func png(_ width: Int, _ height: Int, metadata: [UInt8]) -> [UInt8] {
+        func chunk(_ type: String, _ contents: [UInt8]) -> [UInt8] {
+            big(contents.count, 4) + Array(type.utf8) + contents + [0, 0, 0, 0]
+        }
+        return png(width, height) + [0, 0, 0, 0] + chunk("pHYs", [1]) + chunk("eXIf", metadata) + chunk("IDAT", [1])
+    }
+
+    /// The pixels have an odd number of bytes.
+    package static func webP(_ width: Int, _ height: Int, metadata: [UInt8]) -> [UInt8] {
+        riff("VP8X", [0x08, 0, 0, 0] + little(width - 1, 3) + little(height - 1, 3))
+            + Array("VP8 ".utf8) + little(3, 4) + [1, 2, 3, 0]
+            + Array("EXIF".utf8) + little(metadata.count, 4) + metadata
+    }
+
+    /// Metadata with an orientation between two other tags (TIFF 6.0, section 2).
+    package static func metadata(orientation: Int, isLittleEndian: Bool = true) -> [UInt8] {
+        func number(_ number: Int, _ count: Int) -> [UInt8] {
+            isLittleEndian ? little(number, count) : big(number, count)
+        }
+        func entry(_ tag: Int, _ value: Int) -> [UInt8] {
+            number(tag, 2) + number(3, 2) + number(1, 4) + number(value, 2) + [0, 0]
+        }
+        return Array(isLittleEndian ? "II*\0".utf8 : "MM\0*".utf8) + number(10, 4) + [0, 0] + number(3, 2)
+            + entry(256, 7) + entry(274, orientation) + entry(277, 3) + number(10, 4)
+    }
+
     package static func webP(_ width: Int, _ height: Int) -> [UInt8] {
         riff("VP8 ", [0x30, 0x01, 0x00, 0x9D, 0x01, 0x2A] + little(width | 0x4000, 2) + little(height, 2))
     }

@@ -2,8 +2,9 @@
 ///
 ///     PlainText(document).string   // "Hello world <https://example.com>"
 ///
-/// Lists keep their markers, block quotes begin with `>`, tables are aligned in columns, and link targets are in angle brackets. Control
-/// characters are replaced or removed as in ``TerminalText/sanitized(_:)``.
+/// Lists keep their markers, block quotes begin with `>`, tables are aligned in columns, and link targets are in angle brackets, except
+/// those within the document. Headings and struck text are marked as in ``TerminalRenderer``. Control characters are replaced or removed
+/// as in ``TerminalText/sanitized(_:)``.
 public struct PlainText: Sendable, Hashable {
     /// The text, without a final line feed.
     public let string: String

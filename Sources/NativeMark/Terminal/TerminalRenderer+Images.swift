@@ -45,15 +45,19 @@ extension TerminalRenderer {
         public var columns: Int
         /// The height in rows, from 1 to 1,000.
         public var rows: Int
+        /// The width in columns at a height of one row, for an image among text or other images; `nil` if the image is too large for
+        /// that. Without it, or if it is wider than a line, the image is shown in ``columns`` and ``rows`` below the text.
+        public var columnsInLine: Int?
         /// The image's ID in kitty's protocol, for deleting it later (`a=d,d=I,i=…`), since erasing text doesn't erase images. A new image
         /// with the same ID replaces the old one everywhere.
         public var id: UInt32?
 
         /// Creates an image with a size in cells.
-        public init(bytes: [UInt8], columns: Int, rows: Int, id: UInt32? = nil) {
+        public init(bytes: [UInt8], columns: Int, rows: Int, columnsInLine: Int? = nil, id: UInt32? = nil) {
             self.bytes = bytes
             self.columns = columns
             self.rows = rows
+            self.columnsInLine = columnsInLine
             self.id = id
         }
     }

@@ -19,6 +19,10 @@
 /// | font size, text style | larger than the document's: bold; smaller and not monospaced: faint |
 /// | baseline | superscript and subscript digits |
 /// | kerning, indents, padding | columns of half an em each |
+/// | strikethrough without text attributes | `~~` around text that isn't code |
+/// | headings of levels 1 and 2, in larger text | a line of `═` or `─` below, as wide as the text |
+/// | other headings | `#` before the text, as many as the level |
+/// | headings with a border below | only the border |
 /// | spacing, line spacing | rows of one em each |
 /// | border | box drawing characters |
 /// | family, design and width of the font, line height, hyphenation, justified | not shown |
@@ -27,7 +31,8 @@ public struct TerminalRenderer: Sendable, Hashable {
     public var width: Int
     /// The colors that the terminal supports. ``Color/none`` also disables text attributes.
     public var color: Color
-    /// Whether links become hyperlinks of the terminal (OSC 8). If `false`, link targets follow the text: `text <target>`.
+    /// Whether links with absolute targets become hyperlinks of the terminal (OSC 8). Other targets, and if `false` all, follow the text:
+    /// `text <target>`. A target within the document, such as `#install`, isn't shown.
     public var hyperlinks: Bool
     /// The way to show images.
     public var images: ImageProtocol
@@ -56,8 +61,12 @@ public struct TerminalRenderer: Sendable, Hashable {
 
     /// Returns the text as lines for the terminal, without a final line feed.
     ///
-    /// If ``images`` is ``ImageProtocol/kitty`` or ``ImageProtocol/iTerm2``, the closure `image` is called for each image that is alone in
-    /// its paragraph, and returns the image if it is already loaded. Other images are shown as their alternative text.
+    /// If ``images`` is ``ImageProtocol/kitty`` or ``ImageProtocol/iTerm2``, the closure `image` is called for each image, in order, and
+    /// returns the image if it is already loaded. Other images are shown as their alternative text.
+    ///
+    /// An image that is alone in its paragraph is shown in its ``Image/columns`` and ``Image/rows``. A small image among text or other
+    /// images, such as a badge, is shown in the line (``Image/columnsInLine``), and a large one below its paragraph. The same applies to
+    /// tables. If a small image is wider than its column, all images of the table are shown as their alternative text.
     public func render(_ text: StyledText, image: ((StyledText.Image) -> Image?)? = nil) -> String {
         var layout = TerminalLayout(text: text, renderer: self, imageData: image)
         return layout.render()

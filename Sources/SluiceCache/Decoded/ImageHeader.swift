@@ -4,8 +4,8 @@
 ///         print(header.format.rawValue, header.width, header.height)          // JPEG 4000 3000
 ///     }
 ///
-/// The rest of the image may still be invalid. Rotation, as in EXIF, isn't applied to the size. O(1), for JPEG and AVIF O(n): the size
-/// follows after the camera's metadata.
+/// The rest of the image may still be invalid. O(1), for JPEG and AVIF O(n): the size follows after the camera's metadata. With metadata,
+/// O(n) for PNG and WebP, too.
 ///
 /// PNG (W3C, section 11.2.2), GIF89a (section 18), JPEG (ITU-T T.81, annex B), WebP (RFC 9649), AVIF (ISO/IEC 14496-12 and 23008-12), BMP
 /// (Microsoft, BITMAPINFOHEADER).
@@ -34,14 +34,24 @@ public struct ImageHeader: Sendable, Hashable {
 
     /// The format.
     public let format: Format
-    /// The width in pixels, at least 1.
+    /// The width of the stored image in pixels, at least 1.
     public let width: Int
-    /// The height in pixels, at least 1.
+    /// The height of the stored image in pixels, at least 1.
     public let height: Int
+    /// The orientation from the camera's metadata (Exif 2.32, tag 274), from 1 to 8. 1 means unchanged, and 6 that a viewer
+    /// turns the image clockwise.
+    ///
+    /// Read from JPEG, PNG and WebP. 1 if there is none or if the metadata is invalid.
+    public let orientation: Int
+
+    /// The width and height in pixels as a viewer shows the image that applies ``orientation``: exchanged for the orientations from 5 to 8.
+    public var orientedSize: (width: Int, height: Int) {
+        orientation < 5 ? (width, height) : (height, width)
+    }
 
     /// Returns `nil` if the bytes don't begin with a header of these formats, or if the width or height is 0.
     public init?(_ bytes: some RandomAccessCollection<UInt8>) {
-        let bytes = Bytes(bytes)
+        let bytes = ImageBytes(bytes)
         let size: (width: Int, height: Int)?
         if bytes.has("\u{89}PNG\r\n\u{1A}\n", at: 0) {
             (format, size) = (.png, bytes.png)
@@ -60,12 +70,13 @@ public struct ImageHeader: Sendable, Hashable {
         }
         guard let size, size.width > 0, size.height > 0 else { return nil }
         (width, height) = size
+        orientation = bytes.metadata(of: format).flatMap { bytes.orientation(in: $0) } ?? 1
     }
 }
 
 // MARK: Formats
 
-extension Bytes {
+extension ImageBytes {
     fileprivate var png: (Int, Int)? {
         guard big(4, at: 8) == 13, has("IHDR", at: 12), let width = big(4, at: 16),
             let height = big(4, at: 20), max(width, height) <= Int32.max
@@ -211,34 +222,5 @@ extension Bytes {
         }
         func signed(_ value: Int) -> Int { Int(Int32(truncatingIfNeeded: value)) }
         return (max(0, signed(width)), abs(signed(height)))
-    }
-}
-
-/// Bytes with accessors that return `nil` beyond the end.
-private struct Bytes<Base: RandomAccessCollection<UInt8>> {
-    private let bytes: Base
-
-    init(_ bytes: Base) { self.bytes = bytes }
-
-    var count: Int { bytes.count }
-
-    private func byte(at place: Int) -> Int { Int(bytes[bytes.index(bytes.startIndex, offsetBy: place)]) }
-
-    func has(_ text: String, at place: Int) -> Bool {
-        let wanted = text.unicodeScalars
-        return place + wanted.count <= count
-            && zip(wanted, place...).allSatisfy { $0.value == UInt32(byte(at: $1)) }
-    }
-
-    /// The most significant byte first.
-    func big(_ count: Int, at place: Int) -> Int? {
-        guard place + count <= self.count else { return nil }
-        return (place..<place + count).reduce(0) { $0 << 8 | byte(at: $1) }
-    }
-
-    /// The least significant byte first.
-    func little(_ count: Int, at place: Int) -> Int? {
-        guard place + count <= self.count else { return nil }
-        return (place..<place + count).reversed().reduce(0) { $0 << 8 | byte(at: $1) }
     }
 }

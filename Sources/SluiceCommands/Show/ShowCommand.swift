@@ -17,11 +17,15 @@ struct ShowCommand: ConsoleCommand {
               Show the output of another program:
                 curl -s https://example.com/notes.md | sluice show -
 
-            IMAGES that are alone in a paragraph are shown by kitty, Ghostty and Konsole (PNG only), and by iTerm2 and WezTerm \
-            (PNG, JPEG, GIF and WebP), but not in tmux, in screen or in a pager. Everywhere else, an image is its description and \
-            address. With --no-pager, the images of a text that is longer than the screen follow below it. The text doesn't wait \
-            for images, and Ctrl-C stops waiting. Images that can't be shown are reported in one line at the end and don't change \
-            the exit status. The limits are 100 images, 64 MiB in total, and for each image 16 MiB and 30 seconds.
+            LINKS are hyperlinks if the terminal is known to have them, and in a pager if it is less 566 or later with -R. \
+            Everywhere else, the address follows the text. FORCE_HYPERLINK=0 and FORCE_HYPERLINK=1 decide otherwise.
+
+            IMAGES are shown by kitty, Ghostty and Konsole (PNG only), and by iTerm2 and WezTerm (PNG, JPEG, GIF and WebP), but \
+            not in tmux, in screen or in a pager. Everywhere else, an image is its description and address. Among text, images of \
+            at most two rows are one row high, and others are below the paragraph. With --no-pager, the images of a text \
+            that is longer than the screen follow below it. The text doesn't wait for images, and Ctrl-C stops waiting. Images \
+            that can't be shown are reported in one line at the end and don't change the exit status. The limits are 100 images, \
+            64 MiB in total, and for each image 16 MiB and 30 seconds.
 
             IMAGE FILES have paths that are absolute, or relative to the document's directory.
 
@@ -40,7 +44,10 @@ struct ShowCommand: ConsoleCommand {
             ENVIRONMENT:
               NO_COLOR, TERM, COLORTERM      the colors
               TERM, TERM_PROGRAM, LC_TERMINAL, KITTY_WINDOW_ID, KONSOLE_VERSION
-                                             the images that the terminal shows
+                                             the images and hyperlinks of the terminal
+              TERM_PROGRAM_VERSION, LC_TERMINAL_VERSION, VTE_VERSION, WT_SESSION
+                                             the hyperlinks of the terminal
+              FORCE_HYPERLINK                0: no hyperlinks, 1: hyperlinks
               PAGER                          the pager, or none if empty or cat
                                              (default: less)
 

@@ -25,10 +25,12 @@ struct ShowRun {
         let screen = screen(text, style)
         let shown = screen?.text ?? render(text, style)
         // Pagers don't pass on images.
-        if let pager = pager(for: shown),
-            await console.interruption.yieldingKeyboard(during: { await pager.show(shown) })
-        {
-            return Task.isCancelled ? .interrupted : .success
+        if let pager = pager(for: shown) {
+            let passesLinks = console.outputHyperlinks ? await pager.passesHyperlinks() : true
+            let paged = passesLinks ? shown : render(text, style, hyperlinks: false)
+            if await console.interruption.yieldingKeyboard(during: { await pager.show(paged) }) {
+                return Task.isCancelled ? .interrupted : .success
+            }
         }
         await console.write(shown, to: .output)
         guard let screen, let size = console.outputSize() else { return .success }
@@ -72,7 +74,7 @@ struct ShowRun {
 
     // MARK: Writing
 
-    private func render(_ markdown: String, _ style: StyleSheet) -> String {
+    private func render(_ markdown: String, _ style: StyleSheet, hyperlinks: Bool = true) -> String {
         let document = Document(markdown)
         switch options.format {
         case .html:
@@ -82,7 +84,8 @@ struct ShowRun {
         case .text:
             return ended(PlainText(styled(document, style), width: width, imageSources: !options.noImages).string)
         case .terminal:
-            return ended(renderer(options.noImages ? .alternativeText : .none).render(styled(document, style)))
+            let renderer = renderer(options.noImages ? .alternativeText : .none, hyperlinks: hyperlinks)
+            return ended(renderer.render(styled(document, style)))
         }
     }
 
@@ -108,10 +111,15 @@ struct ShowRun {
         return StyledText(document, style: style, environment: environment)
     }
 
-    private func renderer(_ images: TerminalRenderer.ImageProtocol) -> TerminalRenderer {
-        // Terminals with all colors support OSC 8.
-        TerminalRenderer(
-            width: width, color: console.outputColor, hyperlinks: console.outputColor == .full, images: images)
+    private func renderer(
+        _ images: TerminalRenderer.ImageProtocol, hyperlinks: Bool = true
+    ) -> TerminalRenderer {
+        var renderer = TerminalRenderer(
+            width: width, color: console.outputColor, hyperlinks: hyperlinks && console.outputHyperlinks, images: images
+        )
+        // The end of a command that is cut off couldn't be copied.
+        renderer.longCode = .wrap
+        return renderer
     }
 
     private func ended(_ text: String) -> String { text.isEmpty ? "" : text + "\n" }

@@ -48,6 +48,7 @@ package struct Console: Sendable {
     package var isScreen = false
     package var outputColor = TerminalRenderer.Color.none
     package var outputImages = TerminalRenderer.ImageProtocol.none
+    package var outputHyperlinks = false
     var imageLimits = ImageLoader.Limits()
     /// The program that shows texts that are longer than the output's screen.
     package var pager: Pager?
@@ -132,6 +133,8 @@ extension Console {
         console.emit = { ProcessTerminal.emit($0, to: $1.rawValue) }
         console.cacheDirectory = cacheDirectory(environment: environment)
         let output = Stream.output.rawValue
+        console.outputHyperlinks = TerminalRenderer.supportsHyperlinks(
+            environment: environment, isTerminal: ProcessTerminal.isTerminal(output))
         if ProcessTerminal.isTerminal(output) {
             console.outputSize = { ProcessTerminal.size(of: output) ?? Size(columns: 80, rows: 24) }
             console.outputColor = .detect(environment: environment, isTerminal: true)

@@ -22,6 +22,28 @@ package struct Pager: Sendable {
         self.environment = environment.merging(environment["LESS"] == nil ? ["LESS": "FRX"] : [:]) { _, new in new }
     }
 
+    /// Returns whether the pager passes hyperlinks on to the terminal: less(1) from version 566 with -R, or any pager if `FORCE_HYPERLINK`
+    /// isn't empty.
+    ///
+    /// Runs `less --version`, because older versions show the sequences as text.
+    package func passesHyperlinks(using files: FileIO = .shared) async -> Bool {
+        guard (environment["FORCE_HYPERLINK"] ?? "").isEmpty else { return true }
+        let words = command.split(separator: " ", maxSplits: 1)
+        guard let program = words.first, program.split(separator: "/").last == "less",
+            ([environment["LESS"] ?? ""] + words.dropFirst().map(String.init)).contains(where: { $0.contains("R") }),
+            let child = ProcessTerminal.spawn(
+                shell: "\(program) --version", environment: environment, capturesOutput: true)
+        else { return false }
+        ProcessTerminal.close(child.input)
+        let output = try? await files.readToEnd(descriptor: child.life, name: "less", maximumSize: 1 << 16)
+        ProcessTerminal.close(child.life)
+        if Task.isCancelled { ProcessTerminal.terminate(child) }
+        guard ProcessTerminal.reap(child) == 0, let output else { return false }
+        // less 590 (GNU regular expressions)
+        let version = String(decoding: output, as: UTF8.self).split(separator: " ").dropFirst().first
+        return version.flatMap { Int($0.prefix { ("0"..."9").contains($0) }) } ?? 0 >= 566
+    }
+
     /// Returns when the pager has ended; `false`, without showing anything, if the pager can't be run. Cancellation asks the pager to end
     /// (SIGTERM) and waits for its end.
     package func show(_ text: String, using files: FileIO = .shared) async -> Bool {

@@ -74,13 +74,16 @@ package enum ProcessTerminal {
     struct Child: Sendable {
         let id: Int32
         let input: Int32
-        /// The reading end of a pipe that ends when the child does.
+        /// The reading end of a pipe that ends when the child does. It has the child's output if that is captured.
         let life: Int32
     }
 
-    /// Starts a shell command that shares this process's standard output; returns `nil` if that fails (posix_spawn(3)). The child has no
-    /// blocked signals and the default action for SIGPIPE. It would inherit both from this process (exec(3)).
-    static func spawn(shell command: String, environment: [String: String]) -> Child? {
+    /// Starts a shell command that shares this process's standard output, unless the output is captured; returns `nil` if that fails
+    /// (posix_spawn(3)). The child has no blocked signals and the default action for SIGPIPE. It would inherit both from this process
+    /// (exec(3)).
+    static func spawn(
+        shell command: String, environment: [String: String], capturesOutput: Bool = false
+    ) -> Child? {
         var input: [Int32] = [-1, -1]
         var life: [Int32] = [-1, -1]
         guard pipe(&input) == 0 else { return nil }
@@ -94,6 +97,7 @@ package enum ProcessTerminal {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input[0], 0)
+        if capturesOutput { posix_spawn_file_actions_adddup2(&actions, life[1], 1) }
         // A number that the child doesn't use. The child inherits the copy, because dup2(2) clears FD_CLOEXEC.
         let unused = max(input[0], life[1]) + 1
         posix_spawn_file_actions_adddup2(&actions, life[1], unused)

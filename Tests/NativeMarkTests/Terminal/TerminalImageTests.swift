@@ -62,23 +62,23 @@ import Testing
 }
 
 @Suite struct `Descriptions alone` {
-    private static let markdown = "![a *b*](c \"t\") d ![](e/f.png)\n\n[![g](h)](i)"
+    private static let markdown = "![a *b*](c \"t\") d ![](e/f.png)\n\n[![g](h)](ab:i)"
 
     @Test func `stand in a terminal and in plain text for images`() {
         let text = StyledText(Document(Self.markdown), style: .init())
-        let shown = "a b d f.png\ng <i>"
+        let shown = "a b d f.png\ng <ab:i>"
         #expect(TerminalRenderer(width: 40, images: .alternativeText).render(text) == shown)
         #expect(
             PlainText(text, imageSources: false).string.split(separator: "\n").map(String.init) == [
-                "a b d f.png", "g <i>",
+                "a b d f.png", "g <ab:i>",
             ])
         let linked = TerminalRenderer(width: 40, hyperlinks: true, images: .alternativeText).render(text)
-        #expect(linked == "a b d f.png\n\u{1B}]8;id=0;i\u{1B}\\g\u{1B}]8;;\u{1B}\\")
+        #expect(linked == "a b d f.png\n\u{1B}]8;id=0;ab:i\u{1B}\\g\u{1B}]8;;\u{1B}\\")
     }
 
     @Test func `stand in HTML for images, escaped`() {
         let html = HTMLRenderer(images: false).render(Document(Self.markdown + "\n\n![<b> ![x](y)\nz](q)"))
-        #expect(html == "<p>a b d </p>\n<p><a href=\"i\">g</a></p>\n<p>&lt;b&gt; x\nz</p>\n")
+        #expect(html == "<p>a b d </p>\n<p><a href=\"ab:i\">g</a></p>\n<p>&lt;b&gt; x\nz</p>\n")
         #expect(HTMLRenderer().render(Document("![a](b \"t\")")) == "<p><img src=\"b\" alt=\"a\" title=\"t\" /></p>\n")
     }
 }

@@ -52,6 +52,21 @@ import Testing
         }
     }
 
+    @Test(arguments: 0..<places.count)
+    func `reach it neither beside images, nor from these`(_ place: Int) {
+        for attack in Self.attacks {
+            let text = StyledText(Document("![a](b) " + Self.places[place].wrap(attack.markdown)))
+            for images in [TerminalRenderer.ImageProtocol.kitty, .iTerm2] {
+                for columnsInLine in [nil, 5] {
+                    let output = TerminalRenderer(width: 40, hyperlinks: true, images: images).render(text) { _ in
+                        .init(bytes: Array(attack.markdown.utf8), columns: 6, rows: 2, columnsInLine: columnsInLine)
+                    }
+                    check(output, "\(attack.what) in \(Self.places[place].what), with images")
+                }
+            }
+        }
+    }
+
     @Test func `in a style sheet do not reach it either`() {
         let style = StyleSheet.default.setting(block: [.list(.bullets): [.marker(.bullets(["\u{1B}[31m\u{202E}\n"]))]])
         check(TerminalRenderer(width: 40).render(Document("- a"), style: style), "bullet")

@@ -97,15 +97,15 @@ import Testing
 
     @Test func `are hyperlinks where the terminal has them`() {
         #expect(render("x [a *b*](http://c) d", hyperlinks: true) == "x ⟦8;id=0;http://c⟧a b⟦8;;⟧ d")
-        #expect(render("![a](b)", hyperlinks: true) == "⟦8;id=0;b⟧a⟦8;;⟧")
+        #expect(render("![a](ab:c)", hyperlinks: true) == "⟦8;id=0;ab:c⟧a⟦8;;⟧")
     }
 
     @Test func `over two lines are one hyperlink, closed at the end of each line`() {
-        #expect(render("[aa bb](c)", hyperlinks: true, width: 3) == "⟦8;id=0;c⟧aa⟦8;;⟧\n⟦8;id=0;c⟧bb⟦8;;⟧")
+        #expect(render("[aa bb](ab:c)", hyperlinks: true, width: 3) == "⟦8;id=0;ab:c⟧aa⟦8;;⟧\n⟦8;id=0;ab:c⟧bb⟦8;;⟧")
     }
 
     @Test func `side by side are two hyperlinks, to the same target too`() {
-        #expect(render("[a](c)[b](c)", hyperlinks: true) == "⟦8;id=0;c⟧a⟦8;id=1;c⟧b⟦8;;⟧")
+        #expect(render("[a](ab:c)[b](ab:c)", hyperlinks: true) == "⟦8;id=0;ab:c⟧a⟦8;id=1;ab:c⟧b⟦8;;⟧")
     }
 }
 

@@ -38,7 +38,8 @@ import Testing
     @Test func `shows the same with and without colors, and in light and dark`() {
         var random = SeededRandom(seed: 12)
         for _ in 0..<300 {
-            let document = Document(.markdown(using: &random))
+            // Without text attributes, struck text is marked.
+            let document = Document(String.markdown(using: &random).replacing("~~", with: ""))
             let plain = TerminalRenderer(width: 30).render(document)
             for color in [TerminalRenderer.Color.ansi16, .ansi256, .full] {
                 let output = TerminalRenderer(width: 30, color: color).render(
@@ -59,6 +60,7 @@ import Testing
         var compared = 0
         for _ in 0..<300 {
             let markdown = String.markdown(using: &random).replacing("|", with: " ").replacing("[^1]", with: "")
+                .replacing("p.png", with: "http://1")
             let text = StyledText(Document(markdown))
             guard text.images.isEmpty else { continue }
             compared += 1

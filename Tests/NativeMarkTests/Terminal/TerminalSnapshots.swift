@@ -3,11 +3,12 @@ extension `Snapshots of a terminal` {
     static let snapshots: [Int: String] = [
         20: """
         Größe, 文章 and 👩‍👩‍👧
+        ══════════════════
 
         A paragraph with
         strong words, code,
-        struck text and a
-        link
+        ~~struck~~ text and
+        a link
         <https://example.com
         /path>, long enough
         to wrap. 日本語の文
@@ -57,9 +58,10 @@ extension `Snapshots of a terminal` {
         """,
         40: """
         Größe, 文章 and 👩‍👩‍👧
+        ══════════════════
 
         A paragraph with strong words, code,
-        struck text and a link
+        ~~struck~~ text and a link
         <https://example.com/path>, long enough
         to wrap. 日本語の文章は、単語の間に空白
         がない。「引用」も折り返す。 Café naïve
@@ -100,8 +102,9 @@ extension `Snapshots of a terminal` {
         """,
         80: """
         Größe, 文章 and 👩‍👩‍👧
+        ══════════════════
 
-        A paragraph with strong words, code, struck text and a link
+        A paragraph with strong words, code, ~~struck~~ text and a link
         <https://example.com/path>, long enough to wrap. 日本語の文章は、単語の間に空白
         がない。「引用」も折り返す。 Café naïve 👨‍👩‍👧‍👦 🇯🇵 ❤️
 
@@ -137,9 +140,10 @@ extension `Snapshots of a terminal` {
         """,
         120: """
         Größe, 文章 and 👩‍👩‍👧
+        ══════════════════
 
-        A paragraph with strong words, code, struck text and a link <https://example.com/path>, long enough to wrap. 日本語の文
-        章は、単語の間に空白がない。「引用」も折り返す。 Café naïve 👨‍👩‍👧‍👦 🇯🇵 ❤️
+        A paragraph with strong words, code, ~~struck~~ text and a link <https://example.com/path>, long enough to wrap. 日本語
+        の文章は、単語の間に空白がない。「引用」も折り返す。 Café naïve 👨‍👩‍👧‍👦 🇯🇵 ❤️
 
         │ A quote with a list:
         │

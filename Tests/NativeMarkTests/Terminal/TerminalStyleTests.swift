@@ -50,6 +50,10 @@ import Testing
             "256 colors, a gray", "*b*", inline: [.emphasis: [.color(.rgb(0x585858))]], "⎋38;5;240mb⎋0m",
             color: .ansi256),
         Row("16 colors", "*b*", inline: [.emphasis: [.color(.rgb(0xF01010))]], "⎋91mb⎋0m", color: .ansi16),
+        Row(
+            "struck text without text attributes", "a ~~b *c*~~ ~~d~~",
+            inline: [.strikethrough: [.strikethrough(true)]],
+            "a ~~b c~~ ~~d~~", color: .none),
         Row("no colors", "*b*", inline: [.emphasis: [.color(.rgb(0xF01010)), .bold(true)]], "b", color: .none),
         Row("kerning", "*abc* d", inline: [.emphasis: [.kerning(.em(0.5))]], "a b c  d", color: .none),
         Row("raised digits", "*12*", inline: [.emphasis: [.baseline(.em(0.3))]], "¹²"),
@@ -95,8 +99,8 @@ import Testing
     @Test(arguments: [
         Row("of the document", "b", block: [.document: [.italic(true)]], "⎋3mb⎋0m"),
         Row("of a paragraph", "b", block: [.paragraph: [.bold(true)]], "⎋1mb⎋0m"),
-        Row("of a heading's level", "# a\n## b", block: [.heading(level: 2): [.bold(true)]], "a\n⎋1mb⎋0m"),
-        Row("of all headings", "# a\n## b", block: [.headings: [.bold(true)]], "⎋1ma⎋0m\n⎋1mb⎋0m"),
+        Row("of a heading's level", "# a\n## b", block: [.heading(level: 2): [.bold(true)]], "# a\n⎋1m## b⎋0m"),
+        Row("of all headings", "# a\n## b", block: [.headings: [.bold(true)]], "⎋1m# a⎋0m\n⎋1m## b⎋0m"),
         Row("of code", "    b", block: [.codeBlock: [.bold(true)]], "⎋1mb⎋0m"),
         Row("of a quote", "> b", block: [.blockQuote: [.bold(true)]], "⎋1mb⎋0m"),
         Row("of lists with numbers", "1. a\n\n- b", block: [.list(.ordered): [.bold(true)]], "⎋1m1. a⎋0m\n• b"),
@@ -123,7 +127,7 @@ import Testing
         Row("room behind", "a b c d e f", block: [.paragraph: [.trailingIndent(.em(1))]], "a b c d\ne f", width: 10),
         Row(
             "room between blocks, the larger of two", "a\n\n# b",
-            block: [.paragraph: [.spacingAfter(.em(2))], .headings: [.spacingBefore(.em(1))]], "a\n\n\nb"),
+            block: [.paragraph: [.spacingAfter(.em(2))], .headings: [.spacingBefore(.em(1))]], "a\n\n\n# b"),
         Row("room between lines", "a\\\nb", block: [.paragraph: [.lineSpacing(.em(1))]], "a\n\nb"),
         Row("numbers", "1. a\n2. b", block: [.lists: [.marker(.numbers([.lowercaseRoman]))]], " i. a\nii. b"),
         Row("bullets", "- a\n  - b", block: [.lists: [.marker(.bullets(["+", "o"]))]], "+ a\n  o b"),

@@ -40,6 +40,13 @@ import Testing
         #expect(found[1] == "f g h i    │ 6 7 8 9")
     }
 
+    @Test func `give more to columns with more text`() {
+        let text = Array(repeating: "word", count: 16).joined(separator: " ")
+        let found = lines("| option | default | |\n|--|--|--|\n| --one two | the third word | \(text) |", 50)
+        // With even shares, the text would have 14 columns and 6 lines.
+        #expect(found.count == 2 + 4 && found[2] == "--one two │ the      │ word word word word word", "\(found)")
+    }
+
     @Test func `give a long word its width at the cost of short ones`() {
         let found = lines("| a b c d e f g h i | incomprehensible |\n|--|--|\n| x | y |", 33)
         #expect(found.contains { $0.contains("incomprehensible") || $0.contains("incomprehensibl") })
@@ -52,6 +59,17 @@ import Testing
                 == [
                     "one: aaaaaa", "two: bbbbbb", "three: cccccc", "──────────", "one: d", "two: e", "three: f",
                 ])
+    }
+
+    @Test func `become records where columns of less than ten characters would break words`() {
+        let table = "| name | environment |\n|--|--|\n| one two three | x |"
+        #expect(
+            lines(table, 20) == [
+                "name   │ environment", "───────┼────────────", "one    │ x", "two    │", "three  │",
+            ])
+        #expect(lines(table, 17) == ["name: one two", "three", "environment: x"])
+        #expect(lines("| a | b |\n|--|--|\n| \(String(repeating: "x", count: 40)) | y |", 14)[0] == "a          │ b")
+        #expect(lines("| a | b |\n|--|--|\n| \(String(repeating: "日", count: 9)) | y |", 12)[0] == "a        │ b")
     }
 
     @Test func `with a header alone show it`() {
@@ -77,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("# a *b*\n\n`c` ~~d~~", "a b\n\nc d"),
+        ("# a *b*\n\n`c` ~~d~~", "a b\n═══\n\nc ~~d~~"),
         ("- a\n- b\n  1. c", "• a\n• b\n  1. c"),
         ("- [x] a", "☑ a"),
         ("> a\n> b\n>\n> c", "> a b\n>\n> c"),

@@ -7,6 +7,18 @@ struct InlineText {
         var style: ResolvedTextStyle
         /// Percent-encoded.
         var link: Hyperlink?
+        /// Whether the text is a visible target, in which lines break only if it is wider than a line.
+        var isTarget = false
+        /// The index of an image that is shown in place of one character.
+        var image: Int?
+    }
+
+    /// An image that is one row high.
+    struct Image {
+        /// The control sequences that show the image and move the cursor behind it.
+        var sequences: String
+        var columns: Int
+        var look: Look
     }
 
     struct Hyperlink: Hashable {
@@ -29,6 +41,7 @@ struct InlineText {
     private(set) var text = ""
     private(set) var looks: [Look] = []
     private(set) var atoms: [Atom] = []
+    private var images: [Image] = []
     /// The end of each look in the text, as UTF-8 offsets.
     private var ends: [Int] = []
 
@@ -38,6 +51,15 @@ struct InlineText {
         text += string
         looks.append(look)
         ends.append(text.utf8.count)
+    }
+
+    var widestImage: Int { images.reduce(0) { max($0, $1.columns) } }
+
+    mutating func append(_ image: Image) {
+        var look = image.look
+        look.image = images.count
+        images.append(image)
+        append("\u{FFFC}", look)
     }
 
     /// Divides the complete text into characters. A character wider than `limit` becomes U+FFFD, which takes one column.
@@ -50,8 +72,18 @@ struct InlineText {
         for character in text {
             let length = character.utf8.count
             while look < ends.count - 1, ends[look] <= place { look += 1 }
+            if let image = looks[look].image {
+                // Lines may break before and after an image, as at wide characters.
+                atoms.append(
+                    Atom(
+                        start: place, length: length, width: images[image].columns, room: 0, look: look, breaking: .wide
+                    ))
+                place += length
+                continue
+            }
             let width = TerminalText.width(of: character)
-            let breaking = LineBreaking(of: character)
+            var breaking = LineBreaking(of: character)
+            if looks[look].isTarget, breaking != .space, breaking != .newline { breaking = .letter }
             let room = width == 0 ? 0 : rooms[look]
             atoms.append(
                 Atom(
@@ -82,6 +114,12 @@ struct InlineText {
             index = utf8.index(index, offsetBy: atom.start - place)
             let end = utf8.index(index, offsetBy: atom.length)
             if segments.last?.look != looks[atom.look] { segments.append(Segment("", looks[atom.look], width: 0)) }
+            if let image = looks[atom.look].image {
+                segments[segments.count - 1].text = images[image].sequences
+                segments[segments.count - 1].width = atom.width
+                (index, place) = (end, atom.start + atom.length)
+                continue
+            }
             segments[segments.count - 1].text += atom.length == 0 ? "\u{FFFD}" : text[index..<end]
             if atom.room > 0 { segments[segments.count - 1].text += String(repeating: " ", count: atom.room) }
             segments[segments.count - 1].width += atom.width

@@ -18,8 +18,19 @@ enum LinkTarget {
         return result
     }
 
+    /// Whether the target has a scheme (RFC 3986, section 3.1) of at least two characters; one is a drive of Windows.
+    static func isAbsolute(_ target: String) -> Bool {
+        let scheme = target.utf8.prefix { $0 != UInt8(ascii: ":") }
+        guard scheme.count >= 2, scheme.count < target.utf8.count, let first = scheme.first else { return false }
+        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+        return isLetter(first)
+            && scheme.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
+    }
+
+    /// Whether the text is the target, as the parser encodes it.
     static func isSaid(_ target: String, by text: String) -> Bool {
-        for said in [text, "mailto:" + text, "http://" + text] where said == target || encoded(said) == target {
+        for said in [text, "mailto:" + text, "http://" + text]
+        where said == target || LinkDestination.normalized(Array(said.utf8)) == target {
             return true
         }
         return false

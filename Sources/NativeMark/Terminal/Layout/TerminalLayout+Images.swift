@@ -4,31 +4,100 @@ import FoundationEssentials
 import Foundation
 #endif
 
+/// The loaded images of a paragraph, heading or table.
+///
+/// | image | shown |
+/// |---|---|
+/// | not loaded | as its description |
+/// | alone in its paragraph | on its own lines |
+/// | among text or other images, with a width for that, and no wider than a line | in the line, one row high |
+/// | among text or other images, otherwise | on its own lines below the text; the description stays in the text |
+///
+/// In a paragraph of images only, images on their own lines have no description. In a table, images are in their cells, or below the table.
+struct PlacedImages {
+    /// The images in the lines, by their numbers.
+    var inLine: [Int: TerminalRenderer.Image] = [:]
+    /// The images below the text.
+    var below: [(image: TerminalRenderer.Image, link: InlineText.Hyperlink?)] = []
+    /// The runs of the text.
+    var runs: ArraySlice<StyledText.Run>
+}
+
 extension TerminalLayout {
-    /// Shows an image on its own lines. Returns `false` if the image isn't loaded or the terminal can't show images.
+    func placedImages(of runs: ArraySlice<StyledText.Run>, width: Int) -> PlacedImages {
+        var placed = PlacedImages(runs: runs)
+        guard renderer.images.isProtocol, let imageData else { return placed }
+        var numbersBelow: Set<Int> = []
+        for run in runs {
+            guard let number = run.image, let image = imageData(text.images[number]), !image.bytes.isEmpty else {
+                continue
+            }
+            if runs.count > 1, let columns = image.columnsInLine, columns > 0, columns <= width {
+                placed.inLine[number] = image
+            } else {
+                let link = hyperlink(of: run)
+                placed.below.append((image, link))
+                // The target of a link stays in the text, unless the image is in a hyperlink.
+                if link != nil || run.link == nil { numbersBelow.insert(number) }
+            }
+        }
+        guard !placed.below.isEmpty, runs.allSatisfy({ $0.image != nil || isSpace($0) }) else { return placed }
+        // Spaces behind an image that isn't in the line would be at the beginning of a line, or next to other spaces.
+        var isBehind = true
+        placed.runs =
+            runs.filter { run in
+                let isHidden = run.image.map { numbersBelow.contains($0) } ?? isBehind
+                isBehind = isHidden
+                return !isHidden
+            }[...]
+        return placed
+    }
+
+    private func isSpace(_ run: StyledText.Run) -> Bool {
+        run.isLineBreak || text.string(of: run).allSatisfy { $0 == " " }
+    }
+
+    mutating func show(below images: [(image: TerminalRenderer.Image, link: InlineText.Hyperlink?)]) {
+        for (index, (image, link)) in images.enumerated() {
+            if index > 0 { space(1) }
+            show(image, link: link)
+        }
+    }
+
+    /// Shows an image on its own lines. A link is in the first of them.
     ///
     /// The image takes as many lines as it has rows, independent of where the terminal leaves the cursor. The escape sequences first
     /// reserve the lines by moving down (IND, which scrolls if necessary and keeps the column) and up again. They save and restore the
     /// cursor around the image (DECSC, DECRC; nothing scrolls in between). The cells under the image are skipped, not overwritten.
-    mutating func show(_ image: StyledText.Image) -> Bool {
-        guard renderer.images.isProtocol, let data = imageData?(image), !data.bytes.isEmpty else { return false }
-        let columns = min(max(data.columns, 1), top.width)
-        let rows = min(max(data.rows, 1), 1_000)
-        let text = Data(data.bytes).base64EncodedString()
-        let command =
-            renderer.images == .kitty
-            ? Self.kitty(text, id: data.id, columns: columns, rows: rows)
-            : Self.iTerm2(text, size: data.bytes.count, columns: columns, rows: rows)
-        let down = String(repeating: "\u{1B}D", count: rows)
-        let room = sequence("\u{1B}[\(columns)C", width: columns)
-        line([sequence("\(down)\u{1B}[\(rows)A\u{1B}7\(command)\u{1B}8"), room])
+    private mutating func show(_ image: TerminalRenderer.Image, link: InlineText.Hyperlink?) {
+        let columns = min(max(image.columns, 1), top.width)
+        let rows = min(max(image.rows, 1), 1_000)
+        let first = shown(image, columns: columns, rows: rows, isInLine: false, link: link)
+        line([Segment(first.sequences, first.look, width: columns)])
+        let room = Segment("\u{1B}[\(columns)C", .init(style: filling(nil), link: nil), width: columns)
         for _ in 1..<rows { line([room]) }
-        return true
     }
 
-    /// A control sequence leaves the cells that it covers unchanged.
-    private func sequence(_ control: String, width: Int = 0) -> Segment {
-        Segment(control, .init(style: filling(nil), link: nil), width: width)
+    /// Returns an image that is one row high.
+    func inLine(_ image: TerminalRenderer.Image, link: InlineText.Hyperlink?) -> InlineText.Image {
+        shown(image, columns: image.columnsInLine ?? 1, rows: 1, isInLine: true, link: link)
+    }
+
+    /// Returns the sequences that show an image and move the cursor to the end of its first row. In a link, the cells under the image are
+    /// spaces, so that a click finds the link.
+    private func shown(
+        _ image: TerminalRenderer.Image, columns: Int, rows: Int, isInLine: Bool, link: InlineText.Hyperlink?
+    ) -> InlineText.Image {
+        let data = Data(image.bytes).base64EncodedString()
+        let command =
+            renderer.images == .kitty
+            ? Self.kitty(data, id: image.id, columns: columns, rows: rows)
+            : Self.iTerm2(data, size: image.bytes.count, columns: columns, rows: rows, keepsRatio: !isInLine)
+        let spaces = link == nil ? "" : "\u{1B}7\(String(repeating: " ", count: columns))\u{1B}8"
+        let reserved = "\(String(repeating: "\u{1B}D", count: rows))\u{1B}[\(rows)A"
+        return .init(
+            sequences: "\(reserved)\(spaces)\u{1B}7\(command)\u{1B}8\u{1B}[\(columns)C", columns: columns,
+            look: .init(style: filling(nil), link: link))
     }
 
     /// Returns the commands of the kitty graphics protocol: show a PNG (f=100) immediately (a=T) in a number of cells, without responses
@@ -48,7 +117,11 @@ extension TerminalLayout {
     }
 
     /// Returns the command of iTerm2's protocol: show a file inline (inline=1), scaled to fit a number of cells.
-    private static func iTerm2(_ data: String, size: Int, columns: Int, rows: Int) -> String {
-        "\u{1B}]1337;File=inline=1;size=\(size);width=\(columns);height=\(rows);preserveAspectRatio=1:\(data)\u{7}"
+    ///
+    /// Where WezTerm keeps the ratio, it computes the height from the width. An image in a line could then be higher than the line.
+    private static func iTerm2(_ data: String, size: Int, columns: Int, rows: Int, keepsRatio: Bool) -> String {
+        let ratio = keepsRatio ? 1 : 0
+        return
+            "\u{1B}]1337;File=inline=1;size=\(size);width=\(columns);height=\(rows);preserveAspectRatio=\(ratio):\(data)\u{7}"
     }
 }

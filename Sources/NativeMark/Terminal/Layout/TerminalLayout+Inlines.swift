@@ -1,55 +1,81 @@
 extension TerminalLayout {
-    /// Adds link targets and image sources to the text.
-    func inlineText(of runs: ArraySlice<StyledText.Run>, in block: StyledText.Block) -> InlineText {
+    /// Adds link targets and image sources to the text. `images` replace the descriptions of these images.
+    func inlineText(
+        of runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, images: [Int: TerminalRenderer.Image] = [:]
+    ) -> InlineText {
         var result = InlineText()
-        append(runs, in: block, to: &result)
+        append(runs, in: block, images: images, to: &result)
         return result
     }
 
-    func append(_ runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, to result: inout InlineText) {
+    func append(
+        _ runs: ArraySlice<StyledText.Run>, in block: StyledText.Block, images: [Int: TerminalRenderer.Image] = [:],
+        to result: inout InlineText
+    ) {
         var said = ""
+        let marksStruckText = renderer.color == .none && !block.isCode
         for index in runs.indices {
             let run = runs[index]
-            let look = InlineText.Look(style: run.style, link: renderer.hyperlinks ? hyperlink(of: run) : nil)
-            let shown = string(of: run, in: block)
+            let isStruck = marksStruckText && run.style.isStruckThrough
+            if isStruck, index == runs.startIndex || !runs[index - 1].style.isStruckThrough {
+                result.append(Self.strikethrough, InlineText.Look(style: run.style, link: nil))
+            }
+            defer {
+                if isStruck, index + 1 == runs.endIndex || !runs[index + 1].style.isStruckThrough {
+                    result.append(Self.strikethrough, InlineText.Look(style: run.style, link: nil))
+                }
+            }
+            let hyperlink = hyperlink(of: run)
+            let look = InlineText.Look(style: run.style, link: hyperlink)
+            let image = run.image.flatMap { images[$0] }
+            let shown = image == nil ? string(of: run, in: block) : ""
             result.append(shown, look)
+            if let image { result.append(inLine(image, link: look.link)) }
             said += shown
-            guard !renderer.hyperlinks else { continue }
-            let plain = InlineText.Look(style: block.style.text, link: nil)
-            if let image = run.image, renderer.images != .alternativeText {
-                result.append(target(text.images[image].source, unlessIn: shown), plain)
+            let plain = InlineText.Look(style: block.style.text, link: nil, isTarget: true)
+            if let number = run.image, image == nil, hyperlink == nil, renderer.images != .alternativeText {
+                result.append(target(text.images[number].source, unlessIn: shown), plain)
             }
             let isLast = index + 1 == runs.endIndex || runs[index + 1].link != run.link
-            if isLast, let link = run.link {
+            if isLast, let link = run.link, hyperlink == nil {
                 result.append(target(text.links[link].destination, unlessIn: said), plain)
             }
             if isLast { said = "" }
         }
     }
 
+    /// The delimiter of struck text where there are no text attributes. As in Markdown, so that it survives copying, and can be read aloud.
+    private static let strikethrough = "~~"
+
     private func target(_ target: String, unlessIn said: String) -> String {
-        target.isEmpty || LinkTarget.isSaid(target, by: said) ? "" : " <\(LinkTarget.visible(target))>"
+        // A target that begins with # is in the document itself. A table of contents would be hard to read with them.
+        let isSilent = target.isEmpty || target.hasPrefix("#") || LinkTarget.isSaid(target, by: said)
+        return isSilent ? "" : " <\(LinkTarget.visible(target))>"
     }
 
-    private func hyperlink(of run: StyledText.Run) -> InlineText.Hyperlink? {
+    /// A hyperlink has an absolute target, because a terminal doesn't know the document's address. The target of another link is visible.
+    func hyperlink(of run: StyledText.Run) -> InlineText.Hyperlink? {
+        guard renderer.hyperlinks else { return nil }
+        var target = ""
+        var number = 0
         if let link = run.link {
-            return .init(target: LinkTarget.encoded(text.links[link].destination), number: link)
+            (target, number) = (text.links[link].destination, link)
+        } else if let image = run.image, renderer.images != .alternativeText {
+            // Images are numbered after the links.
+            (target, number) = (text.images[image].source, text.links.count + image)
         }
-        guard renderer.images != .alternativeText else { return nil }
-        // Images are numbered after the links.
-        return run.image.map {
-            .init(target: LinkTarget.encoded(text.images[$0].source), number: text.links.count + $0)
-        }
+        return LinkTarget.isAbsolute(target) ? .init(target: LinkTarget.encoded(target), number: number) : nil
     }
 
     private func string(of run: StyledText.Run, in block: StyledText.Block) -> String {
         if run.isLineBreak { return "\n" }
         if let image = run.image, text.images[image].alternativeText.isEmpty {
-            let name = text.images[image].source.split(separator: "/").last ?? "image"
+            let path = text.images[image].source.prefix { $0 != "?" && $0 != "#" }
+            let name = path.split(separator: "/").last ?? "image"
             return TerminalText.sanitized(String(name))
         }
         let string = String(text.string(of: run))
-        if case .codeBlock = block.kind { return Self.code(string) }
+        if block.isCode { return Self.code(string) }
         if run.footnote != nil, run.style.baseline == 0 { return "[\(string)]" }
         return Self.raised(TerminalText.sanitized(string), by: run.style.baseline)
     }

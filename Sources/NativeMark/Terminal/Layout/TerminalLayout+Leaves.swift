@@ -4,28 +4,63 @@ extension TerminalLayout {
         case .thematicBreak:
             line([Segment(String(repeating: "─", count: ruleWidth(top.width)), block.style.text)])
         case .codeBlock: code(block, inlineText(of: runs, in: block))
-        default:
-            if runs.count == 1, let image = runs.first?.image, show(text.images[image]) { return }
-            paragraph(block, inlineText(of: runs, in: block))
+        case .heading(let level): heading(block, level: level, runs)
+        default: paragraph(block, runs)
         }
     }
 
-    private mutating func paragraph(_ block: StyledText.Block, _ content: InlineText) {
-        var content = content
-        let room = room(of: block)
-        var first = max(room.indent + columns(block.style.firstLineIndent), 0)
+    /// Adds a heading in a way that shows its level without colors, as Markdown does: a line below the first two levels, and number signs
+    /// before the others. A style sheet whose headings have a border below them distinguishes them in its own way.
+    ///
+    /// kitty's text sizing protocol (OSC 66) isn't used: the environment doesn't tell kitty's version, and versions before 0.40 drop the text.
+    private mutating func heading(_ block: StyledText.Block, level: Int, _ runs: ArraySlice<StyledText.Run>) {
+        if block.style.border?.edges.contains(.bottom) == true { return paragraph(block, runs) }
+        guard level <= 2, block.style.text.fontSize > bodySize else {
+            return paragraph(block, runs, marker: String(repeating: "#", count: level) + " ")
+        }
+        paragraph(block, runs, underline: level == 1 ? "═" : "─")
+    }
+
+    /// `marker` is shown before the first line; the other lines are indented by its width. A line of `underline` is as wide as the widest
+    /// line above it.
+    private mutating func paragraph(
+        _ block: StyledText.Block, _ runs: ArraySlice<StyledText.Run>, marker: String = "",
+        underline: Character? = nil
+    ) {
+        var room = room(of: block)
+        // Without enough space for text, the marker isn't shown.
+        let hanging = room.width - marker.utf8.count >= least ? marker.utf8.count : 0
+        room.indent += hanging
+        room.width -= hanging
+        var first = max(room.indent + columns(block.style.firstLineIndent), hanging)
         if top.width - first - room.behind < least { first = room.indent }
         let limits = InlineText.Limits(first: top.width - first - room.behind, others: room.width)
-        content.measure(limit: min(limits.first, limits.others)) { columns($0.kerning) }
-        content.clampRooms(to: min(limits.first, limits.others))
-        for (index, range) in content.lines(limits).enumerated() {
+        let limit = min(limits.first, limits.others)
+        let images = placedImages(of: runs, width: limit)
+        defer { show(below: images.below) }
+        guard !images.runs.isEmpty || images.below.isEmpty else { return }
+        var content = inlineText(of: images.runs, in: block, images: images.inLine)
+        content.measure(limit: limit) { columns($0.kerning) }
+        content.clampRooms(to: limit)
+        let ranges = content.lines(limits)
+        let widest = ranges.reduce(0) { max($0, content.width(of: $1)) }
+        for (index, range) in ranges.enumerated() {
             if index > 0 { for _ in 0..<rows(block.style.lineSpacing) { emptyLine() } }
-            let indent = index == 0 ? first : room.indent
+            let indent = index == 0 ? first - hanging : room.indent
             let left = (index == 0 ? limits.first : limits.others) - content.width(of: range)
             line(
                 Segment.spaces(indent + offset(block.style.alignment, left), filling(top.background))
+                    + (index == 0 && hanging > 0 ? [Segment(marker, block.style.text)] : [])
                     + content.segments(of: range))
         }
+        guard let underline, widest > 0 else { return }
+        let (indent, width) = ranges.count == 1 ? (first, limits.first) : (room.indent, limits.others)
+        let length = ruleWidth(min(widest, width))
+        var style = filling(top.background)
+        style.color = block.style.text.color
+        line(
+            Segment.spaces(indent + offset(block.style.alignment, width - length), filling(top.background))
+                + [Segment(String(repeating: underline, count: length), style)])
     }
 
     private mutating func code(_ block: StyledText.Block, _ content: InlineText) {

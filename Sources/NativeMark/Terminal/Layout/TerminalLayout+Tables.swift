@@ -1,6 +1,15 @@
 extension TerminalLayout {
     /// Adds a table as a grid, or as one record per row if the columns would be too narrow.
     mutating func table(_ index: Int, runs: ArraySlice<StyledText.Run>) {
+        let images = placedImages(of: runs, width: top.width)
+        defer { show(below: images.below) }
+        if !images.inLine.isEmpty {
+            let table = TerminalTable(layout: self, index: index, runs: runs, images: images.inLine)
+            // Columns may be narrower than an image. All images are then their descriptions.
+            if let widths = table.widths(in: top.width), table.hasRoomForImages(in: widths) {
+                return grid(table, widths)
+            }
+        }
         let table = TerminalTable(layout: self, index: index, runs: runs)
         guard table.columnCount > 0 else { return }
         if let widths = table.widths(in: top.width) {

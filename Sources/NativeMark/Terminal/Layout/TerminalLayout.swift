@@ -175,6 +175,10 @@ extension StyledText.Block {
         }
     }
 
+    var isCode: Bool {
+        if case .codeBlock = kind { true } else { false }
+    }
+
     var isTable: Bool {
         if case .table = kind { true } else { false }
     }

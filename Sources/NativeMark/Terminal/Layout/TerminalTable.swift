@@ -12,12 +12,18 @@ struct TerminalTable {
 
     /// The minimum width of a column that wants more. Narrower columns aren't readable.
     static let leastWidth = 5
+    /// The width below which a column doesn't break words: a column of broken words is harder to read than a record.
+    static let leastWidthOfBrokenWords = 10
 
     private(set) var rows: [[Cell]] = []
     let border: ResolvedBlockStyle.Border?
     var columnCount: Int { rows.first?.count ?? 0 }
 
-    init(layout: TerminalLayout, index: Int, runs: ArraySlice<StyledText.Run>) {
+    /// `images` replace the descriptions of these images.
+    init(
+        layout: TerminalLayout, index: Int, runs: ArraySlice<StyledText.Run>,
+        images: [Int: TerminalRenderer.Image] = [:]
+    ) {
         let text = layout.text
         let table = text.blocks[index]
         border = table.style.border
@@ -32,7 +38,7 @@ struct TerminalTable {
                 let cell = text.blocks[block]
                 let own = runs.prefix { $0.block == block }
                 runs = runs.dropFirst(own.count)
-                var content = layout.inlineText(of: own, in: cell)
+                var content = layout.inlineText(of: own, in: cell, images: images)
                 content.measure(limit: Self.leastWidth) { layout.columns($0.kerning) }
                 content.clampRooms(to: Self.leastWidth)
                 rows[rows.count - 1].append(
@@ -44,10 +50,16 @@ struct TerminalTable {
         }
     }
 
+    /// Whether no image is wider than its column.
+    func hasRoomForImages(in widths: [Int]) -> Bool {
+        rows.allSatisfy { zip($0, widths).allSatisfy { cell, width in cell.content.widestImage <= width } }
+    }
+
     /// Returns the widths of the columns, or `nil` if the table can't be shown in a readable way.
     ///
-    /// Columns that need less than an even share get what they need, and the others share the rest evenly. A column whose longest word
-    /// needs more than that first gets up to an even share of the whole width, at the expense of columns with shorter words.
+    /// Columns first get the widths of their longest words, at the expense of columns with shorter words: if all of them have room,
+    /// completely, and otherwise up to an even share of the whole width. Columns with more text then get more of the rest, so that the
+    /// highest cells of all columns have about as many lines.
     func widths(in room: Int) -> [Int]? {
         let wanted = (0..<columnCount).map { column in max(rows.map { $0[column].extent.longest }.max() ?? 0, 1) }
         let inside = border == nil ? 2 : 3
@@ -59,11 +71,26 @@ struct TerminalTable {
 
         let share = left / columnCount
         let words = (0..<columnCount).map { column in rows.map { $0[column].extent.unbreakable }.max() ?? 1 }
-        let floors = zip(wanted, words).map { min($0, max(min($1, share), min($0, Self.leastWidth))) }
-        guard floors.reduce(0, +) <= left else {
-            return Self.filled(wanted.map { min($0, Self.leastWidth) }, wanted, left)
+        let haveAllWordsRoom = words.reduce(0, +) <= left
+        let floors = zip(wanted, words).map { wanted, word in
+            min(wanted, max(haveAllWordsRoom ? word : min(word, share), min(wanted, Self.leastWidth)))
         }
-        return Self.filled(floors, wanted, left)
+        let hasRoom = floors.reduce(0, +) <= left
+        let widths = Self.filled(
+            hasRoom ? Self.evenHeights(floors, wanted, left) : wanted.map { min($0, Self.leastWidth) }, wanted, left)
+        let breaksShortWords = zip(widths, words).contains { $0 < min($1, Self.leastWidthOfBrokenWords) }
+        return breaksShortWords ? nil : widths
+    }
+
+    /// Returns the widths at which the longest text of each column takes the same number of lines, as few as there is room for.
+    private static func evenHeights(_ floors: [Int], _ wanted: [Int], _ left: Int) -> [Int] {
+        func widths(_ lines: Int) -> [Int] { zip(floors, wanted).map { max($0, ($1 + lines - 1) / lines) } }
+        var (low, high) = (1, max(wanted.max() ?? 1, 1))
+        while low < high {
+            let middle = (low + high) / 2
+            if widths(middle).reduce(0, +) <= left { high = middle } else { low = middle + 1 }
+        }
+        return widths(low)
     }
 
     /// Raises the narrowest columns together, each up to its wanted width, until the space is used.

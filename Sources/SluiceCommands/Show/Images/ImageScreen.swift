@@ -9,11 +9,15 @@ import NativeMark
 ///
 /// While the whole document is on the screen, an image is inserted by drawing the document again from the first line that changes.
 /// An image that doesn't fit on the screen follows below the text, after its description. All images do so if the text alone is
-/// longer than the screen, and after the terminal's size has changed.
+/// longer than the screen, and after the terminal's size has changed, except small images among text: their descriptions in the text
+/// say enough.
 struct ImageScreen {
+    /// The limit on the bytes of the images in the text, counted for each of their places.
+    private static let maximumOutput = ImageLoader.Limits().totalBytes
+
     typealias Numbered = (number: Int, loadedImage: TerminalRenderer.Image)
 
-    /// The images that are alone in their paragraphs, each once, in the order of the document.
+    /// The images, each once, in the order of the document.
     let images: [StyledText.Image]
     let text: String
 
@@ -21,6 +25,10 @@ struct ImageScreen {
     private let renderer: TerminalRenderer
     private let size: Console.Size
     private let numbers: [String: Int]
+    /// The number of places of each image. The terminal gets the bytes for each.
+    private let placeCounts: [Int]
+    /// The sources of images that are alone in a paragraph.
+    private let alone: Set<String>
     /// Whether the document can be drawn again in its place.
     private var isInPlace: Bool
     /// The lines on the screen, if the document is drawn in place.
@@ -37,17 +45,20 @@ struct ImageScreen {
         self.firstID = firstID
         var images: [StyledText.Image] = []
         var numbers: [String: Int] = [:]
-        var places: UInt32 = 0
+        var placeCounts: [Int] = []
         let output = renderer.render(styled) { image in
-            places += 1
-            if numbers[image.source] == nil {
-                numbers[image.source] = images.count
+            let number = numbers[image.source] ?? images.count
+            if number == images.count {
+                numbers[image.source] = number
                 images.append(image)
+                placeCounts.append(0)
             }
+            placeCounts[number] += 1
             return nil
         }
-        (self.images, self.numbers) = (images, numbers)
-        nextID = firstID &+ places
+        (self.images, self.numbers, self.placeCounts) = (images, numbers, placeCounts)
+        alone = Self.sourcesAlone(in: styled)
+        nextID = firstID &+ UInt32(truncatingIfNeeded: placeCounts.reduce(0, +))
         text = output.isEmpty ? "" : output + "\n"
         // A line that is wider than the terminal takes several rows.
         let rows = text.utf8.count { $0 == UInt8(ascii: "\n") }
@@ -70,7 +81,7 @@ struct ImageScreen {
         for (number, loadedImage) in loadedImages {
             if isInPlace, fits(number, loadedImage) {
                 inText[number] = loadedImage
-            } else {
+            } else if loadedImage.columnsInLine == nil || alone.contains(images[number].source) {
                 below[number] = loadedImage
             }
         }
@@ -80,7 +91,7 @@ struct ImageScreen {
         let same = zip(before, lines).prefix { $0 == $1 }.count
         guard same < max(before.count, lines.count) else { return "" }
         // Erasing text doesn't remove kitty's images.
-        let removals = before[same...].compactMap(Self.imageID).map { "\u{1B}_Ga=d,d=I,i=\($0),q=2\u{1B}\\" }
+        let removals = before[same...].flatMap(Self.imageIDs).map { "\u{1B}_Ga=d,d=I,i=\($0),q=2\u{1B}\\" }
         return TerminalSequence.up(before.count - same) + "\r" + removals.joined() + TerminalSequence.eraseBelow
             + lines[same...].map { $0 + "\n" }.joined()
     }
@@ -107,7 +118,12 @@ struct ImageScreen {
     private func fits(_ number: Int, _ loadedImage: TerminalRenderer.Image) -> Bool {
         var light = inText
         light[number] = loadedImage
-        for key in light.keys { light[key]?.bytes = [0] }
+        var bytes = 0
+        for (number, image) in light {
+            bytes += image.bytes.count * placeCounts[number]
+            light[number]?.bytes = [0]
+        }
+        guard bytes <= Self.maximumOutput else { return false }
         return rendered(with: light).count < size.rows
     }
 
@@ -128,12 +144,29 @@ struct ImageScreen {
             : output.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Substring.init)
     }
 
-    /// Returns the terminal's identifier of the image that begins in this line; `nil` if there is none.
-    private static func imageID(in line: Substring) -> UInt32? {
-        guard let start = line.afterEscape("_") else { return nil }
-        let control = line[start...].utf8.dropFirst().prefix { $0 != UInt8(ascii: ";") }
-        return control.split(separator: UInt8(ascii: ",")).lazy.compactMap { key in
-            key.starts(with: "i=".utf8) ? UInt32(Substring(key.dropFirst(2))) : nil
-        }.first
+    /// Returns the terminal's identifiers of the images that begin in this line. Only the first piece of an image has one.
+    private static func imageIDs(in line: Substring) -> [UInt32] {
+        var ids: [UInt32] = []
+        var rest = line
+        while let start = rest.afterEscape("_") {
+            rest = rest[start...]
+            let control = rest.utf8.dropFirst().prefix { $0 != UInt8(ascii: ";") }
+            ids += control.split(separator: UInt8(ascii: ",")).compactMap { key in
+                key.starts(with: "i=".utf8) ? UInt32(Substring(key.dropFirst(2))) : nil
+            }
+        }
+        return ids
+    }
+
+    /// Returns the sources of images that are the only text of their blocks, outside of tables.
+    private static func sourcesAlone(in styled: StyledText) -> Set<String> {
+        var sources: Set<String> = []
+        for (index, run) in styled.runs.enumerated() {
+            let isFirst = index == 0 || styled.runs[index - 1].block != run.block
+            let isLast = index + 1 == styled.runs.count || styled.runs[index + 1].block != run.block
+            if case .tableCell = styled.blocks[run.block].kind { continue }
+            if isFirst, isLast, let image = run.image { sources.insert(styled.images[image].source) }
+        }
+        return sources
     }
 }

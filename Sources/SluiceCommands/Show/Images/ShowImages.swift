@@ -12,8 +12,8 @@ struct ShowImages: Sendable {
 
     /// The largest width and height in pixels: larger than all screens, and the limit of some terminals.
     private static let largestSide = 10_000
-    /// What the terminals of both protocols decode.
-    private static let formats: Set<ImageHeader.Format> = [.png, .jpeg, .gif, .webP]
+
+    private var formats: ShownFormats { ShownFormats(images) }
 
     private struct Wanted: Sendable {
         var number: Int
@@ -31,7 +31,10 @@ struct ShowImages: Sendable {
         // Without --remote-images, images on servers aren't missing: the text has their addresses.
         let wanted = screen.images.enumerated().map { number, image in
             Wanted(number: number, source: ImageSource(image.source, besides: document))
-        }.filter { fetches || !$0.source.isRemote }
+        }.filter { fetches || !$0.source.isRemote }.map { wanted in
+            guard let refusal = formats.refusal(of: wanted.source) else { return wanted }
+            return Wanted(number: wanted.number, source: .refused(refusal))
+        }
         guard !wanted.isEmpty else { return .success }
 
         // Echoed input would move the cursor.
@@ -105,20 +108,13 @@ struct ShowImages: Sendable {
     private func loadedImage(
         _ bytes: [UInt8], of source: ImageSource, room: (columns: Int, rows: Int)
     ) throws(ImageLoader.Failure) -> TerminalRenderer.Image {
-        guard let header = ImageHeader(bytes), Self.formats.contains(header.format) else {
-            throw .init(
-                line: "\(source.name) isn't a PNG, JPEG, GIF or WebP image. Convert it to one of these formats.")
-        }
-        guard max(header.width, header.height) <= Self.largestSide else {
+        let header = ImageHeader(bytes)
+        if let refusal = formats.refusal(of: header, of: source) { throw .init(line: refusal) }
+        guard let size = header?.shownSize(by: images), max(size.width, size.height) <= Self.largestSide else {
             throw .init(line: "\(source.name) is wider or higher than \(Self.largestSide) pixels. Make it smaller.")
         }
-        guard images != .kitty || header.format == .png else {
-            throw .init(
-                line:
-                    "\(source.name) is a \(header.format.rawValue) image, but this terminal shows only PNG. Convert it to PNG."
-            )
-        }
-        let (columns, rows) = header.cells(of: cell, columns: room.columns, rows: room.rows)
-        return TerminalRenderer.Image(bytes: bytes, columns: columns, rows: rows)
+        let (columns, rows) = ImageHeader.cells(for: size, of: cell, columns: room.columns, rows: room.rows)
+        let columnsInLine = ImageHeader.columnsInLine(for: size, of: cell, columns: room.columns)
+        return TerminalRenderer.Image(bytes: bytes, columns: columns, rows: rows, columnsInLine: columnsInLine)
     }
 }

@@ -1,0 +1,93 @@
+import NativeMark
+import Testing
+
+@Suite struct `Hyperlinks of a terminal` {
+    private static func detect(_ environment: [String: String], isTerminal: Bool = true) -> Bool {
+        let usual = ["TERM": "xterm-256color"].merging(environment) { $1 }
+        return TerminalRenderer.supportsHyperlinks(environment: usual, isTerminal: isTerminal)
+    }
+
+    @Test(arguments: [
+        ["VTE_VERSION": "5001"], ["VTE_VERSION": "7600"], ["KONSOLE_VERSION": "201200"], ["KONSOLE_VERSION": "240800"],
+        ["WT_SESSION": "f9e1a8b2"], ["KITTY_WINDOW_ID": "1"], ["TERM": "xterm-kitty"], ["TERM": "xterm-ghostty"],
+        ["TERM": "alacritty"], ["TERM": "alacritty-direct"], ["TERM": "foot"], ["TERM": "foot-extra"],
+        ["TERM": "contour"], ["TERM": "wezterm"], ["TERM": "rio"],
+        ["TERM_PROGRAM": "iTerm.app", "TERM_PROGRAM_VERSION": "3.1.0"],
+        ["TERM_PROGRAM": "iTerm.app", "TERM_PROGRAM_VERSION": "3.10"],
+        ["TERM_PROGRAM": "iTerm.app", "TERM_PROGRAM_VERSION": "4.0"],
+        ["TERM_PROGRAM": "WezTerm", "TERM_PROGRAM_VERSION": "20240203-110809-5046fc22"],
+        ["TERM_PROGRAM": "vscode", "TERM_PROGRAM_VERSION": "1.72.0"],
+        ["TERM_PROGRAM": "vscode", "TERM_PROGRAM_VERSION": "1.101.2"],
+        ["TERM_PROGRAM": "ghostty"], ["TERM_PROGRAM": "Hyper"], ["TERM_PROGRAM": "mintty"], ["TERM_PROGRAM": "rio"],
+        ["TERM_PROGRAM": "zed"], ["TERM_PROGRAM": "unheard of", "VTE_VERSION": "7600"],
+        ["LC_TERMINAL": "iTerm2", "LC_TERMINAL_VERSION": "3.5.0"],
+        ["TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.4", "TERM": "tmux-256color", "TMUX": "/x,1,0"],
+        ["TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.5a", "TERM": "screen-256color", "TMUX": "/x,1,0"],
+        ["FORCE_HYPERLINK": "1", "TERM": "dumb", "NO_COLOR": "1"], ["FORCE_HYPERLINK": "true", "STY": "1.x"],
+    ])
+    func `are there by`(environment: [String: String]) {
+        #expect(Self.detect(environment))
+    }
+
+    @Test(arguments: [
+        [:], ["TERM": ""], ["TERM": "dumb", "VTE_VERSION": "7600"], ["TERM": "linux", "KITTY_WINDOW_ID": "1"],
+        ["VTE_VERSION": "4601"], ["VTE_VERSION": "5000"], ["VTE_VERSION": "x"], ["VTE_VERSION": ""],
+        ["KONSOLE_VERSION": "200803"], ["NO_COLOR": "1", "TERM": "xterm-kitty"],
+        ["TERM_PROGRAM": "Apple_Terminal", "TERM_PROGRAM_VERSION": "455", "VTE_VERSION": "7600"],
+        ["TERM_PROGRAM": "iTerm.app", "TERM_PROGRAM_VERSION": "3.0.15"], ["TERM_PROGRAM": "iTerm.app"],
+        ["TERM_PROGRAM": "WezTerm", "TERM_PROGRAM_VERSION": "20200113-214446-bb6251f"],
+        ["TERM_PROGRAM": "vscode", "TERM_PROGRAM_VERSION": "1.71.2"], ["TERM_PROGRAM": "unheard of"],
+        ["LC_TERMINAL": "iTerm2", "LC_TERMINAL_VERSION": "3.0.9"], ["LC_TERMINAL": "iTerm2"],
+        ["TERM_PROGRAM": "tmux", "TERM_PROGRAM_VERSION": "3.3a", "TMUX": "/x,1,0"],
+        ["TERM_PROGRAM": "iTerm.app", "TERM_PROGRAM_VERSION": "3.5", "TMUX": "/x,1,0"],
+        ["STY": "1.x", "TERM": "screen.xterm-256color", "VTE_VERSION": "7600"],
+        ["TERM": "screen", "VTE_VERSION": "7600"],
+        ["TERM": "footnote"], ["FORCE_HYPERLINK": "0", "TERM": "xterm-kitty"],
+        ["FORCE_HYPERLINK": "", "TERM": "xterm"],
+    ])
+    func `are not there by`(environment: [String: String]) {
+        #expect(!Self.detect(environment))
+    }
+
+    @Test func `are not in a file, unless forced`() {
+        #expect(!Self.detect(["TERM": "xterm-kitty"], isTerminal: false))
+        #expect(Self.detect(["FORCE_HYPERLINK": "1"], isTerminal: false))
+    }
+
+    @Test(arguments: ["https://a", "mailto:a@b", "a+b-c.9:d", "HTTP:x"])
+    func `are links with absolute targets`(target: String) {
+        let output = TerminalRenderer(width: 40, hyperlinks: true).render(Document("[a](\(target))"))
+        #expect(output.hasPrefix("\u{1B}]8;id=0;\(target)\u{1B}\\a"))
+    }
+
+    @Test(arguments: ["docs/cli.md", "/a:b", "//a/b", "C:/a", "9a:b", "a_b:c", "?a:b", "x"])
+    func `aren't links with other targets, which follow the text`(target: String) {
+        let output = TerminalRenderer(width: 40, hyperlinks: true).render(Document("[a](\(target)) ![b](\(target))"))
+        #expect(output == "a <\(target)> b <\(target)>")
+    }
+
+    @Test func `leave places in the document out`() {
+        let document = Document("[a](#b)")
+        #expect(TerminalRenderer(width: 40, hyperlinks: true).render(document) == "a")
+        #expect(TerminalRenderer(width: 40).render(document) == "a" && PlainText(document).string == "a")
+    }
+
+    @Test func `that are visible are whole if they fit into a line, and said once`() {
+        let renderer = TerminalRenderer(width: 20)
+        #expect(renderer.render(Document("[b c](http://a-b.org/c-d)")) == "b c\n<http://a-b.org/c-d>")
+        #expect(renderer.render(Document("https://a.b/\"x")) == "https://a.b/\"x")
+        #expect(renderer.render(Document("![](https://a.b/c.png?d=e/f)")) == "c.png\n<https://a.b/c.png?d\n=e/f>")
+    }
+
+    @Test func `have the same number on each line of a link, and another for each link`() {
+        let document = Document("[several words](ab:c) and [several more](ab:c)")
+        let output = TerminalRenderer(width: 8, hyperlinks: true).render(document)
+        let numbers = output.split(separator: "\n").map { line in
+            line.split(separator: "\u{1B}]8;id=", omittingEmptySubsequences: false).dropFirst().map {
+                String($0.prefix { $0 != ";" })
+            }
+        }
+        #expect(numbers == [["0"], ["0"], [], ["1"], ["1"]] || numbers == [["0"], ["0"], ["1"], ["1"]], "\(numbers)")
+        #expect(output.split(separator: "\n").allSatisfy { !$0.contains("id=") || $0.hasSuffix("\u{1B}]8;;\u{1B}\\") })
+    }
+}
