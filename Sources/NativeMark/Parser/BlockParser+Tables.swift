@@ -18,7 +18,10 @@ extension BlockParser {
         guard cells == columns.count, cells > 0 else { return false }
 
         if open[index].tag == .paragraph { takeLastLine(of: index) } else { takeHeading() }
+        // Without the paragraph, such a header would be the first item of a list.
+        keepsRegion = source[headerStart].isDigit && builder.nodes[Int(open[open.count - 1].node)].lastChild >= 0
         beginChild(at: headerStart)
+        keepsRegion = false
         var table = NodeRecord(.table, start: headerStart, end: lineEnd)
         table.value = Int32(builder.alignments.count)
         table.extra = Int32(columns.count)
