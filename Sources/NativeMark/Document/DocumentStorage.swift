@@ -86,8 +86,8 @@ final class DocumentStorage: Sendable {
         let start = regions.extent(before: place.region)
         let range = regionRange(of: place)
         return withSource(start.bytes..<start.bytes + region.length) {
-            start.utf16 + region.utf16.utf16Offset(of: range.lowerBound, in: $0)
-                ..< start.utf16 + region.utf16.utf16Offset(of: range.upperBound, in: $0)
+            start.utf16 + region.utf16.utf16Offset(of: range.lowerBound, in: $0)..<start.utf16
+                + region.utf16.utf16Offset(of: range.upperBound, in: $0)
         }
     }
 

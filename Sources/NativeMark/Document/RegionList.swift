@@ -166,7 +166,8 @@ struct RegionList: Sendable {
         while !rest.isEmpty {
             // A chunk that has become too large is halved, so that the next edits have room.
             let size =
-                rest.count <= Self.largestChunk ? rest.count : Swift.min(Self.largestChunk * 3 / 4, (rest.count + 1) / 2)
+                rest.count <= Self.largestChunk
+                ? rest.count : Swift.min(Self.largestChunk * 3 / 4, (rest.count + 1) / 2)
             append(Chunk(rest.prefix(size)))
             rest = rest.dropFirst(size)
         }

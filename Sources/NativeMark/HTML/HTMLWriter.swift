@@ -182,7 +182,9 @@ struct HTMLWriter {
         return parent.tag == .item && region.nodes[Int(parent.parent)].flag
     }
 
-    private func isInHeader(_ node: NodeRecord, in region: DocumentRegion) -> Bool { region.nodes[Int(node.parent)].detail == 1 }
+    private func isInHeader(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
+        region.nodes[Int(node.parent)].detail == 1
+    }
 
     private func isFirstOfBody(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
         node.previous >= 0 && region.nodes[Int(node.previous)].detail == 1

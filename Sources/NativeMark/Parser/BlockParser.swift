@@ -57,6 +57,8 @@ struct BlockParser {
         /// Paragraph: the beginning of its last line, in the content and in the source.
         var lastLine = 0
         var lastLineSource = 0
+        /// Paragraph: its end before the last line.
+        var previousEnd: Int32 = 0
         /// Paragraph: whether the last line is a lazy continuation, without the markers of its containers.
         var isLazy = false
         /// Container: whether it had a child, including definitions, which leave no node.
@@ -240,6 +242,7 @@ struct BlockParser {
         open[index].lastLineSource = nonspace
         open[index].indentation = indent
         open[index].isLazy = isLazy
+        open[index].previousEnd = builder.nodes[Int(open[index].node)].end
         appendContent(from: nonspace)
         var end = lineEnd
         while end > nonspace, source[end - 1].isSpaceOrTab { end -= 1 }

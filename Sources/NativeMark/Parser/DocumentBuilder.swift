@@ -96,6 +96,12 @@ struct DocumentBuilder {
         nodes[Int(index)].previous = -1
     }
 
+    /// Removes the node that was appended last, so that a table has the same numbers with and without a paragraph before its header.
+    mutating func removeLast(_ index: Int32) {
+        detach(index)
+        nodes.removeLast()
+    }
+
     /// Moves the siblings from `first` through `last` into a parent that has no children. A node moves once per level and is no longer a
     /// sibling at the outer level afterward, so the total time is linear.
     mutating func move(from first: Int32, through last: Int32, into parent: Int32) {

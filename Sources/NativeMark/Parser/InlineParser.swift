@@ -31,8 +31,11 @@ struct InlineParser {
     /// Whether the leaf may have adjacent texts, or texts with e-mail addresses.
     var needsMerging = false
     var needsAddresses = false
+    /// The parts of the text that is being merged, if addresses are looked for.
+    var pieces: [Piece] = []
     var host = Host(start: 0, end: 0)
-    /// The number of bytes that references may still add.
+    /// The number of bytes that references may still add. They may add at least `smallestExpansion` to a document.
+    static let smallestExpansion = 100_000
     var expansionLeft: Int
     /// Whether a reference would have added too many bytes.
     var isLimited = false
@@ -92,7 +95,7 @@ struct InlineParser {
         self.definitions = definitions
         self.footnotes = footnotes
         self.context = context
-        expansionLeft = context.map { $0.expansionLeft + length } ?? max(100_000, length)
+        expansionLeft = context.map { $0.expansionLeft + length } ?? max(Self.smallestExpansion, length)
         special = .allocate(capacity: 256)
         special.initialize(repeating: false, count: 256)
         for byte in "\n\\`&<[]!*_".utf8 { special[Int(byte)] = true }
