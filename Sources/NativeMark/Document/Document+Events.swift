@@ -73,9 +73,9 @@ struct TreeWalk: Sendable {
         upcoming = Step(index: start, isEnter: true)
     }
 
-    mutating func next(in nodes: [NodeRecord]) -> Step? {
+    mutating func next(in region: DocumentRegion) -> Step? {
         guard let step = upcoming else { return nil }
-        let record = nodes[step.index]
+        let record = region[step.index]
         if step.isEnter, record.firstChild >= 0 {
             upcoming = Step(index: Int(record.firstChild), isEnter: true)
         } else if step.isEnter, !record.tag.isLeaf {

@@ -3,11 +3,12 @@
 /// All positions are relative to the region, so a region keeps its meaning when the text before it changes, and documents share regions.
 /// The first node is the region's own root. Its children are children of the document's root.
 final class DocumentRegion: Sendable {
-    let nodes: [NodeRecord]
-    /// The content of all leaf blocks, line by line without the markers of their containers, followed by text that doesn't occur
-    /// literally in the source, such as resolved entities.
-    let bytes: [UInt8]
-    let map: SourceMap
+    /// The nodes, followed by the jumps of the source map and the bytes of the content in the memory of further elements. A text of many
+    /// short blocks has many regions, and this is one allocation instead of three.
+    private let memory: [NodeRecord]
+    let nodeCount: Int
+    private let jumpCount: Int
+    private let byteCount: Int
     let strings: [String]
     let alignments: [Document.Alignment]
     /// The length of the source in bytes.
@@ -40,13 +41,37 @@ final class DocumentRegion: Sendable {
         }
     }
 
+    /// The content is that of all leaf blocks, line by line without the markers of their containers. The extra bytes follow it: text that
+    /// doesn't occur literally in the source, such as resolved entities.
     init(
-        nodes: [NodeRecord], bytes: [UInt8], map: SourceMap, strings: [String], alignments: [Document.Alignment],
-        source: UnsafeBufferPointer<UInt8>, shared: Shared?
+        nodes: [NodeRecord], jumps: some Collection<SourceMap.Jump>, content: UnsafeBufferPointer<UInt8>,
+        extra: [UInt8], strings: [String], alignments: [Document.Alignment], source: UnsafeBufferPointer<UInt8>,
+        shared: Shared?
     ) {
-        self.nodes = nodes
-        self.bytes = bytes
-        self.map = map
+        nodeCount = nodes.count
+        jumpCount = jumps.count
+        byteCount = content.count + extra.count
+        let stride = MemoryLayout<NodeRecord>.stride
+        let (jumpStart, jumpStride) = (nodes.count * stride, MemoryLayout<SourceMap.Jump>.stride)
+        let byteStart = jumpStart + jumps.count * jumpStride
+        let size = (byteStart + byteCount + stride - 1) / stride
+        memory = Array(unsafeUninitializedCapacity: size) { buffer, count in
+            let raw = UnsafeMutableRawBufferPointer(buffer)
+            nodes.withUnsafeBytes { raw.copyMemory(from: $0) }
+            var position = jumpStart
+            for jump in jumps {
+                raw.storeBytes(of: jump, toByteOffset: position, as: SourceMap.Jump.self)
+                position += jumpStride
+            }
+            UnsafeMutableRawBufferPointer(rebasing: raw[byteStart...]).copyMemory(from: UnsafeRawBufferPointer(content))
+            if !extra.isEmpty {
+                extra.withUnsafeBytes {
+                    UnsafeMutableRawBufferPointer(rebasing: raw[(byteStart + content.count)...]).copyMemory(from: $0)
+                }
+            }
+            for index in byteStart + content.count + extra.count..<size * stride { raw[index] = 0 }
+            count = size
+        }
         self.strings = strings
         self.alignments = alignments
         length = source.count
@@ -54,8 +79,19 @@ final class DocumentRegion: Sendable {
         self.shared = shared
     }
 
+    @inline(__always) subscript(id: Int) -> NodeRecord { memory[id] }
+
+    /// Calls a function with the content and the extra bytes.
+    @inline(__always) func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        memory.withUnsafeBytes { raw in
+            let start = nodeCount * MemoryLayout<NodeRecord>.stride + jumpCount * MemoryLayout<SourceMap.Jump>.stride
+            return UnsafeRawBufferPointer(rebasing: raw[start..<start + byteCount]).withMemoryRebound(
+                to: UInt8.self, body)
+        }
+    }
+
     func kind(of id: Int) -> Document.Kind {
-        let node = nodes[id]
+        let node = self[id]
         switch node.tag {
         case .document: return .document
         case .blockQuote: return .blockQuote
@@ -91,20 +127,26 @@ final class DocumentRegion: Sendable {
 
     /// The range of a node, from the beginning of the region. O(log n) in the number of lines.
     func sourceRange(of id: Int) -> Range<Int> {
-        let node = nodes[id]
+        let node = self[id]
         let start = Int(node.start)
         let end = Int(node.end)
         guard node.tag.isInline else { return start..<max(start, end) }
-        return map.range(of: start..<max(start, end))
+        return memory.withUnsafeBytes { raw in
+            let first = nodeCount * MemoryLayout<NodeRecord>.stride
+            return SourceMap.range(of: start..<max(start, end), count: jumpCount) {
+                raw.load(
+                    fromByteOffset: first + $0 * MemoryLayout<SourceMap.Jump>.stride, as: SourceMap.Jump.self)
+            }
+        }
     }
 
     func appendPlainText(of id: Int, to result: inout [UInt8]) {
         var walk = TreeWalk(from: id)
-        while let step = walk.next(in: nodes) {
+        while let step = walk.next(in: self) {
             guard step.isEnter else { continue }
-            let node = nodes[step.index]
+            let node = self[step.index]
             switch node.tag {
-            case .text, .code: result += bytes[Int(node.value)..<Int(node.value + node.extra)]
+            case .text, .code: withBytes { result += $0[Int(node.value)..<Int(node.value + node.extra)] }
             case .softBreak: result.append(0x20)
             case .lineBreak: result.append(0x0A)
             case let tag where !tag.isInline:
@@ -117,7 +159,7 @@ final class DocumentRegion: Sendable {
     func string(_ index: Int32) -> String? { index < 0 ? nil : strings[Int(index)] }
 
     private func text(of node: NodeRecord) -> String {
-        bytes.withUnsafeBufferPointer {
+        withBytes {
             String(decoding: $0[Int(node.value)..<Int(node.value + node.extra)], as: UTF8.self)
         }
     }

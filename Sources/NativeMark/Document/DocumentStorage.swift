@@ -50,7 +50,7 @@ final class DocumentStorage: Sendable {
         place.isRoot ? 0 : regions.extent(before: place.region).nodes + Int(place.index)
     }
 
-    func record(at place: NodePlace) -> NodeRecord { regions[place.region].nodes[Int(place.index)] }
+    func record(at place: NodePlace) -> NodeRecord { regions[place.region][Int(place.index)] }
 
     func kind(of place: NodePlace) -> Document.Kind {
         place.isRoot ? .document : regions[place.region].kind(of: Int(place.index))
@@ -94,7 +94,7 @@ final class DocumentStorage: Sendable {
     private func regionRange(of place: NodePlace) -> Range<Int> {
         let region = regions[place.region]
         let range = region.sourceRange(of: Int(place.index))
-        let tag = region.nodes[Int(place.index)].tag
+        let tag = region[Int(place.index)].tag
         guard tag == .softBreak || tag == .lineBreak, !range.isEmpty else { return range }
         // A line break covers both characters of CR LF.
         let last = regions.extent(before: place.region).bytes + range.upperBound
@@ -158,7 +158,7 @@ final class DocumentStorage: Sendable {
     private func firstBlock(from place: RegionList.Place) -> NodePlace? {
         var place = place
         while place < regions.end {
-            let first = regions[place].nodes[0].firstChild
+            let first = regions[place][0].firstChild
             if first > 0 { return NodePlace(region: place, index: first) }
             place = regions.place(after: place)
         }
@@ -168,7 +168,7 @@ final class DocumentStorage: Sendable {
     private func lastBlock(before place: RegionList.Place) -> NodePlace? {
         var place = place
         while let before = regions.place(before: place) {
-            let last = regions[before].nodes[0].lastChild
+            let last = regions[before][0].lastChild
             if last > 0 { return NodePlace(region: before, index: last) }
             place = before
         }

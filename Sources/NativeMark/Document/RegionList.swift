@@ -243,6 +243,6 @@ extension RegionList: Sequence {
 
 extension DocumentRegion {
     fileprivate var extent: RegionList.Extent {
-        .init(bytes: length, utf16: utf16.count, nodes: nodes.count - 1)
+        .init(bytes: length, utf16: utf16.count, nodes: nodeCount - 1)
     }
 }

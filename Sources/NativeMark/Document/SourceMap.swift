@@ -6,51 +6,37 @@ struct SourceMap: Sendable {
         var source: Int32
     }
 
-    private(set) var jumps: [Jump]
-
-    init(jumps: [Jump] = []) {
-        self.jumps = jumps
-    }
+    private(set) var jumps: [Jump] = []
 
     /// From here on, the content and the source run in parallel.
     mutating func append(content: Int, source: Int) {
         jumps.append(Jump(content: Int32(truncatingIfNeeded: content), source: Int32(truncatingIfNeeded: source)))
     }
 
-    /// Returns the map of a region, which begins at a position in the content and in the source.
-    func part(_ range: Range<Int>, content: Int, source: Int) -> Self {
-        let (content, source) = (Int32(truncatingIfNeeded: content), Int32(truncatingIfNeeded: source))
-        let jumps = jumps.withUnsafeBufferPointer { all in
-            [Jump](unsafeUninitializedCapacity: range.count) { buffer, count in
-                for index in range {
-                    let jump = all[index]
-                    (buffer.baseAddress! + count).initialize(
-                        to: Jump(content: jump.content - content, source: jump.source - source))
-                    count += 1
-                }
-            }
-        }
-        return Self(jumps: jumps)
-    }
-
     /// O(log n). The range ends after the last byte's own position, not at the position of the next byte, which may be on another line.
     func range(of content: Range<Int>) -> Range<Int> {
-        let start = offset(of: content.lowerBound).0
+        Self.range(of: content, count: jumps.count) { jumps[$0] }
+    }
+
+    @inline(__always)
+    static func range(of content: Range<Int>, count: Int, jump: (Int) -> Jump) -> Range<Int> {
+        let start = offset(of: content.lowerBound, count: count, jump: jump).0
         guard !content.isEmpty else { return start..<start }
-        let (last, limit) = offset(of: content.upperBound - 1)
+        let (last, limit) = offset(of: content.upperBound - 1, count: count, jump: jump)
         return start..<max(start, min(last + 1, limit))
     }
 
-    private func offset(of content: Int) -> (Int, limit: Int) {
+    @inline(__always)
+    private static func offset(of content: Int, count: Int, jump: (Int) -> Jump) -> (Int, limit: Int) {
         var low = 0
-        var high = jumps.count
+        var high = count
         while low < high {
             let middle = (low + high) / 2
-            if Int(jumps[middle].content) <= content { low = middle + 1 } else { high = middle }
+            if Int(jump(middle).content) <= content { low = middle + 1 } else { high = middle }
         }
-        let limit = low < jumps.count ? Int(jumps[low].source) : Int.max
+        let limit = low < count ? Int(jump(low).source) : Int.max
         guard low > 0 else { return (0, limit) }
-        let jump = jumps[low - 1]
-        return (Int(jump.source) + content - Int(jump.content), limit)
+        let last = jump(low - 1)
+        return (Int(last.source) + content - Int(last.content), limit)
     }
 }

@@ -29,11 +29,11 @@ extension Document {
         var blocks: [Node] = []
         var place = from
         while place < to {
-            let nodes = regions[place].nodes
-            var index = nodes[0].firstChild
+            let region = regions[place]
+            var index = region[0].firstChild
             while index > 0 {
                 blocks.append(Node(document: self, place: NodePlace(region: place, index: index)))
-                index = nodes[Int(index)].next
+                index = region[Int(index)].next
             }
             place = regions.place(after: place)
         }

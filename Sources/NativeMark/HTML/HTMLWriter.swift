@@ -23,10 +23,9 @@ struct HTMLWriter {
     }
 
     private mutating func write(_ first: Int, of region: DocumentRegion) {
-        let nodes = region.nodes
         var walk = TreeWalk(from: first)
-        while let step = walk.next(in: nodes) {
-            let node = nodes[step.index]
+        while let step = walk.next(in: region) {
+            let node = region[step.index]
             if imageDepth > 0 {
                 writeDescription(node, isEnter: step.isEnter, in: region)
             } else if step.isEnter {
@@ -146,11 +145,11 @@ struct HTMLWriter {
         if node.value >= 0, node.value != 1 { write(" start=\"\(node.value)\"") }
         var item = node.firstChild
         while item >= 0 {
-            if region.nodes[Int(item)].detail > 0 {
+            if region[Int(item)].detail > 0 {
                 write(" class=\"contains-task-list\"")
                 break
             }
-            item = region.nodes[Int(item)].next
+            item = region[Int(item)].next
         }
         write(">\n")
     }
@@ -178,16 +177,16 @@ struct HTMLWriter {
     // MARK: Neighbors
 
     private func isTight(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
-        let parent = region.nodes[Int(node.parent)]
-        return parent.tag == .item && region.nodes[Int(parent.parent)].flag
+        let parent = region[Int(node.parent)]
+        return parent.tag == .item && region[Int(parent.parent)].flag
     }
 
     private func isInHeader(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
-        region.nodes[Int(node.parent)].detail == 1
+        region[Int(node.parent)].detail == 1
     }
 
     private func isFirstOfBody(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
-        node.previous >= 0 && region.nodes[Int(node.previous)].detail == 1
+        node.previous >= 0 && region[Int(node.previous)].detail == 1
     }
 
     // MARK: Bytes
@@ -211,7 +210,7 @@ struct HTMLWriter {
     private mutating func writeEscaped(_ node: NodeRecord, in region: DocumentRegion) {
         let first = Int(node.value)
         let last = first + Int(node.extra)
-        region.bytes.withUnsafeBufferPointer {
+        region.withBytes {
             Self.escape(UnsafeBufferPointer(rebasing: $0[first..<last]), to: &output)
         }
     }

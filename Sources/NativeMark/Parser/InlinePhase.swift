@@ -165,9 +165,9 @@ struct InlinePhase {
                 expansion: region.expansion, autocompletedCells: last.cells - first.cells)
         }
         let result = DocumentRegion(
-            nodes: Self.copy(parser.builder.nodes), bytes: bytes(),
-            map: blocks.map.part(first.jumps..<last.jumps, content: first.content, source: first.source),
-            strings: Self.copy(parser.builder.strings),
+            nodes: parser.builder.nodes,
+            jumps: blocks.map.jumps[first.jumps..<last.jumps].lazy.map { $0.moved(by: first) },
+            content: parser.bytes, extra: parser.extra, strings: strings(),
             alignments: first.alignments < last.alignments
                 ? Array(blocks.alignments[first.alignments..<last.alignments]) : [],
             source: UnsafeBufferPointer(rebasing: source[first.source..<last.source]), shared: shared)
@@ -175,18 +175,18 @@ struct InlinePhase {
         return result
     }
 
-    private func bytes() -> [UInt8] {
-        let extra = parser.extra
-        guard !extra.isEmpty else { return Array(parser.bytes) }
-        var result: [UInt8] = []
-        result.reserveCapacity(parser.bytes.count + extra.count)
-        result.append(contentsOf: parser.bytes)
-        result.append(contentsOf: extra)
-        return result
+    /// The parser keeps its array for the next region; a region has an array of exactly its size.
+    private func strings() -> [String] {
+        let strings = parser.builder.strings
+        return strings.isEmpty ? [] : strings.withUnsafeBufferPointer { Array($0) }
     }
+}
 
-    /// The parser keeps its arrays for the next region; a region has arrays of exactly its size.
-    private static func copy<Element>(_ array: [Element]) -> [Element] {
-        array.isEmpty ? [] : array.withUnsafeBufferPointer { Array($0) }
+extension SourceMap.Jump {
+    /// The jump relative to the beginning of a region.
+    fileprivate func moved(by mark: RegionMark) -> Self {
+        Self(
+            content: content - Int32(truncatingIfNeeded: mark.content),
+            source: source - Int32(truncatingIfNeeded: mark.source))
     }
 }
