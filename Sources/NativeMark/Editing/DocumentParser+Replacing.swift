@@ -67,12 +67,13 @@ private struct RegionChange {
 
         // The next region that may begin where it did before.
         var next = edited
-        while next < regions.end, regions.extent(before: next).bytes < range.upperBound {
+        // A byte order mark is ignored only at the beginning of a text, so a region doesn't move there or from there.
+        while next < regions.end, regions.extent(before: next).bytes < max(range.upperBound, 1) {
             next = regions.place(after: next)
         }
         func meets(_ parser: BlockParser) -> Bool {
             let begin = parser.builder.marks[parser.builder.marks.count - 1].source
-            guard begin >= end else { return false }
+            guard begin >= max(end, 1) else { return false }
             while next < regions.end, regions.extent(before: next).bytes + shift < begin {
                 next = regions.place(after: next)
             }
