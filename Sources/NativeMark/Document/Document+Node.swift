@@ -4,8 +4,8 @@ extension Document {
     ///     let heading = document.root.firstChild
     ///     if case .heading(let level)? = heading?.kind { print(level, heading!.plainText) }
     ///
-    /// A node keeps its document alive and is as cheap to copy as a reference to it. The properties that return another node are O(1).
-    /// ``kind`` is O(1) too, except for creating the strings in it.
+    /// A node keeps its document alive and is as cheap to copy as a reference to it. The properties that return another node are O(1);
+    /// between two children of the root, they also skip the definitions there. ``kind`` is O(1) too, except for creating the strings in it.
     public struct Node: Sendable, Identifiable {
         /// The document that contains the node.
         public let document: Document
@@ -20,8 +20,9 @@ extension Document {
         /// The range of the node in the source, as UTF-8 offsets. O(log n) in the number of lines.
         ///
         /// The range begins at the node's first marker, ends before its last line ending, and contains the ranges of its children. The
-        /// range of a text with resolved entities covers the entities. In a block quote or list, a range of several lines includes the
-        /// markers at the beginning of its inner lines.
+        /// range of a text with resolved entities or escapes covers them. In a block quote or list, a range of several lines includes the
+        /// markers at the beginning of its inner lines. Siblings are in order and don't overlap, except for footnotes, whose ranges are where
+        /// they are in the source. A cell that a row of a table lacks has an empty range at the end of the row.
         public var sourceRange: Range<Int> { document.storage.sourceRange(of: place) }
 
         /// The same range in UTF-16 code units, for `NSRange` and text views. O(log n) in the number of lines.
