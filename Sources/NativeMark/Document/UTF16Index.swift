@@ -57,17 +57,17 @@ struct UTF16Index: Sendable {
     private static func isASCII(_ source: UnsafeBufferPointer<UInt8>) -> Bool {
         let raw = UnsafeRawBufferPointer(source)
         var index = 0
-        var all = SIMD32<UInt8>()
-        while index + 32 <= raw.count {
-            all |= raw.loadUnaligned(fromByteOffset: index, as: SIMD32<UInt8>.self)
-            index += 32
+        var all: UInt64 = 0
+        while index + 8 <= raw.count {
+            all |= raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            index += 8
         }
         var rest: UInt8 = 0
         while index < raw.count {
             rest |= raw[index]
             index += 1
         }
-        return max(all.max(), rest) < 0x80
+        return all & 0x8080_8080_8080_8080 == 0 && rest < 0x80
     }
 
     private static func units(in source: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Int {
