@@ -23,18 +23,32 @@ extension Document {
     /// The sequence of ``Document/events``. A copy continues from the current position.
     public struct Events: Sequence, IteratorProtocol, Sendable {
         private let document: Document
-        private var walk: TreeWalk
+        private let start: NodePlace
+        private var upcoming: (place: NodePlace, isEnter: Bool)?
 
         init(of node: Node) {
             document = node.document
-            walk = TreeWalk(from: node.id)
+            start = node.place
+            upcoming = (node.place, true)
         }
 
         /// Returns the next event, or `nil` at the end.
         public mutating func next() -> Event? {
-            guard let step = walk.next(in: document.storage.nodes) else { return nil }
-            let node = Node(document: document, id: step.index)
-            return step.isEnter ? .enter(node) : .leave(node)
+            guard let (place, isEnter) = upcoming else { return nil }
+            let storage = document.storage
+            if isEnter, let child = storage.firstChild(of: place) {
+                upcoming = (child, true)
+            } else if isEnter, !storage.isLeaf(place) {
+                upcoming = (place, false)
+            } else if place == start {
+                upcoming = nil
+            } else if let next = storage.next(after: place) {
+                upcoming = (next, true)
+            } else {
+                upcoming = storage.parent(of: place).map { ($0, false) }
+            }
+            let node = Node(document: document, place: place)
+            return isEnter ? .enter(node) : .leave(node)
         }
     }
 }
@@ -44,7 +58,7 @@ extension Document.Node {
     public var events: Document.Events { Document.Events(of: self) }
 }
 
-/// A traversal without a stack or recursion: every node stores the index of its parent.
+/// A traversal of one region without a stack or recursion: every node stores the index of its parent.
 struct TreeWalk: Sendable {
     struct Step {
         var index: Int
@@ -59,9 +73,9 @@ struct TreeWalk: Sendable {
         upcoming = Step(index: start, isEnter: true)
     }
 
-    mutating func next(in nodes: [NodeRecord]) -> Step? {
+    mutating func next(in region: DocumentRegion) -> Step? {
         guard let step = upcoming else { return nil }
-        let record = nodes[step.index]
+        let record = region[step.index]
         if step.isEnter, record.firstChild >= 0 {
             upcoming = Step(index: Int(record.firstChild), isEnter: true)
         } else if step.isEnter, !record.tag.isLeaf {

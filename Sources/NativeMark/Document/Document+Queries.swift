@@ -6,7 +6,11 @@ extension Document {
     ///         load(source)
     ///     }
     public var images: [Node] {
-        indices { $0.tag == .image }
+        var result: [Node] = []
+        for case .enter(let node) in events where !node.place.isRoot {
+            if storage.record(at: node.place).tag == .image { result.append(node) }
+        }
+        return result
     }
 
     /// Returns the nodes that satisfy a condition, in document order.
@@ -16,17 +20,6 @@ extension Document {
         var result: [Node] = []
         for case .enter(let node) in events where condition(node) {
             result.append(node)
-        }
-        return result
-    }
-
-    private func indices(where condition: (NodeRecord) -> Bool) -> [Node] {
-        var result: [Node] = []
-        var walk = TreeWalk(from: 0)
-        while let step = walk.next(in: storage.nodes) {
-            if step.isEnter, condition(storage.nodes[step.index]) {
-                result.append(Node(document: self, id: step.index))
-            }
         }
         return result
     }

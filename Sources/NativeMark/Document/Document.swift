@@ -34,7 +34,7 @@ public struct Document: Sendable {
     public var options: Options { storage.options }
 
     /// The root node, of kind ``Kind/document``.
-    public var root: Node { Node(document: self, id: 0) }
+    public var root: Node { Node(document: self, place: .root) }
 }
 
 extension Document: Hashable {

@@ -1,5 +1,5 @@
 struct HTMLWriter {
-    let storage: DocumentStorage
+    private let document: DocumentStorage
     let images: Bool
     var output: [UInt8] = []
     /// Greater than 0 within the description of an image, where only text is written.
@@ -8,56 +8,63 @@ struct HTMLWriter {
     private var footnoteReferences: [Int32: Int] = [:]
 
     init(storage: DocumentStorage, images: Bool) {
-        self.storage = storage
+        document = storage
         self.images = images
-        output.reserveCapacity(storage.bytes.count + storage.bytes.count / 4 + 64)
+        let count = storage.regions.extent.bytes
+        output.reserveCapacity(count + count / 4 + 64)
     }
 
     mutating func write() {
-        let nodes = storage.nodes
-        var walk = TreeWalk(from: 0)
-        while let step = walk.next(in: nodes) {
-            let node = nodes[step.index]
-            if imageDepth > 0 {
-                writeDescription(node, isEnter: step.isEnter)
-            } else if step.isEnter {
-                enter(node)
-            } else {
-                leave(node)
-            }
+        for region in document.regions { write(0, of: region) }
+        for footnote in document.footnotes.map(document.place(of:)) {
+            write(Int(footnote.index), of: document.regions[footnote.region])
         }
         if inFootnotes { write("</ol>\n</section>\n") }
     }
 
+    private mutating func write(_ first: Int, of region: DocumentRegion) {
+        var walk = TreeWalk(from: first)
+        while let step = walk.next(in: region) {
+            let node = region[step.index]
+            if imageDepth > 0 {
+                writeDescription(node, isEnter: step.isEnter, in: region)
+            } else if step.isEnter {
+                enter(node, in: region)
+            } else {
+                leave(node, in: region)
+            }
+        }
+    }
+
     // MARK: Nodes
 
-    private mutating func enter(_ node: NodeRecord) {
+    private mutating func enter(_ node: NodeRecord, in region: DocumentRegion) {
         switch node.tag {
-        case .text: writeEscaped(node)
+        case .text: writeEscaped(node, in: region)
         case .softBreak: output.append(0x0A)
-        case .paragraph: if !isTight(node) { block("<p>") }
+        case .paragraph: if !isTight(node, in: region) { block("<p>") }
         case .emphasis: write("<em>")
         case .strong: write("<strong>")
         case .strikethrough: write("<s>")
         case .code:
             write("<code>")
-            writeEscaped(node)
+            writeEscaped(node, in: region)
             write("</code>")
         case .lineBreak: write("<br />\n")
         case .link:
             write("<a href=\"")
-            writeEscaped(storage.string(node.value) ?? "")
-            writeTitle(node)
+            writeEscaped(region.string(node.value) ?? "")
+            writeTitle(node, in: region)
             write("\">")
         case .image:
             imageDepth = 1
             guard images else { return }
             write("<img src=\"")
-            writeEscaped(storage.string(node.value) ?? "")
+            writeEscaped(region.string(node.value) ?? "")
             write("\" alt=\"")
         case .document: break
         case .blockQuote: block("<blockquote>\n")
-        case .list: enterList(node)
+        case .list: enterList(node, in: region)
         case .item:
             block("<li")
             if node.detail > 0 {
@@ -75,7 +82,7 @@ struct HTMLWriter {
             write(">")
         case .codeBlock:
             block("<pre><code")
-            let info = storage.string(node.value) ?? ""
+            let info = region.string(node.value) ?? ""
             if let language = info.split(whereSeparator: { $0 == " " || $0 == "\t" }).first {
                 write(language.hasPrefix("language-") ? " class=\"" : " class=\"language-")
                 writeEscaped(String(language))
@@ -85,10 +92,10 @@ struct HTMLWriter {
         case .thematicBreak: block("<hr />\n")
         case .table: block("<table>\n")
         case .tableRow:
-            if node.detail == 1 { write("<thead>\n") } else if isFirstOfBody(node) { write("<tbody>\n") }
+            if node.detail == 1 { write("<thead>\n") } else if isFirstOfBody(node, in: region) { write("<tbody>\n") }
             write("<tr>\n")
         case .tableCell:
-            write(isInHeader(node) ? "<th" : "<td")
+            write(isInHeader(node, in: region) ? "<th" : "<td")
             switch Document.Alignment.allCases[Int(node.detail)] {
             case .none: write(">")
             case .leading: write(" style=\"text-align:left\">")
@@ -108,9 +115,9 @@ struct HTMLWriter {
         }
     }
 
-    private mutating func leave(_ node: NodeRecord) {
+    private mutating func leave(_ node: NodeRecord, in region: DocumentRegion) {
         switch node.tag {
-        case .paragraph: if !isTight(node) { write("</p>\n") }
+        case .paragraph: if !isTight(node, in: region) { write("</p>\n") }
         case .emphasis: write("</em>")
         case .strong: write("</strong>")
         case .strikethrough: write("</s>")
@@ -127,57 +134,59 @@ struct HTMLWriter {
         case .tableRow:
             write("</tr>\n")
             if node.detail == 1 { write("</thead>\n") } else if node.next < 0 { write("</tbody>\n") }
-        case .tableCell: write(isInHeader(node) ? "</th>\n" : "</td>\n")
+        case .tableCell: write(isInHeader(node, in: region) ? "</th>\n" : "</td>\n")
         case .footnoteDefinition: block("</li>\n")
         default: break
         }
     }
 
-    private mutating func enterList(_ node: NodeRecord) {
+    private mutating func enterList(_ node: NodeRecord, in region: DocumentRegion) {
         block(node.value >= 0 ? "<ol" : "<ul")
         if node.value >= 0, node.value != 1 { write(" start=\"\(node.value)\"") }
         var item = node.firstChild
         while item >= 0 {
-            if storage.nodes[Int(item)].detail > 0 {
+            if region[Int(item)].detail > 0 {
                 write(" class=\"contains-task-list\"")
                 break
             }
-            item = storage.nodes[Int(item)].next
+            item = region[Int(item)].next
         }
         write(">\n")
     }
 
-    private mutating func writeDescription(_ node: NodeRecord, isEnter: Bool) {
+    private mutating func writeDescription(_ node: NodeRecord, isEnter: Bool, in region: DocumentRegion) {
         switch node.tag {
         case .image:
             imageDepth += isEnter ? 1 : -1
             if imageDepth == 0, images {
-                writeTitle(node)
+                writeTitle(node, in: region)
                 write("\" />")
             }
-        case .text, .code: writeEscaped(node)
+        case .text, .code: writeEscaped(node, in: region)
         case .softBreak, .lineBreak: output.append(0x0A)
         default: break
         }
     }
 
-    private mutating func writeTitle(_ node: NodeRecord) {
-        guard let title = storage.string(node.extra) else { return }
+    private mutating func writeTitle(_ node: NodeRecord, in region: DocumentRegion) {
+        guard let title = region.string(node.extra) else { return }
         write("\" title=\"")
         writeEscaped(title)
     }
 
     // MARK: Neighbors
 
-    private func isTight(_ node: NodeRecord) -> Bool {
-        let parent = storage.nodes[Int(node.parent)]
-        return parent.tag == .item && storage.nodes[Int(parent.parent)].flag
+    private func isTight(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
+        let parent = region[Int(node.parent)]
+        return parent.tag == .item && region[Int(parent.parent)].flag
     }
 
-    private func isInHeader(_ node: NodeRecord) -> Bool { storage.nodes[Int(node.parent)].detail == 1 }
+    private func isInHeader(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
+        region[Int(node.parent)].detail == 1
+    }
 
-    private func isFirstOfBody(_ node: NodeRecord) -> Bool {
-        node.previous >= 0 && storage.nodes[Int(node.previous)].detail == 1
+    private func isFirstOfBody(_ node: NodeRecord, in region: DocumentRegion) -> Bool {
+        node.previous >= 0 && region[Int(node.previous)].detail == 1
     }
 
     // MARK: Bytes
@@ -198,10 +207,10 @@ struct HTMLWriter {
         write(text)
     }
 
-    private mutating func writeEscaped(_ node: NodeRecord) {
+    private mutating func writeEscaped(_ node: NodeRecord, in region: DocumentRegion) {
         let first = Int(node.value)
         let last = first + Int(node.extra)
-        storage.bytes.withUnsafeBufferPointer {
+        region.withBytes {
             Self.escape(UnsafeBufferPointer(rebasing: $0[first..<last]), to: &output)
         }
     }

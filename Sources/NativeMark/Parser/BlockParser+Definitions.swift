@@ -52,12 +52,12 @@ extension BlockParser {
             )
         }
         guard LinkDestination.isHarmless(destination) else { return nil }
+        let definition = DocumentContext.Definition(
+            destination: destination, title: title.flatMap { $0.isEmpty ? nil : $0 })
+        builder.definitions.append(.init(label: label, definition: definition))
         if builder.references[label] == nil {
-            let title = title.flatMap { $0.isEmpty ? nil : $0 }
-            regions?.definitions.append((label, .init(destination: destination, title: title)))
-            builder.references[label] = .init(
-                destination: builder.add(destination), title: title.map { builder.add($0) } ?? -1,
-                size: destination.utf8.count + (title?.utf8.count ?? 0))
+            regions?.definitions.append(.init(label: label, definition: definition))
+            builder.references[label] = definition
         }
         return parsed.end
     }

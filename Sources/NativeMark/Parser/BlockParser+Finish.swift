@@ -76,7 +76,9 @@ extension BlockParser {
         let label = Labels.folded(written)
         if builder.footnotes[label] == nil {
             regions?.footnotes.append((label, .init(label: written, number: 0)))
-            builder.footnotes[label] = .init(node: block.node, leaves: footnoteStart..<builder.leaves.count)
+            builder.footnotes[label] = .init(
+                label: written, region: builder.marks.count - 1, node: block.node,
+                leaves: footnoteStart..<builder.leaves.count)
         }
         builder.footnoteDefinitions.append((block.node, footnoteStart..<builder.leaves.count))
     }

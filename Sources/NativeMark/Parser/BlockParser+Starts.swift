@@ -74,7 +74,7 @@ extension BlockParser {
     /// Records that a block begins in the innermost container. If a blank line precedes it, the enclosing list is loose.
     mutating func beginChild(at start: Int) {
         let index = open.count - 1
-        if index == 0, regions != nil { beginRegion(at: start) }
+        if index == 0, !keepsRegion { beginRegion(at: start) }
         if open[index].hadChild, blankLine == lineNumber - 1, index >= blankDepth {
             if open[index].tag == .item {
                 builder.nodes[Int(open[index - 1].node)].flag = false

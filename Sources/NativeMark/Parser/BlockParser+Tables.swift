@@ -17,8 +17,11 @@ extension BlockParser {
         forEachCell(in: header) { _, _ in cells += 1 }
         guard cells == columns.count, cells > 0 else { return false }
 
+        // Without the lines before it, a header such as `2. a | b` would be the first item of a list.
+        keepsRegion = source[headerStart].isDigit && open[index].lastLine > open[index].contentStart
         if open[index].tag == .paragraph { takeLastLine(of: index) } else { takeHeading() }
         beginChild(at: headerStart)
+        keepsRegion = false
         var table = NodeRecord(.table, start: headerStart, end: lineEnd)
         table.value = Int32(builder.alignments.count)
         table.extra = Int32(columns.count)
@@ -43,17 +46,16 @@ extension BlockParser {
         let lastLine = paragraph.lastLine
         builder.content.removeSubrange(lastLine...)
         if paragraph.contentStart == lastLine {
-            builder.detach(paragraph.node)
+            builder.removeLast(paragraph.node)
             open.removeLast()
         } else {
-            builder.nodes[Int(paragraph.node)].end = Int32(
-                builder.map.range(of: lastLine - 2..<lastLine - 1).upperBound)
+            builder.nodes[Int(paragraph.node)].end = paragraph.previousEnd
             close(downTo: index)
         }
     }
 
     private mutating func takeHeading() {
-        builder.detach(heading)
+        builder.removeLast(heading)
         if builder.leaves.last == heading { builder.leaves.removeLast() }
         headingLine = -2
     }

@@ -40,6 +40,8 @@ struct BlockParser {
     /// The last ATX heading and its line, which may be the header of a table.
     var heading: Int32 = -1
     var headingLine = -2
+    /// Whether the line before a table's header stays in the region of the table.
+    var keepsRegion = false
     /// For a text that arrives in pieces: the findings so far.
     var regions: RegionScan?
 
@@ -57,6 +59,8 @@ struct BlockParser {
         /// Paragraph: the beginning of its last line, in the content and in the source.
         var lastLine = 0
         var lastLineSource = 0
+        /// Paragraph: its end before the last line.
+        var previousEnd: Int32 = 0
         /// Paragraph: whether the last line is a lazy continuation, without the markers of its containers.
         var isLazy = false
         /// Container: whether it had a child, including definitions, which leave no node.
@@ -65,24 +69,36 @@ struct BlockParser {
         var codeEnd = 0
     }
 
-    init(source: UnsafeBufferPointer<UInt8>, options: Document.Options) {
+    /// Creates a parser for a text, or for the end of a text from the beginning of a region on, of which `length` bytes are expected to be
+    /// parsed.
+    init(source: UnsafeBufferPointer<UInt8>, options: Document.Options, from start: Int = 0, length: Int? = nil) {
         self.source = source
         self.options = options
-        builder = DocumentBuilder(length: source.count)
+        builder = DocumentBuilder(length: length ?? source.count)
         maximalAutocompletedCells = Self.maximalAutocompletedCells(ofLength: source.count)
         open.append(OpenBlock(node: 0, tag: .document))
+        builder.marks.append(mark(at: start))
     }
 
     static func maximalAutocompletedCells(ofLength length: Int) -> Int { max(0x10000, length) }
 
     mutating func parse() {
         parseLines(from: 0, to: source.count)
-        close(downTo: 0)
+        finish()
     }
 
-    mutating func parseLines(from start: Int, to count: Int) {
+    /// Closes all blocks and the last region.
+    mutating func finish() {
+        close(downTo: 0)
+        builder.marks.append(mark(at: source.count))
+    }
+
+    /// Returns the position of the next line.
+    @discardableResult
+    mutating func parseLines(from start: Int, to count: Int, while goesOn: (inout Self) -> Bool = { _ in true }) -> Int
+    {
         var position = start == 0 ? byteOrderMarkLength : start
-        while position < count {
+        while position < count, goesOn(&self) {
             var end = position
             while end < count, source[end] != 0x0A, source[end] != 0x0D { end &+= 1 }
             lineStart = position
@@ -93,6 +109,7 @@ struct BlockParser {
             lineNumber += 1
             builder.steps &+= end - lineStart + 1
         }
+        return position
     }
 
     /// A byte order mark at the beginning of a text isn't part of the first line, as in cmark.
@@ -232,6 +249,7 @@ struct BlockParser {
         open[index].lastLineSource = nonspace
         open[index].indentation = indent
         open[index].isLazy = isLazy
+        open[index].previousEnd = builder.nodes[Int(open[index].node)].end
         appendContent(from: nonspace)
         var end = lineEnd
         while end > nonspace, source[end - 1].isSpaceOrTab { end -= 1 }

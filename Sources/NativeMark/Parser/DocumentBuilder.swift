@@ -1,17 +1,21 @@
-/// The document under construction, shared by both phases of the parser.
+/// The nodes under construction: in the first phase of the parser those of the whole document, in the second those of one region.
 struct DocumentBuilder {
     var nodes: [NodeRecord]
     var content: [UInt8] = []
     var map = SourceMap()
     var strings: [String] = []
     var alignments: [Document.Alignment] = []
-    /// References and footnotes by folded label.
-    var references: [[UInt8]: Reference] = [:]
+    /// The definitions of links and footnotes by folded label, the first of each label.
+    var references: [[UInt8]: DocumentContext.Definition] = [:]
     var footnotes: [[UInt8]: Footnote] = [:]
+    /// All definitions of links, in order.
+    var definitions: [DocumentContext.LabeledDefinition] = []
     /// All footnotes in order, including those whose label an earlier footnote has.
     var footnoteDefinitions: [(node: Int32, leaves: Range<Int>)] = []
     /// The paragraphs, headings and cells with inline content, in document order.
     var leaves: [Int32] = []
+    /// The regions so far, by their beginnings.
+    var marks: [RegionMark] = []
     var steps = 0
 
     struct Reference {
@@ -23,10 +27,11 @@ struct DocumentBuilder {
     }
 
     struct Footnote {
+        var label: String
+        /// The index of the region.
+        var region: Int
         var node: Int32
         var leaves: Range<Int>
-        /// The number, or 0 before the first reference.
-        var number: Int32 = 0
     }
 
     init() {
@@ -35,8 +40,7 @@ struct DocumentBuilder {
 
     init(length: Int) {
         nodes = []
-        // Short texts often have more nodes per byte, and the array would grow twice.
-        nodes.reserveCapacity(16 + length / (length < 4_096 ? 8 : 24))
+        nodes.reserveCapacity(16 + length / 64)
         content.reserveCapacity(length + 16)
         nodes.append(NodeRecord(.document, start: 0, end: length))
     }
@@ -90,6 +94,12 @@ struct DocumentBuilder {
         nodes[Int(index)].parent = -1
         nodes[Int(index)].next = -1
         nodes[Int(index)].previous = -1
+    }
+
+    /// Removes the node that was appended last, so that a table has the same numbers with and without a paragraph before its header.
+    mutating func removeLast(_ index: Int32) {
+        detach(index)
+        nodes.removeLast()
     }
 
     /// Moves the siblings from `first` through `last` into a parent that has no children. A node moves once per level and is no longer a

@@ -13,16 +13,25 @@ enum DocumentParser {
     ) -> (storage: DocumentStorage, steps: Int) {
         var source = markdown
         source.makeContiguousUTF8()
-        var builder = source.withUTF8 { bytes in
-            precondition(
-                bytes.count < Int(Int32.max) / 3,
-                "A document must have at most 715,827,881 bytes; it has \(bytes.count).")
+        var cells = 0
+        var limit = 0
+        let result = source.withUTF8 { bytes in
+            checkLength(bytes.count)
             var blocks = BlockParser(source: bytes, options: options)
             blocks.parse()
-            return blocks.builder
+            (cells, limit) = (blocks.autocompletedCells, blocks.maximalAutocompletedCells)
+            return InlinePhase.run(on: blocks.builder, source: bytes, length: bytes.count, options: options)
         }
-        InlinePhase.run(on: &builder, options: options)
-        return (storage(source, options, builder), builder.steps)
+        let storage = DocumentStorage(
+            source: source, options: options, regions: RegionList(result.regions), footnotes: result.footnotes,
+            context: result.context, isLimited: result.isLimited || cells > limit,
+            expansion: result.regions.reduce(0) { $0 + ($1.shared?.expansion ?? 0) }, autocompletedCells: cells)
+        return (storage, result.steps)
+    }
+
+    static func checkLength(_ count: Int) {
+        precondition(
+            count < Int(Int32.max) / 3, "A document must have at most 715,827,881 bytes; it has \(count).")
     }
 
     /// Also returns the number of bytes that references may still add; see ``DocumentStream``.
@@ -31,23 +40,18 @@ enum DocumentParser {
     ) -> (storage: DocumentStorage, expansion: Int, steps: Int) {
         var source = source
         source.makeContiguousUTF8()
-        var builder = source.withUTF8 { bytes in
+        let result = source.withUTF8 { bytes in
             var blocks = BlockParser(source: bytes, options: options)
             blocks.beginsText = context.beginsText
             blocks.autocompletedCells = context.autocompletedCells
             blocks.maximalAutocompletedCells = BlockParser.maximalAutocompletedCells(ofLength: context.length)
             blocks.parse()
-            return blocks.builder
+            return InlinePhase.run(
+                on: blocks.builder, source: bytes, length: bytes.count, options: options, context: context)
         }
-        let result = InlinePhase.run(on: &builder, options: options, context: context)
-        return (storage(source, options, builder, uses: result.uses), result.expansion, builder.steps)
-    }
-
-    private static func storage(
-        _ source: String, _ options: Document.Options, _ builder: DocumentBuilder, uses: [DocumentContext.Use] = []
-    ) -> DocumentStorage {
-        DocumentStorage(
-            source: source, options: options, nodes: builder.nodes, bytes: builder.content, map: builder.map,
-            strings: builder.strings, alignments: builder.alignments, uses: uses)
+        let storage = DocumentStorage(
+            source: source, options: options, regions: RegionList(result.regions), footnotes: result.footnotes,
+            uses: result.uses)
+        return (storage, result.expansionLeft, result.steps)
     }
 }

@@ -107,8 +107,13 @@ extension InlineParser {
         let key = Labels.folded(
             String(
                 decoding: UnsafeBufferPointer(rebasing: bytes[label.lowerBound + 1..<label.upperBound]), as: UTF8.self))
-        guard let reference = reference(key), reference.size <= expansionLeft else { return nil }
+        guard let reference = reference(key) else { return nil }
+        guard reference.size <= expansionLeft else {
+            isLimited = true
+            return nil
+        }
         expansionLeft -= reference.size
+        region.expansion += reference.size
         return Target(destination: reference.destination, title: reference.title, end: end)
     }
 

@@ -11,6 +11,7 @@ extension InlineParser {
         while index >= 0 {
             builder.steps &+= 1
             if builder.nodes[Int(index)].tag == .text {
+                if needsAddresses { pieces.removeAll(keepingCapacity: true) }
                 mergeFollowing(index)
                 if needsAddresses, linkDepth == 0 { index = makeAddresses(in: index) }
                 if builder.nodes[Int(index)].extra == 0 {
@@ -71,13 +72,24 @@ extension InlineParser {
         return node.previous >= 0 ? node.previous : node.firstChild
     }
 
+    /// A part of a merged text: its offset in the text, and its range in the content.
+    struct Piece {
+        var offset: Int32
+        var start: Int32
+        var end: Int32
+        /// Whether each byte of the text is a byte of the content.
+        var isLiteral: Bool
+    }
+
     private mutating func mergeFollowing(_ index: Int32) {
+        if needsAddresses { addPiece(builder.nodes[Int(index)], at: 0) }
         while true {
             let next = builder.nodes[Int(index)].next
             guard next >= 0, builder.nodes[Int(next)].tag == .text else { return }
             let text = builder.nodes[Int(index)]
             let added = builder.nodes[Int(next)]
             builder.steps &+= 1
+            if needsAddresses { addPiece(added, at: text.extra) }
             if added.extra == 0 || text.value + text.extra == added.value {
                 builder.nodes[Int(index)].extra += added.extra
             } else if text.extra == 0 {
@@ -113,18 +125,46 @@ extension InlineParser {
 
     // MARK: Addresses
 
+    private mutating func addPiece(_ text: NodeRecord, at offset: Int32) {
+        guard text.extra > 0 else { return }
+        pieces.append(
+            Piece(
+                offset: offset, start: text.start, end: text.end,
+                isLiteral: text.extra == text.end - text.start && Int(text.value) < bytes.count))
+    }
+
+    /// Returns the range in the content of a range of the merged text. It covers entities of which it contains the first byte.
+    private func contentRange(_ range: Range<Int>) -> Range<Int> {
+        func piece(at offset: Int) -> Piece {
+            var low = 0
+            var high = pieces.count
+            while low < high {
+                let middle = (low + high) / 2
+                if Int(pieces[middle].offset) <= offset { low = middle + 1 } else { high = middle }
+            }
+            return pieces[max(0, low - 1)]
+        }
+        let first = piece(at: range.lowerBound)
+        let start =
+            first.isLiteral
+            ? min(Int(first.start) + range.lowerBound - Int(first.offset), Int(first.end))
+            : Int(range.lowerBound == Int(first.offset) ? first.start : first.end)
+        guard let index = range.last else { return start..<start }
+        let last = piece(at: index)
+        let end = last.isLiteral ? Int(last.start) + index - Int(last.offset) + 1 : Int(last.end)
+        return start..<max(start, end)
+    }
+
     /// Splits a text at its e-mail addresses, and returns the last part.
     private mutating func makeAddresses(in text: Int32) -> Int32 {
         var rest = text
+        // The offset of the rest in the merged text.
+        var offset = 0
         while let found = address(in: builder.nodes[Int(rest)]) {
             let node = builder.nodes[Int(rest)]
-            let isContent = Int(node.value) < bytes.count
             func part(_ range: Range<Int>, _ tag: NodeTag) -> NodeRecord {
-                // The parts of a merged text have the source range of the whole text.
-                let isExact = isContent && node.end - node.start == node.extra
-                var record = NodeRecord(
-                    tag, start: Int(node.start) + (isExact ? range.lowerBound : 0),
-                    end: isExact ? Int(node.start) + range.upperBound : Int(node.end))
+                let source = contentRange(offset + range.lowerBound..<offset + range.upperBound)
+                var record = NodeRecord(tag, start: source.lowerBound, end: source.upperBound)
                 record.value = node.value + Int32(range.lowerBound)
                 record.extra = Int32(range.count)
                 return record
@@ -144,6 +184,7 @@ extension InlineParser {
             builder.nodes[Int(rest)].extra = before.extra
             if before.extra == 0 { builder.detach(rest) }
             rest = tail
+            offset += found.upperBound
         }
         return rest
     }

@@ -3,7 +3,7 @@
 /// The parser scans for bytes that may be markup. The text between them becomes text nodes that refer to the content. Delimiters and
 /// brackets are text nodes until they are resolved (see the appendix of the CommonMark specification).
 struct InlineParser {
-    var builder: DocumentBuilder
+    var builder = DocumentBuilder()
     let options: Document.Options
     var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     /// Text that doesn't occur literally in the content.
@@ -31,18 +31,29 @@ struct InlineParser {
     /// Whether the leaf may have adjacent texts, or texts with e-mail addresses.
     var needsMerging = false
     var needsAddresses = false
+    /// The parts of the text that is being merged, if addresses are looked for.
+    var pieces: [Piece] = []
     var host = Host(start: 0, end: 0)
-    /// The number of bytes that references may still add.
+    /// The number of bytes that references may still add. They may add at least `smallestExpansion` to a document.
+    static let smallestExpansion = 100_000
     var expansionLeft: Int
+    /// Whether a reference would have added too many bytes.
+    var isLimited = false
+    /// The definitions of the text, and the footnotes with references in the order of their numbers.
+    let definitions: [[UInt8]: DocumentContext.Definition]
+    let footnotes: [[UInt8]: DocumentBuilder.Footnote]
     var usedFootnotes: [DocumentBuilder.Footnote] = []
+    var numberedFootnotes: [[UInt8]: DocumentContext.Footnote] = [:]
     /// For a part of a longer text: the definitions in the other parts, and those that were used.
     let context: DocumentContext?
     var uses: [DocumentContext.Use] = []
-    /// The references of the context that were added to the strings.
-    var adopted: [[UInt8]: DocumentBuilder.Reference] = [:]
-    /// The footnotes of the context with references in this part, and the number of those with their first reference here.
-    var footnotesOfContext: [[UInt8]: (label: Int32, number: Int32)] = [:]
+    var usedDefinitions: Set<[UInt8]> = []
+    /// The number of footnotes of the context with their first reference in this part.
     var newFootnotes = 0
+    /// The rest of what belongs to the current region.
+    var region = Region()
+    /// The steps for the regions before the current one.
+    var steps = 0
 
     /// The range of a host name, the position of the second to last period, and the position of the last underscore.
     struct Host {
@@ -76,19 +87,21 @@ struct InlineParser {
         var hasBracketAfter = false
     }
 
-    init(taking builder: inout DocumentBuilder, options: Document.Options, context: DocumentContext?) {
-        self.builder = DocumentBuilder()
+    init(
+        options: Document.Options, length: Int, definitions: [[UInt8]: DocumentContext.Definition],
+        footnotes: [[UInt8]: DocumentBuilder.Footnote], context: DocumentContext?
+    ) {
         self.options = options
-        let length = Int(builder.nodes[0].end)
+        self.definitions = definitions
+        self.footnotes = footnotes
         self.context = context
-        expansionLeft = context.map { $0.expansionLeft + length } ?? max(100_000, length)
+        expansionLeft = context.map { $0.expansionLeft + length } ?? max(Self.smallestExpansion, length)
         special = .allocate(capacity: 256)
         special.initialize(repeating: false, count: 256)
         for byte in "\n\\`&<[]!*_".utf8 { special[Int(byte)] = true }
         if options.strikethrough { special[0x7E] = true }
         if options.autolinks { for byte in ":.@".utf8 { special[Int(byte)] = true } }
         if options.smartPunctuation { for byte in "'\".-".utf8 { special[Int(byte)] = true } }
-        swap(&self.builder, &builder)
     }
 
     func deallocate() { special.deallocate() }
@@ -103,6 +116,7 @@ struct InlineParser {
         brackets.removeAll(keepingCapacity: true)
         linkFloor = 0
         openLinkCount = 0
+        host = Host(start: 0, end: 0)
         if haveBackticks {
             backticks.removeAll(keepingCapacity: true)
             haveBackticks = false

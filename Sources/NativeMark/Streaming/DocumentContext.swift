@@ -8,6 +8,12 @@ struct DocumentContext: Sendable {
         var size: Int { destination.utf8.count + (title?.utf8.count ?? 0) }
     }
 
+    struct LabeledDefinition: Sendable, Hashable {
+        /// Folded.
+        var label: [UInt8]
+        var definition: Definition
+    }
+
     struct Footnote: Sendable, Hashable {
         var label: String
         /// The number in the order of first references; 0 if no earlier part refers to the footnote.

@@ -3,9 +3,9 @@ extension DocumentStream {
     /// Returns the blocks before `first` that look different because of the findings.
     mutating func take(_ found: RegionScan, before first: Int) -> [Int] {
         var changed: Set<Int> = []
-        for (label, definition) in found.definitions {
-            context.definitions[label] = definition
-            for index in waiting.removeValue(forKey: label) ?? [] where forget(index) { changed.insert(index) }
+        for found in found.definitions {
+            context.definitions[found.label] = found.definition
+            for index in waiting.removeValue(forKey: found.label) ?? [] where forget(index) { changed.insert(index) }
         }
         for (label, footnote) in found.footnotes {
             context.footnotes[label] = footnote

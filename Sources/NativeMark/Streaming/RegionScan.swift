@@ -17,7 +17,7 @@ struct RegionScan: Sendable {
     var autocompletedCells = 0
     // Findings since the stream last took them.
     var complete: [Region] = []
-    var definitions: [(label: [UInt8], DocumentContext.Definition)] = []
+    var definitions: [DocumentContext.LabeledDefinition] = []
     var footnotes: [(label: [UInt8], DocumentContext.Footnote)] = []
 }
 
@@ -63,11 +63,8 @@ extension BlockParser {
         self.source = UnsafeBufferPointer(start: nil, count: 0)
     }
 
-    /// Records that a top-level block begins. All blocks before it are complete.
-    mutating func beginRegion(at position: Int) {
-        // A table takes its header from the preceding paragraph, so the block doesn't always begin on the current line.
-        var start = position
-        while start > 0, source[start - 1].isSpaceOrTab { start -= 1 }
+    /// Records that a block of the document begins, and drops the blocks before it.
+    mutating func beginScannedRegion(at start: Int) {
         // Blank lines before the first block belong to it.
         guard let last = regions?.start, start > last, builder.nodes.count > 1 else { return forgetRegion() }
         completeRegion(at: start)
@@ -96,6 +93,7 @@ extension BlockParser {
         builder.alignments.removeAll(keepingCapacity: true)
         builder.footnoteDefinitions.removeAll(keepingCapacity: true)
         builder.leaves.removeAll(keepingCapacity: true)
+        builder.definitions.removeAll(keepingCapacity: true)
         heading = -1
         headingLine = -2
     }

@@ -71,7 +71,7 @@ extension Document.Kind {
         }
     }
 
-    /// A soft break may stand behind the last byte of what it is in, and a footnote where it was written.
+    /// A footnote stands where it was written.
     fileprivate var isContained: Bool {
         if case .footnoteDefinition = self { return false }
         return true

@@ -37,6 +37,13 @@ import Testing
         ("a[^1]\n\n[^1]: note", "footnoteDefinition", ["[^1]: note"]),
         ("a[^1]\n\n[^1]: note", "footnoteReference", ["[^1]"]),
         ("***\n- - -", "thematicBreak", ["***", "- - -"]),
+        ("a  \r\nb\\\r\nc\r\nd", "lineBreak", ["  \r\n", "\\\r\n"]),
+        ("a  \r\nb\\\r\nc \r\nd", "softBreak", [" \r\n"]),
+        ("a &amp; \\*b@c.d e&lt;f@g.h", "link", ["b@c.d", "f@g.h"]),
+        ("a &amp; \\*b@c.d e&lt;f@g.h", "text", ["a &amp; \\*", "b@c.d", " e&lt;", "f@g.h"]),
+        ("\u{0}\n|a|\n|-|", "paragraph", ["\u{0}"]),
+        ("> p  \n> |a|\n> |-|", "paragraph", ["p"]),
+        ("|a|b|\n|-|-|\n|c|", "tableCell", ["a", "b", "c", ""]),
     ]
 
     @Test(arguments: table) func `a node covers its source`(source: String, name: String, expected: [String]) {

@@ -49,7 +49,7 @@ import Testing
         let (name, make) = Self.table[index]
         let source = make(2_000)
         var stream = stream(source)
-        let nodes = stream.blocks.reduce(0) { $0 + $1.document.storage.nodes.count }
+        let nodes = stream.blocks.reduce(0) { $0 + $1.document.storage.nodeCount }
         #expect(nodes <= 0x10000 + 4 * source.utf8.count, "\(name)")
         let size = stream.blocks.reduce(0) { $0 + HTMLRenderer().render($1.document).utf8.count }
         #expect(size <= 40 * source.utf8.count + 2_000_000, "\(name)")

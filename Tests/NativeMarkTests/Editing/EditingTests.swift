@@ -1,0 +1,151 @@
+import Testing
+
+@testable import NativeMark
+
+@Suite struct `Edits of a document` {
+    private static func paragraphs(_ count: Int) -> String {
+        (0..<count).map { "paragraph \($0) with *emphasis* and `code`\n\n" }.joined()
+    }
+
+    private func steps(_ document: Document, _ range: Range<Int>, _ text: String) -> Int {
+        DocumentParser.replacing(range, of: document.storage, with: text).steps
+    }
+
+    @Test func `a key costs the same in a document ten times as long`() {
+        let steps = [1_000, 10_000].map { count in
+            let document = Document(Self.paragraphs(count))
+            // The paragraph in the middle.
+            let position = Array(document.root.children)[count / 2].sourceRange.upperBound
+            return self.steps(document, position..<position, "x")
+        }
+        // The block, the one before and the beginning of the next one.
+        #expect(steps[0] < 400)
+        #expect(steps[1] < steps[0] + 20, "\(steps)")
+    }
+
+    @Test func `a key in the only block costs a parse of the document`() {
+        let text = String(repeating: "word ", count: 2_000)
+        let document = Document(text)
+        #expect(steps(document, 500..<500, "x") <= 2 * DocumentParser.parseCounting(text, options: .init()).steps)
+    }
+
+    @Test(arguments: ["[x]: /u", "[^1]: note", "see [^1]"])
+    func `a new definition or reference costs about one parse`(text: String) {
+        let source = Self.paragraphs(200) + "[x] and [^1]\n\n[^1]: a\n\n" + Self.paragraphs(200)
+        let document = Document(source)
+        let all = DocumentParser.parseCounting(source, options: .init()).steps
+        let position = Array(document.root.children)[40].sourceRange.upperBound
+        #expect(
+            document.replacing(position..<position, with: "\n\n" + text).difference(
+                from: Document(
+                    String(source.utf8.prefix(position))! + "\n\n" + text + String(source.utf8.dropFirst(position))!))
+                == nil)
+        #expect(steps(document, position..<position, "\n\n" + text) < all + all / 10)
+    }
+
+    @Test func `a key beside definitions and footnotes parses only its block`() {
+        let source = Self.paragraphs(200) + "[x] and [^1]\n\n[^1]: a\n\n[x]: /u\n\n" + Self.paragraphs(200)
+        let document = Document(source)
+        for block in document.root.children {
+            if case .footnoteDefinition = block.kind { continue }
+            let position = block.sourceRange.upperBound
+            #expect(steps(document, position..<position, "x") < 400, "\(block.plainText)")
+        }
+    }
+
+    @Test func `an opening fence changes the blocks up to the end, and no others`() {
+        let document = Document(Self.paragraphs(10))
+        let position = Array(document.root.children)[5].sourceRange.lowerBound
+        let fenced = document.replacing(position..<position, with: "```\n")
+        let changes = fenced.changes(since: document)
+        #expect(changes.blocks.map(\.kind) == [.codeBlock(info: "", isFenced: true)])
+        #expect(changes.sourceRange == position..<fenced.source.utf8.count)
+        let restored = fenced.replacing(position..<position + 4, with: "")
+        #expect(restored.difference(from: document) == nil)
+        #expect(restored.changes(since: fenced).blocks.count == 5)
+    }
+
+    @Test func `the changes are the blocks that a view shows again`() {
+        let document = Document("# é\n\none\n\ntwo 😀\n\nthree\n")
+        let typed = document.replacing(utf16: 8..<8, with: "x")
+        #expect(typed.source == "# é\n\nonex\n\ntwo 😀\n\nthree\n")
+        var changes = typed.changes(since: document)
+        #expect(changes.blocks.map(\.plainText) == ["onex"])
+        #expect(changes.utf16SourceRange == 5..<11)
+        #expect(typed.source(of: changes.blocks[0]) == "onex")
+        // Behind a surrogate pair.
+        let deleted = typed.replacing(utf16: 17..<19, with: "")
+        #expect(deleted.source == "# é\n\nonex\n\ntwo 😀three\n")
+        changes = deleted.changes(since: typed)
+        #expect(changes.blocks.map(\.plainText) == ["two 😀three"])
+        #expect(deleted.changes(since: document).blocks.map(\.plainText) == ["onex", "two 😀three"])
+        #expect(deleted.changes(since: deleted).blocks.isEmpty)
+        #expect(deleted.changes(since: deleted).sourceRange.isEmpty)
+        #expect(Document(deleted.source).changes(since: deleted).sourceRange == 0..<deleted.source.utf8.count)
+    }
+
+    @Test func `a deleted block leaves an empty range`() {
+        let document = Document("one\n\ntwo\n\nthree\n")
+        let changes = document.replacing(5..<10, with: "").changes(since: document)
+        #expect(changes.blocks.isEmpty)
+        #expect(changes.sourceRange == 5..<5)
+    }
+
+    @Test func `documents stay values`() {
+        let first = Document("one\n\ntwo\n")
+        let second = first.replacing(0..<3, with: "1")
+        #expect(first.root.plainText == "one\ntwo")
+        #expect(second.root.plainText == "1\ntwo")
+        #expect(first != second)
+        #expect(second.replacing(0..<1, with: "one") == first)
+    }
+
+    @Test func `the limits are those of the whole document`() {
+        let definition = "[a]: " + String(repeating: "b", count: 3_000) + "\n\n"
+        for count in [30, 34, 60] {
+            var document = Document(definition + String(repeating: "[a] c\n\n", count: count))
+            for _ in 0..<6 {
+                let position = document.source.utf8.count - 3
+                document = document.replacing(position..<position, with: "[a]\n\n")
+                #expect(document.difference(from: Document(document.source)) == nil)
+            }
+        }
+        let rows = "|a" + String(repeating: "|", count: 1_000) + "\n" + String(repeating: "|-", count: 1_000) + "|\n"
+        var document = Document(rows + String(repeating: "|x\n", count: 60) + "\ntext\n")
+        for _ in 0..<10 {
+            let position = document.source.utf8.count - 6
+            document = document.replacing(position..<position, with: "|x\n")
+            #expect(document.difference(from: Document(document.source)) == nil)
+        }
+    }
+
+    @Test func `a block of a stream is edited without the definitions of the others`() {
+        var stream = DocumentStream()
+        stream.append("[a]\n\n[a]: /u\n\n")
+        stream.finish()
+        let block = stream.block(at: 0).document
+        #expect(block.replacing(0..<0, with: "x ").difference(from: Document("x [a]\n\n")) == nil)
+    }
+
+    @Test func `CR and LF can be edited separately`() {
+        let document = Document("a\r\nb\r\n\r\nc\r\n")
+        for position in 0...document.source.utf8.count {
+            for text in ["", "\r", "\n", "x"] {
+                for length in 0...2 where position + length <= document.source.utf8.count {
+                    let edited = document.replacing(position..<position + length, with: text)
+                    #expect(edited.difference(from: Document(edited.source)) == nil)
+                    var expected = Array(document.source.utf8)
+                    expected.replaceSubrange(position..<position + length, with: Array(text.utf8))
+                    #expect(Array(edited.source.utf8) == expected)
+                }
+            }
+        }
+    }
+
+    @Test func `a range outside the text or within a scalar traps`() async {
+        await #expect(processExitsWith: .failure) { _ = Document("ab").replacing(0..<3, with: "") }
+        await #expect(processExitsWith: .failure) { _ = Document("aé").replacing(2..<3, with: "") }
+        await #expect(processExitsWith: .failure) { _ = Document("a😀").replacing(utf16: 2..<3, with: "") }
+        await #expect(processExitsWith: .failure) { _ = Document("ab").replacing(utf16: 0..<3, with: "") }
+    }
+}
