@@ -2,14 +2,17 @@
 // What NativeMark uses of AppKit: see README.md.
 public import AppleFoundation
 
+@available(macOS 10.15, *)
 open class NSImage: NSObject {}
 
+@available(macOS 10.15, *)
 open class NSColor: NSObject, @unchecked Sendable {
     override init() {}
     public convenience init(srgbRed red: CGFloat, green: CGFloat, blue: CGFloat, alpha: CGFloat) { fatalError() }
     open class var labelColor: NSColor { fatalError() }
 }
 
+@available(macOS 10.15, *)
 open class NSFontDescriptor: NSObject, @unchecked Sendable {
     public struct SymbolicTraits: OptionSet, Sendable {
         public let rawValue: UInt32
@@ -21,6 +24,7 @@ open class NSFontDescriptor: NSObject, @unchecked Sendable {
     open func withSymbolicTraits(_ symbolicTraits: SymbolicTraits) -> NSFontDescriptor { self }
 }
 
+@available(macOS 10.15, *)
 open class NSFont: NSObject, @unchecked Sendable {
     public struct Weight: Hashable, Sendable {
         public static let regular = Weight()
@@ -34,12 +38,15 @@ open class NSFont: NSObject, @unchecked Sendable {
     open var fontDescriptor: NSFontDescriptor { fatalError() }
 }
 
+@available(macOS 10.15, *)
 open class NSTextAttachment: NSObject {
     open var image: NSImage?
 }
 
+@available(macOS 10.15, *)
 open class NSTextStorage: NSMutableAttributedString {}
 
+@available(macOS 10.15, *)
 open class NSAppearance: NSObject {
     public struct Name: Hashable, Sendable {
         public static let aqua = Name()
@@ -49,8 +56,10 @@ open class NSAppearance: NSObject {
     open func bestMatch(from appearances: [Name]) -> Name? { nil }
 }
 
+@available(macOS 10.15, *)
 @MainActor open class NSResponder: NSObject {}
 
+@available(macOS 10.15, *)
 @MainActor open class NSView: NSResponder {
     public struct AutoresizingMask: OptionSet, Sendable {
         public let rawValue: UInt
@@ -73,12 +82,14 @@ open class NSAppearance: NSObject {
     open func viewDidChangeEffectiveAppearance() {}
 }
 
+@available(macOS 10.15, *)
 @MainActor open class NSText: NSView {
     open var isEditable = true
     open var isSelectable = true
     open var drawsBackground = true
 }
 
+@available(macOS 10.15, *)
 @MainActor open class NSTextView: NSText {
     public init(frame frameRect: NSRect, textContainer container: NSTextContainer?) { super.init(frame: frameRect) }
     public override init(frame frameRect: NSRect) { super.init(frame: frameRect) }
