@@ -5,7 +5,8 @@
     Scripts/checks/commonmark.py
 
 580 examples must give the HTML of the specification. The 72 others contain raw HTML, which NativeMark treats as plain text: they must
-give the output of markdown-it-py 4.3.0 with `html: False`. Examples and oracle come from one sdist, which is fetched once and has a pinned
+give the output of markdown-it-py 4.3.0 with `html: False`. So must fixtures with one tilde, or with more than two, and its strikethrough
+is replaced by a rule that follows GitHub. Examples and oracle come from one sdist, which is fetched once and has a pinned
 hash. Exits with 1 if an output differs, or if not all examples ran.
 """
 import argparse, hashlib, json, re, struct, subprocess, sys, tarfile
@@ -28,6 +29,9 @@ TABLES, STRIKETHROUGH, TASKS, AUTOLINKS, FOOTNOTES, SMART = (1 << bit for bit in
 # Examples with raw HTML outside of the sections about it.
 RAW_HTML = {21, 31, 201, 308, 309, 344, 475, 476, 477, 491, 494, 524, 536, 642, 643}
 RAW_HTML_SECTIONS = {"HTML blocks", "Raw HTML"}
+
+# One tilde, or more than two.
+TILDES = r"(?<!~)(?:~|~{3,})(?!~)"
 
 # Here NativeMark follows cmark-gfm and not markdown-it: a line that begins a list isn't a header of a table.
 DEVIATIONS = {"tables line 145": "<ul>\n<li>foo|foo\n---|---\nbar|bar</li>\n</ul>"}
@@ -94,6 +98,34 @@ def run(title, cases, worker, expected_count):
     return failures
 
 
+def strike_as_github(md):
+    """Replaces markdown-it's strikethrough: runs of one or two tildes, and an opener matches a closer of the same length."""
+    from markdown_it.rules_inline.state_inline import Delimiter
+
+    def tokenize(state, silent):
+        if silent or state.src[state.pos] != "~":
+            return False
+        run = state.scanDelims(state.pos, True)
+        state.push("text", "", 0).content = "~" * run.length
+        if run.length <= 2:
+            # Markers that are no characters of the text, and a length that the rule of three ignores.
+            state.delimiters.append(Delimiter(marker=-run.length, length=0, token=len(state.tokens) - 1, end=-1,
+                                              open=run.can_open, close=run.can_close))
+        state.pos += run.length
+        return True
+
+    def strike(state):
+        for delimiters in (state.delimiters, *(meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta)):
+            for opener in delimiters:
+                if opener.marker in (-1, -2) and opener.end >= 0:
+                    for index, name, nesting in ((opener.token, "s_open", 1), (delimiters[opener.end].token, "s_close", -1)):
+                        token = state.tokens[index]
+                        token.type, token.tag, token.nesting, token.content = name, "s", nesting, ""
+
+    md.inline.ruler.at("strikethrough", tokenize)
+    md.inline.ruler2.at("strikethrough", strike)
+
+
 def main():
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     fetch()
@@ -120,7 +152,12 @@ def main():
     failures = run("CommonMark", as_they_stand, worker, 580)
     failures += run("CommonMark with raw HTML", with_raw_html, worker, 72)
     failures += run("tables", fixtures("tables.md", TABLES), worker, 42)
-    failures += run("strikethrough", fixtures("strikethrough.md", STRIKETHROUGH), worker, 15)
+    github = MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
+    strike_as_github(github)
+    struck = fixtures("strikethrough.md", STRIKETHROUGH)
+    by_length = [(name, text, options, github.render(text)) for name, text, options, _ in struck if re.search(TILDES, text)]
+    failures += run("strikethrough", [case for case in struck if not re.search(TILDES, case[1])], worker, 9)
+    failures += run("strikethrough with other runs than two tildes", by_length, worker, 6)
     failures += run("task items", fixtures("tasklists.md", TASKS | TABLES | STRIKETHROUGH), worker, 20)
     worker.close()
     print(f"CommonMark: {len(as_they_stand) + len(with_raw_html)} examples in all")

@@ -8,7 +8,7 @@ extension Document {
     public struct Options: Sendable, Hashable {
         /// Tables with a line of dashes below the header (GFM 4.10).
         public var tables = true
-        /// `~~struck~~` (GFM 6.5), with two tildes.
+        /// `~struck~` and `~~struck~~` (GFM 6.5). Three tildes or more are text.
         public var strikethrough = true
         /// `- [ ] open` and `- [x] done` (GFM 5.3).
         public var taskItems = true

@@ -77,7 +77,7 @@ struct HTMLWriter {
             block("<pre><code")
             let info = storage.string(node.value) ?? ""
             if let language = info.split(whereSeparator: { $0 == " " || $0 == "\t" }).first {
-                write(" class=\"language-")
+                write(language.hasPrefix("language-") ? " class=\"" : " class=\"language-")
                 writeEscaped(String(language))
                 write("\"")
             }

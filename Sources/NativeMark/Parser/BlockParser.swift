@@ -8,6 +8,8 @@ struct BlockParser {
     static let maximalDepth = 100
 
     var source: UnsafeBufferPointer<UInt8>
+    /// Whether the source is the beginning of the text. Otherwise it is a later part.
+    var beginsText = true
     let options: Document.Options
     var builder: DocumentBuilder
     var open: [OpenBlock] = []
@@ -79,7 +81,7 @@ struct BlockParser {
     }
 
     mutating func parseLines(from start: Int, to count: Int) {
-        var position = start
+        var position = start == 0 ? byteOrderMarkLength : start
         while position < count {
             var end = position
             while end < count, source[end] != 0x0A, source[end] != 0x0D { end &+= 1 }
@@ -91,6 +93,11 @@ struct BlockParser {
             lineNumber += 1
             builder.steps &+= end - lineStart + 1
         }
+    }
+
+    /// A byte order mark at the beginning of a text isn't part of the first line, as in cmark.
+    private var byteOrderMarkLength: Int {
+        beginsText && source.count >= 3 && source[0] == 0xEF && source[1] == 0xBB && source[2] == 0xBF ? 3 : 0
     }
 
     // MARK: One line

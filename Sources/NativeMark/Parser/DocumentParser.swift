@@ -33,6 +33,7 @@ enum DocumentParser {
         source.makeContiguousUTF8()
         var builder = source.withUTF8 { bytes in
             var blocks = BlockParser(source: bytes, options: options)
+            blocks.beginsText = context.beginsText
             blocks.autocompletedCells = context.autocompletedCells
             blocks.maximalAutocompletedCells = BlockParser.maximalAutocompletedCells(ofLength: context.length)
             blocks.parse()

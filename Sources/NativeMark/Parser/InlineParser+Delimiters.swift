@@ -1,4 +1,6 @@
 /// Emphasis, strong emphasis (CommonMark 6.2), strikethrough (GFM 6.5), and quotation marks.
+///
+/// A run of one or two tildes begins or ends struck text, and an opener matches a closer of the same length. More tildes are text.
 extension InlineParser {
     mutating func parseDelimiters(_ character: UInt8) {
         var end = position
@@ -11,7 +13,7 @@ extension InlineParser {
             canClose = flanking.right && (!flanking.left || flanking.isBeforePunctuation)
         }
         // Most underscores are within words.
-        guard canOpen || canClose, character != 0x7E || end - position >= 2 else {
+        guard canOpen || canClose, character != 0x7E || end - position <= 2 else {
             position = end
             return
         }
@@ -109,7 +111,8 @@ extension InlineParser {
 
     private func fits(_ opener: Delimiter, _ closer: Delimiter) -> Bool {
         guard opener.canOpen, opener.character == closer.character else { return false }
-        if opener.character == 0x7E || opener.isQuote { return true }
+        if opener.isQuote { return true }
+        if opener.character == 0x7E { return opener.length == closer.length }
         // The "multiple of 3" rule of CommonMark 6.2.
         return !(opener.canClose || closer.canOpen) || (opener.length + closer.length) % 3 != 0
             || (opener.length % 3 == 0 && closer.length % 3 == 0)
@@ -147,14 +150,13 @@ extension InlineParser {
         if first != closerNode { builder.move(from: first, through: last, into: node) }
 
         cut(from: opener, to: closer)
-        let minimum = character == 0x7E ? 2 : 1
-        if delimiters[opener].left < minimum {
-            if delimiters[opener].left == 0 { builder.detach(Int32(openerNode)) }
+        if delimiters[opener].left == 0 {
+            builder.detach(Int32(openerNode))
             remove(opener)
         }
-        guard delimiters[closer].left < minimum else { return closer }
+        guard delimiters[closer].left == 0 else { return closer }
         let next = delimiters[closer].next
-        if delimiters[closer].left == 0 { builder.detach(Int32(closerNode)) }
+        builder.detach(Int32(closerNode))
         remove(closer)
         return next
     }
@@ -233,9 +235,9 @@ extension InlineParser.Delimiter {
         switch character {
         case 0x2A: (canOpen ? 3 : 0) + length % 3
         case 0x5F: 6 + (canOpen ? 3 : 0) + length % 3
-        case 0x7E: 12
-        case 0x22: 13
-        default: 14
+        case 0x7E: 11 + length
+        case 0x22: 14
+        default: 15
         }
     }
 }

@@ -136,7 +136,7 @@ struct InlineParser {
         case 0x2A, 0x5F, 0x7E: parseDelimiters(byte)
         case 0x5B:
             pushBracket(isImage: false, from: position)
-        case 0x21 where position + 1 < limit && bytes[position + 1] == 0x5B:
+        case 0x21 where beginsImage:
             position += 1
             pushBracket(isImage: true, from: position - 1)
         case 0x5D: parseClosingBracket()
@@ -148,6 +148,12 @@ struct InlineParser {
         case 0x22, 0x27, 0x2D, 0x2E: parsePunctuation(byte)
         default: position += 1
         }
+    }
+
+    /// As in cmark-gfm, `![^` is an exclamation mark before what may be a footnote.
+    private var beginsImage: Bool {
+        position + 1 < limit && bytes[position + 1] == 0x5B
+            && !(options.footnotes && position + 2 < limit && bytes[position + 2] == 0x5E)
     }
 
     // MARK: Nodes

@@ -30,6 +30,8 @@ struct DocumentContext: Sendable {
     /// The number of bytes that references may still add to all parts together, in addition to each part's own length.
     var expansionLeft = 100_000
     var length = 0
+    /// Whether the part is the beginning of the text, where a byte order mark is ignored.
+    var beginsText = true
     /// The number of cells that were added to table rows of earlier parts.
     var autocompletedCells = 0
 }

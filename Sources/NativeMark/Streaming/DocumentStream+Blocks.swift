@@ -72,6 +72,7 @@ extension DocumentStream {
         var context = context
         context.autocompletedCells = cells
         context.length = bytes.count
+        context.beginsText = range.lowerBound == 0
         let result = DocumentParser.parse(part: source, options: options, context: context)
         steps &+= result.steps
         return (Document(storage: result.storage), max(0, context.expansionLeft - result.expansion))

@@ -45,7 +45,7 @@ import Testing
         ("a_b_c _a_b", "a_b_c _a_b"), ("_a_b b_a_ _a_", "<em>a_b b_a</em> <em>a</em>"), ("a*b*c", "a<em>b</em>c"),
         ("_(a)_b (_a_)", "_(a)_b (<em>a</em>)"), ("a_\"b\"_", "a_&quot;b&quot;_"),
         ("“*(a)*”", "“<em>(a)</em>”"), ("a*“b”*", "a*“b”*"), ("*\u{A0}a*", "*\u{A0}a*"), ("€*€a*", "€<em>€a</em>"),
-        ("~a~ ~~b~~ ~~~c~~~", "~a~ <s>b</s> ~<s>c</s>~"),
+        ("~a~ ~~b~~ ~~~c~~~", "<s>a</s> <s>b</s> ~~~c~~~"),
         ("*a _b* c_", "<em>a _b</em> c_"), ("*a [b*](/u)", "*a <a href=\"/u\">b*</a>"),
     ]
 
