@@ -306,8 +306,24 @@ extension Image: View {
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct Font: Hashable, Sendable {
     public struct Weight: Hashable, Sendable {
+        public static let ultraLight = Weight()
+        public static let thin = Weight()
+        public static let light = Weight()
         public static let regular = Weight()
+        public static let medium = Weight()
+        public static let semibold = Weight()
         public static let bold = Weight()
+        public static let heavy = Weight()
+        public static let black = Weight()
+    }
+
+    public struct Width: Hashable, Sendable {
+        public var value: CGFloat
+        public init(_ value: CGFloat) { self.value = value }
+        public static let compressed = Width(0)
+        public static let condensed = Width(0)
+        public static let standard = Width(0)
+        public static let expanded = Width(0)
     }
 
     public enum Design: Hashable, Sendable {
@@ -317,7 +333,10 @@ public struct Font: Hashable, Sendable {
     public static func system(size: CGFloat, weight: Font.Weight? = nil, design: Font.Design? = nil) -> Font {
         fatalError()
     }
+    public static func custom(_ name: String, fixedSize: CGFloat) -> Font { fatalError() }
     public func italic() -> Font { self }
+    public func weight(_ weight: Font.Weight) -> Font { self }
+    public func width(_ width: Font.Width) -> Font { self }
 }
 
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
@@ -329,8 +348,19 @@ public struct Color: Hashable, Sendable {
     public init(
         _ colorSpace: Color.RGBColorSpace = .sRGB, red: Double, green: Double, blue: Double, opacity: Double = 1
     ) {}
+    public init(_ name: String, bundle: Bundle? = nil) {}
     public static let clear = Color(red: 0, green: 0, blue: 0)
     public static let primary = Color(red: 0, green: 0, blue: 0)
+    public static let accentColor = Color(red: 0, green: 0, blue: 0)
+
+    public struct Resolved: Hashable, Sendable {
+        public var red: Float { 0 }
+        public var green: Float { 0 }
+        public var blue: Float { 0 }
+        public var opacity: Float
+    }
+
+    public func resolve(in environment: EnvironmentValues) -> Color.Resolved { fatalError() }
 }
 
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
@@ -423,6 +453,7 @@ public struct EnvironmentValues {
         get { fatalError() }
         set {}
     }
+    public var colorSchemeContrast: ColorSchemeContrast { fatalError() }
     @available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
     public var dynamicTypeSize: DynamicTypeSize {
         get { fatalError() }
@@ -433,6 +464,11 @@ public struct EnvironmentValues {
 @available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public enum ColorScheme: CaseIterable, Hashable, Sendable {
     case light, dark
+}
+
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
+public enum ColorSchemeContrast: CaseIterable, Hashable, Sendable {
+    case standard, increased
 }
 
 @available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)

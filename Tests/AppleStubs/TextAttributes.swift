@@ -51,6 +51,9 @@ open class NSMutableParagraphStyle: NSParagraphStyle {
     open var tailIndent: CGFloat = 0
     open var paragraphSpacingBefore: CGFloat = 0
     open var lineSpacing: CGFloat = 0
+    open var minimumLineHeight: CGFloat = 0
+    open var maximumLineHeight: CGFloat = 0
+    open var usesDefaultHyphenation = false
     open var tabStops: [NSTextTab]! = []
 }
 

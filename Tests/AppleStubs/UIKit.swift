@@ -8,6 +8,14 @@ open class UIImage: NSObject, @unchecked Sendable {}
 @available(iOS 13.0, tvOS 13.0, *)
 open class UIColor: NSObject, @unchecked Sendable {
     public init(red: CGFloat, green: CGFloat, blue: CGFloat, alpha: CGFloat) {}
+    public init(displayP3Red: CGFloat, green: CGFloat, blue: CGFloat, alpha: CGFloat) {}
+    public init?(named name: String) {}
+    open func resolvedColor(with traitCollection: UITraitCollection) -> UIColor { self }
+    open func getRed(
+        _ red: UnsafeMutablePointer<CGFloat>?, green: UnsafeMutablePointer<CGFloat>?,
+        blue: UnsafeMutablePointer<CGFloat>?, alpha: UnsafeMutablePointer<CGFloat>?
+    ) -> Bool { false }
+    open class var tintColor: UIColor { fatalError() }
     open class var label: UIColor { fatalError() }
 }
 
@@ -19,21 +27,68 @@ open class UIFontDescriptor: NSObject, @unchecked Sendable {
         public static let traitItalic = SymbolicTraits(rawValue: 1)
     }
 
+    public struct AttributeName: Hashable, RawRepresentable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public static let family = Self(rawValue: "NSFontFamilyAttribute")
+        public static let traits = Self(rawValue: "NSFontTraitsAttribute")
+    }
+
+    public struct TraitKey: Hashable, RawRepresentable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public static let weight = Self(rawValue: "NSCTFontWeightTrait")
+        public static let width = Self(rawValue: "NSCTFontProportionTrait")
+    }
+
+    public struct SystemDesign: Hashable, RawRepresentable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public static let `default` = Self(rawValue: "NSCTFontUIFontDesignDefault")
+        public static let serif = Self(rawValue: "NSCTFontUIFontDesignSerif")
+        public static let rounded = Self(rawValue: "NSCTFontUIFontDesignRounded")
+        public static let monospaced = Self(rawValue: "NSCTFontUIFontDesignMonospaced")
+    }
+
+    override init() {}
+    public init(fontAttributes attributes: [AttributeName: Any] = [:]) {}
+    open func withDesign(_ design: SystemDesign) -> UIFontDescriptor? { nil }
+
     open var symbolicTraits: SymbolicTraits { [] }
     open func withSymbolicTraits(_ symbolicTraits: SymbolicTraits) -> UIFontDescriptor? { nil }
 }
 
 @available(iOS 13.0, tvOS 13.0, *)
 open class UIFont: NSObject, @unchecked Sendable {
-    public struct Weight: Hashable, Sendable {
-        public static let regular = Weight()
-        public static let bold = Weight()
+    public struct Weight: Hashable, RawRepresentable, Sendable {
+        public var rawValue: CGFloat
+        public init(rawValue: CGFloat) { self.rawValue = rawValue }
+        public static let ultraLight = Self(rawValue: -0.8)
+        public static let thin = Self(rawValue: -0.6)
+        public static let light = Self(rawValue: -0.4)
+        public static let regular = Self(rawValue: 0)
+        public static let medium = Self(rawValue: 0.23)
+        public static let semibold = Self(rawValue: 0.3)
+        public static let bold = Self(rawValue: 0.4)
+        public static let heavy = Self(rawValue: 0.56)
+        public static let black = Self(rawValue: 0.62)
+    }
+
+    public struct Width: Hashable, RawRepresentable, Sendable {
+        public var rawValue: CGFloat
+        public init(rawValue: CGFloat) { self.rawValue = rawValue }
+        public static let compressed = Self(rawValue: -0.3)
+        public static let condensed = Self(rawValue: -0.2)
+        public static let standard = Self(rawValue: 0)
+        public static let expanded = Self(rawValue: 0.2)
     }
 
     override init() {}
     public init(descriptor: UIFontDescriptor, size pointSize: CGFloat) {}
     open class func systemFont(ofSize fontSize: CGFloat, weight: Weight) -> UIFont { fatalError() }
+    open class func systemFont(ofSize fontSize: CGFloat, weight: Weight, width: Width) -> UIFont { fatalError() }
     open class func monospacedSystemFont(ofSize fontSize: CGFloat, weight: Weight) -> UIFont { fatalError() }
+    open var familyName: String { "" }
     open var fontDescriptor: UIFontDescriptor { fatalError() }
 }
 
@@ -81,8 +136,22 @@ public enum UIUserInterfaceStyle: Int, Sendable {
 }
 
 @available(iOS 13.0, tvOS 13.0, *)
+public enum UIAccessibilityContrast: Int, Sendable {
+    case unspecified = -1
+    case normal, high
+}
+
+@available(iOS 17.0, tvOS 17.0, *)
+public protocol UIMutableTraits {
+    var userInterfaceStyle: UIUserInterfaceStyle { get set }
+    var accessibilityContrast: UIAccessibilityContrast { get set }
+}
+
+@available(iOS 13.0, tvOS 13.0, *)
 open class UITraitCollection: NSObject, @unchecked Sendable {
+    public init(mutations: (inout any UIMutableTraits) -> Void) {}
     open var userInterfaceStyle: UIUserInterfaceStyle { .light }
+    open var accessibilityContrast: UIAccessibilityContrast { .normal }
     open var preferredContentSizeCategory: UIContentSizeCategory { .large }
 }
 
@@ -112,6 +181,9 @@ public typealias UITrait = any UITraitDefinition.Type
 
 @available(iOS 17.0, tvOS 17.0, *)
 public struct UITraitUserInterfaceStyle: UITraitDefinition, Sendable {}
+
+@available(iOS 17.0, tvOS 17.0, *)
+public struct UITraitAccessibilityContrast: UITraitDefinition, Sendable {}
 
 @available(iOS 17.0, tvOS 17.0, *)
 public struct UITraitPreferredContentSizeCategory: UITraitDefinition, Sendable {}

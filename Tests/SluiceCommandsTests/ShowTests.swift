@@ -69,13 +69,39 @@ import Testing
         #expect(styled.status == .success && styled.output != plain.output)
     }
 
+    @Test func `a style sheet of the library has a name`() async throws {
+        let named = try await show("`a`", ["--style", "github"]) { $0.outputColor = .full }
+        let plain = try await show("`a`", ["--style", "default"]) { $0.outputColor = .full }
+        #expect(named.status == .success && plain.status == .success)
+        // The background of code on GitHub, in the dark.
+        #expect(named.output.contains("48;2;21;27;35") && !plain.output.contains("48;2;21;27;35"))
+    }
+
+    @Test func `HTML with a style sheet is a page with its rules`() async throws {
+        let sheet = #"{ "inlines": { "emphasis": { "fontFamily": "A</style><script>" } } }"#
+        let shown = try await show(
+            "# a < b\n\n*c*", ["--to", "html", "--style", "{dir}/s.json"], files: ["s.json": sheet])
+        #expect(shown.status == .success)
+        #expect(shown.output.hasPrefix("<!DOCTYPE html>\n") && shown.output.hasSuffix("</html>\n"))
+        #expect(shown.output.contains("<title>a &lt; b</title>") && !shown.output.contains("<script"))
+        #expect(shown.output.contains(".nativemark em {"))
+        let untitled = try await show("a", ["--to", "html", "--style", "github"])
+        #expect(untitled.output.contains("<title>notes.md</title>"))
+    }
+
+    @Test func `text has the markers of a style sheet`() async throws {
+        let sheet = #"{ "blocks": { "bulletList": { "marker": { "bullets": ["+"] } } } }"#
+        let shown = try await show("- a", ["--to", "text", "--style", "{dir}/s.json"], files: ["s.json": sheet])
+        #expect(shown.output == "+ a\n")
+    }
+
     @Test(arguments: [
         (["--width", "0"], "", ExitStatus.usage, ["--width 0", "from 1 to"]),
         (["--to", "pdf"], "", .usage, ["pdf", "--to"]),
         (["--style", "{dir}/none.json"], "", .localFile, ["--style: ", "none.json", "ENOENT"]),
         (["--style", "{dir}/s.json"], "{", .usage, ["s.json", "isn't valid JSON", ". Look for"]),
         (["--style", "{dir}/s.json"], #"{ "blocks": { "heading9": {} } }"#, .usage, ["s.json", "heading9"]),
-        (["--style", "{dir}/s.json", "--to", "html"], "{}", .usage, ["--style", "--to terminal"]),
+        (["--style", "githob"], "", .usage, ["--style githob", "default, ", "github", "JSON file"]),
     ])
     func `mistakes are told in one line`(arguments: [String], sheet: String, status: ExitStatus, mentions: [String])
         async throws

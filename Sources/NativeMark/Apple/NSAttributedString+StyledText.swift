@@ -69,6 +69,11 @@ extension NSParagraphStyle {
         style.tailIndent = -paragraph.trailingIndent
         style.paragraphSpacingBefore = paragraph.space
         style.lineSpacing = paragraph.lineSpacing
+        if let height = paragraph.lineHeight {
+            style.minimumLineHeight = height
+            style.maximumLineHeight = height
+        }
+        style.usesDefaultHyphenation = paragraph.isHyphenated
         style.tabStops = paragraph.tabs.map {
             NSTextTab(textAlignment: NSTextAlignment($0.alignment), location: $0.location, options: [:])
         }

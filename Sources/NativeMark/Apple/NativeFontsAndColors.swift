@@ -9,8 +9,8 @@ extension StyledText {
 }
 
 typealias NativeColor = UIColor
-
 typealias NativeFont = UIFont
+typealias NativeFontDescriptor = UIFontDescriptor
 
 extension UIFont {
     /// The italic variant, or the font itself if there is none. Size 0 keeps the descriptor's size.
@@ -23,8 +23,8 @@ extension UIFont {
 extension UIColor {
     static var nativeText: UIColor { .label }
 
-    static func native(red: CGFloat, green: CGFloat, blue: CGFloat) -> UIColor {
-        UIColor(red: red, green: green, blue: blue, alpha: 1)
+    static func native(_ color: SRGBColor) -> UIColor {
+        UIColor(red: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
     }
 }
 #elseif canImport(AppKit)
@@ -38,6 +38,7 @@ extension StyledText {
 
 typealias NativeColor = NSColor
 typealias NativeFont = NSFont
+typealias NativeFontDescriptor = NSFontDescriptor
 
 extension NSFont {
     /// The italic variant, or the font itself if there is none. Size 0 keeps the descriptor's size.
@@ -50,8 +51,8 @@ extension NSFont {
 extension NSColor {
     static var nativeText: NSColor { .labelColor }
 
-    static func native(red: CGFloat, green: CGFloat, blue: CGFloat) -> NSColor {
-        NSColor(srgbRed: red, green: green, blue: blue, alpha: 1)
+    static func native(_ color: SRGBColor) -> NSColor {
+        NSColor(srgbRed: color.red, green: color.green, blue: color.blue, alpha: color.alpha)
     }
 }
 #endif
@@ -60,19 +61,72 @@ extension NSColor {
 extension NativeFont {
     /// The size of the style already includes the size category.
     static func native(_ style: ResolvedTextStyle) -> NativeFont {
-        let weight = style.isBold ? NativeFont.Weight.bold : .regular
-        let font =
-            style.isMonospaced
-            ? NativeFont.monospacedSystemFont(ofSize: style.fontSize, weight: weight)
-            : NativeFont.systemFont(ofSize: style.fontSize, weight: weight)
+        let font = style.fontFamily.flatMap { native(family: $0, style) } ?? designed(style)
         return style.isItalic ? font.slanted : font
+    }
+
+    /// Returns `nil` if there is no font of the family: for an unknown one, the system returns a font of another family.
+    private static func native(family: String, _ style: ResolvedTextStyle) -> NativeFont? {
+        let traits: [NativeFontDescriptor.TraitKey: Any] = [
+            .weight: Weight(style.fontWeight).rawValue, .width: Width(style.fontWidth).rawValue,
+        ]
+        let descriptor = NativeFontDescriptor(fontAttributes: [.family: family, .traits: traits])
+        let font: NativeFont? = NativeFont(descriptor: descriptor, size: style.fontSize)
+        return font?.familyName == family ? font : nil
+    }
+
+    private static func designed(_ style: ResolvedTextStyle) -> NativeFont {
+        let font = NativeFont.systemFont(
+            ofSize: style.fontSize, weight: Weight(style.fontWeight), width: Width(style.fontWidth))
+        let design: NativeFontDescriptor.SystemDesign
+        switch style.fontDesign {
+        case .default: return font
+        case .serif: design = .serif
+        case .rounded: design = .rounded
+        case .monospaced: design = .monospaced
+        }
+        guard let descriptor = font.fontDescriptor.withDesign(design) else { return font }
+        let designed: NativeFont? = NativeFont(descriptor: descriptor, size: style.fontSize)
+        return designed ?? font
+    }
+}
+
+extension NativeFont.Weight {
+    fileprivate init(_ weight: StyleSheet.FontWeight) {
+        switch weight {
+        case .ultraLight: self = .ultraLight
+        case .thin: self = .thin
+        case .light: self = .light
+        case .regular: self = .regular
+        case .medium: self = .medium
+        case .semibold: self = .semibold
+        case .bold: self = .bold
+        case .heavy: self = .heavy
+        case .black: self = .black
+        }
+    }
+}
+
+extension NativeFont.Width {
+    fileprivate init(_ width: StyleSheet.FontWidth) {
+        switch width {
+        case .compressed: self = .compressed
+        case .condensed: self = .condensed
+        case .standard: self = .standard
+        case .expanded: self = .expanded
+        }
     }
 }
 
 extension NativeColor {
     static func native(_ tone: StyleSheet.Tone) -> NativeColor {
-        guard let rgb = tone.rgb else { return nativeText }
-        return native(red: CGFloat(rgb.red) / 255, green: CGFloat(rgb.green) / 255, blue: CGFloat(rgb.blue) / 255)
+        if case .named(let name, _) = tone, let color = NativeColor(named: name) { return color }
+        if case .displayP3(let red, let green, let blue, let alpha) = tone.withoutName {
+            return NativeColor(
+                displayP3Red: DisplayP3.clamped(red), green: DisplayP3.clamped(green), blue: DisplayP3.clamped(blue),
+                alpha: DisplayP3.clamped(alpha))
+        }
+        return tone.srgb.map { native($0) } ?? nativeText
     }
 }
 #endif

@@ -91,7 +91,13 @@ public final class NativeMarkLabel: NSView {
 extension StyleSheet.Environment {
     /// Creates the environment of an appearance, with the standard text size.
     public init(_ appearance: NSAppearance) {
-        self.init(appearance: appearance.bestMatch(from: [.aqua, .darkAqua]) == .darkAqua ? .dark : .light)
+        let name = appearance.bestMatch(from: [
+            .aqua, .darkAqua, .accessibilityHighContrastAqua, .accessibilityHighContrastDarkAqua,
+        ])
+        self.init(
+            appearance: name == .darkAqua || name == .accessibilityHighContrastDarkAqua ? .dark : .light,
+            contrast: name == .accessibilityHighContrastAqua || name == .accessibilityHighContrastDarkAqua
+                ? .increased : .standard)
     }
 }
 #endif

@@ -8,7 +8,7 @@ public import UIKit
 ///     let label = NativeMarkLabel(Document("Hello *world*"))
 ///     stack.addArrangedSubview(label)
 ///
-/// The label updates its text when the document, the style sheet, the appearance or the size category changes. Links are opened as in
+/// The label updates its text when the document, the style sheet, the appearance, the contrast or the size category changes. Links are opened as in
 /// every text view: by the system or by the `delegate`.
 public final class NativeMarkLabel: UITextView {
     /// The document to show.
@@ -56,7 +56,9 @@ public final class NativeMarkLabel: UITextView {
         textContainer.lineFragmentPadding = 0
         // The style sheet determines the color and underline of links.
         linkTextAttributes = [:]
-        registerForTraitChanges([UITraitUserInterfaceStyle.self, UITraitPreferredContentSizeCategory.self]) {
+        registerForTraitChanges([
+            UITraitUserInterfaceStyle.self, UITraitAccessibilityContrast.self, UITraitPreferredContentSizeCategory.self,
+        ]) {
             (label: NativeMarkLabel, _) in
             label.show()
         }
@@ -73,6 +75,7 @@ extension StyleSheet.Environment {
     public init(_ traits: UITraitCollection) {
         self.init(
             appearance: traits.userInterfaceStyle == .dark ? .dark : .light,
+            contrast: traits.accessibilityContrast == .high ? .increased : .standard,
             sizeCategory: StyleSheet.SizeCategory(traits.preferredContentSizeCategory))
     }
 }

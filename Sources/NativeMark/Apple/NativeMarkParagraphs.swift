@@ -59,7 +59,13 @@ struct NativeMarkParagraphs: View {
     private func content(of cell: ParagraphLayout.Cell?, _ paragraph: ParagraphLayout.Paragraph) -> some View {
         Text(joining: texts(of: cell?.pieces ?? []))
             .multilineTextAlignment(TextAlignment(paragraph.alignment))
-            .lineSpacing(paragraph.lineSpacing)
+            .lineSpacing(paragraph.lineSpacing + extraSpacing(of: paragraph))
+    }
+
+    /// SwiftUI has no line height before iOS 26. Lines of the system's fonts are 1.2 em high, so more becomes space between lines.
+    private func extraSpacing(of paragraph: ParagraphLayout.Paragraph) -> Double {
+        let style = text.blocks[paragraph.block].style
+        return style.lineHeight.map { max($0 - 1.2, 0) * style.text.fontSize } ?? 0
     }
 
     private func isHeading(_ paragraph: ParagraphLayout.Paragraph) -> Bool {

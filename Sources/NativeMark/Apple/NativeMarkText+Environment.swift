@@ -24,10 +24,14 @@ private struct NativeMarkStyleKey: EnvironmentKey {
 }
 
 extension StyleSheet.Environment {
-    /// Creates the environment of a color scheme and a Dynamic Type size.
-    public init(_ colorScheme: ColorScheme, _ dynamicTypeSize: DynamicTypeSize) {
+    /// Creates the environment of a color scheme, a Dynamic Type size and a contrast.
+    public init(
+        _ colorScheme: ColorScheme, _ dynamicTypeSize: DynamicTypeSize, _ contrast: ColorSchemeContrast = .standard
+    ) {
         self.init(
-            appearance: colorScheme == .dark ? .dark : .light, sizeCategory: StyleSheet.SizeCategory(dynamicTypeSize))
+            appearance: colorScheme == .dark ? .dark : .light,
+            contrast: contrast == .increased ? .increased : .standard,
+            sizeCategory: StyleSheet.SizeCategory(dynamicTypeSize))
     }
 }
 

@@ -8,7 +8,7 @@ public import SwiftUI
 ///     NativeMarkText("Hello *world*")
 ///         .nativeMarkStyle(.default.setting(inline: [.emphasis: [.color(.accent)]]))
 ///
-/// The view takes the style sheet, the color scheme and the Dynamic Type size from the environment. Links are opened with the
+/// The view takes the style sheet, the color scheme, the contrast and the Dynamic Type size from the environment. Links are opened with the
 /// environment's `openURL`. Images are shown if you pass a closure that loads them; until an image is loaded, and if loading fails,
 /// its alternative text is shown:
 ///
@@ -28,6 +28,7 @@ public struct NativeMarkText: View {
     private let load: ImageLoader?
 
     @Environment(\.colorScheme) private var colorScheme
+    @Environment(\.colorSchemeContrast) private var contrast
     @Environment(\.dynamicTypeSize) private var dynamicTypeSize
     @Environment(\.nativeMarkStyle) private var style
     @State private var loaded: [String: Image] = [:]
@@ -64,7 +65,7 @@ public struct NativeMarkText: View {
 
     /// The content of the view.
     public var body: some View {
-        let environment = StyleSheet.Environment(colorScheme, dynamicTypeSize)
+        let environment = StyleSheet.Environment(colorScheme, dynamicTypeSize, contrast)
         let text = StyledText(document, style: style, environment: environment)
         NativeMarkParagraphs(text: text, layout: ParagraphLayout(text), images: loaded, linkSchemes: linkSchemes)
             .task(id: document) {

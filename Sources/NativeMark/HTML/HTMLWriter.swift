@@ -211,6 +211,13 @@ struct HTMLWriter {
         text.withUTF8 { Self.escape($0, to: &output) }
     }
 
+    static func escaped(_ text: String) -> String {
+        var text = text
+        var output: [UInt8] = []
+        text.withUTF8 { escape($0, to: &output) }
+        return String(decoding: output, as: UTF8.self)
+    }
+
     private static func escape(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         var copied = 0
         var index = 0

@@ -10,13 +10,13 @@ extension StyledText {
         static let lineBreak = Traits(rawValue: 16)
     }
 
-    /// For example, bold text in a bold heading isn't strong.
+    /// For example, bold text in a bold heading isn't strong, but heavier text is.
     func traits(of run: Run) -> Traits {
         let outer = blocks[run.block].style.text
         var traits: Traits = []
         if run.style.isItalic, !outer.isItalic { traits.insert(.emphasis) }
-        if run.style.isBold, !outer.isBold { traits.insert(.strong) }
-        if run.style.isMonospaced, !outer.isMonospaced { traits.insert(.code) }
+        if run.style.isBold, run.style.fontWeight > outer.fontWeight { traits.insert(.strong) }
+        if run.style.fontDesign == .monospaced, outer.fontDesign != .monospaced { traits.insert(.code) }
         if run.style.isStruckThrough, !outer.isStruckThrough { traits.insert(.strikethrough) }
         if run.isLineBreak { traits.insert(.lineBreak) }
         return traits

@@ -16,6 +16,10 @@ public struct ResolvedBlockStyle: Sendable, Hashable {
     public var spacingAfter = 0.0
     /// Extra space between lines.
     public var lineSpacing = 0.0
+    /// The distance of the baselines of two lines as a multiple of the font size, or `nil` if the font determines it.
+    public var lineHeight: Double?
+    /// Whether words may be divided at the ends of lines.
+    public var isHyphenated = false
     /// The marker of the items, for a list with a marker rule.
     public var marker: StyleSheet.Marker?
     /// Lines around the block.

@@ -19,6 +19,11 @@ extension StyleSheet {
         case spacingAfter(Length)
         /// Extra space between lines.
         case lineSpacing(Length)
+        /// The distance of the baselines of two lines, as a multiple of the font size. It is at least 0.1 and at most 10. Without this
+        /// style, the font determines it.
+        case lineHeight(Double)
+        /// Whether words may be divided at the ends of lines.
+        case hyphenation(Bool)
         /// The marker of the items, for lists.
         case marker(Marker)
         /// Lines on some or all sides of the block.
@@ -45,6 +50,16 @@ extension StyleSheet {
 extension StyleSheet.BlockStyle {
     /// The text style, which determines the font size.
     public static func textStyle(_ style: StyleSheet.TextStyle) -> Self { .text(.textStyle(style)) }
+    /// The font size; see ``StyleSheet/InlineStyle/fontSize(_:)``.
+    public static func fontSize(_ size: StyleSheet.Length) -> Self { .text(.fontSize(size)) }
+    /// The system's font in a design.
+    public static func fontDesign(_ design: StyleSheet.FontDesign) -> Self { .text(.fontDesign(design)) }
+    /// The family of the font; see ``StyleSheet/InlineStyle/fontFamily(_:)``.
+    public static func fontFamily(_ name: String) -> Self { .text(.fontFamily(name)) }
+    /// The weight of the font.
+    public static func fontWeight(_ weight: StyleSheet.FontWeight) -> Self { .text(.fontWeight(weight)) }
+    /// The width of the font.
+    public static func fontWidth(_ width: StyleSheet.FontWidth) -> Self { .text(.fontWidth(width)) }
     /// The text color.
     public static func color(_ color: StyleSheet.Color) -> Self { .text(.color(color)) }
     /// The color behind the text, not behind the whole block.
@@ -53,12 +68,10 @@ extension StyleSheet.BlockStyle {
     public static func kerning(_ length: StyleSheet.Length) -> Self { .text(.kerning(length)) }
     /// The offset of the text above the baseline.
     public static func baseline(_ length: StyleSheet.Length) -> Self { .text(.baseline(length)) }
-    /// Whether the text is bold.
+    /// Whether the text is bold relative to the enclosing block; see ``StyleSheet/InlineStyle/bold(_:)``.
     public static func bold(_ isOn: Bool) -> Self { .text(.bold(isOn)) }
     /// Whether the text is italic.
     public static func italic(_ isOn: Bool) -> Self { .text(.italic(isOn)) }
-    /// Whether the text uses a monospaced font.
-    public static func monospaced(_ isOn: Bool) -> Self { .text(.monospaced(isOn)) }
     /// Whether the text is underlined.
     public static func underline(_ isOn: Bool) -> Self { .text(.underline(isOn)) }
     /// Whether the text has a line through it.
@@ -80,6 +93,8 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case spacingBefore
         case spacingAfter
         case lineSpacing
+        case lineHeight
+        case hyphenation
         case marker
         case border
         case padding
@@ -96,6 +111,8 @@ extension StyleSheet.BlockStyle: StyleOfProperty {
         case .spacingBefore: .block(.spacingBefore)
         case .spacingAfter: .block(.spacingAfter)
         case .lineSpacing: .block(.lineSpacing)
+        case .lineHeight: .block(.lineHeight)
+        case .hyphenation: .block(.hyphenation)
         case .marker: .block(.marker)
         case .border: .block(.border)
         case .padding: .block(.padding)

@@ -5,7 +5,7 @@ extension StyleSheet {
     ///         .link: [.color(.accent)],
     ///         .code: [.color(.rgb(0xB00020))],
     ///         .strong: [.color(.dynamic(light: .rgb(0xB00020), dark: .rgb(0xFF8A80)))],
-    ///         .emphasis: [.color(.ansi(.red))],
+    ///         .emphasis: [.color(.named("Brand", fallback: .init(light: .rgb(0x7A3FB0), dark: .rgb(0xD3A8FF))))],
     ///     ])
     public enum Color: Sendable, Hashable {
         /// The color that the sheet's ``StyleSheet/colors`` give the role.
@@ -31,11 +31,15 @@ extension StyleSheet {
         public static let border = Color.role(.border)
 
         /// Returns a color that is the same in both appearances.
-        public static func rgb(_ value: UInt32) -> Color { .paint(Paint(.rgb(value))) }
+        public static func rgb(_ value: UInt32, alpha: Double = 1) -> Color { .paint(Paint(.rgb(value, alpha: alpha))) }
         /// Returns a color with different values on light and dark backgrounds.
         public static func dynamic(light: Tone, dark: Tone) -> Color { .paint(Paint(light: light, dark: dark)) }
         /// Returns one of the terminal's sixteen colors.
         public static func ansi(_ color: ANSI) -> Color { .paint(Paint(.ansi(color))) }
+        /// Returns a color of the app's asset catalog; see ``Paint/named(_:fallback:)``.
+        public static func named(_ name: String, fallback: Paint = .init(.standard)) -> Color {
+            .paint(.named(name, fallback: fallback))
+        }
     }
 
     /// The purpose of a color. ``StyleSheet/setting(colors:)`` chooses the color of a role.
@@ -58,22 +62,62 @@ extension StyleSheet {
         case border
     }
 
-    /// A color with a value for each appearance.
+    /// A color with a value for each appearance, and for users who prefer more contrast.
+    ///
+    ///     StyleSheet.Paint(light: .rgb(0x59636E), dark: .rgb(0x9198A1), lightIncreasedContrast: .rgb(0x1F2328))
     public struct Paint: Sendable, Hashable {
         /// The color on a light background.
         public var light: Tone
         /// The color on a dark background.
         public var dark: Tone
+        /// The color on a light background with increased contrast, or `nil` for ``light``.
+        public var lightIncreasedContrast: Tone?
+        /// The color on a dark background with increased contrast, or `nil` for ``dark``.
+        public var darkIncreasedContrast: Tone?
 
         /// Creates a color with a value for each appearance.
-        public init(light: Tone, dark: Tone) {
+        public init(
+            light: Tone, dark: Tone, lightIncreasedContrast: Tone? = nil, darkIncreasedContrast: Tone? = nil
+        ) {
             self.light = light
             self.dark = dark
+            self.lightIncreasedContrast = lightIncreasedContrast
+            self.darkIncreasedContrast = darkIncreasedContrast
         }
 
         /// Creates a color that is the same in both appearances.
         public init(_ tone: Tone) {
             self.init(light: tone, dark: tone)
+        }
+
+        /// Returns a color of the app's asset catalog.
+        ///
+        /// The fallback is shown where there are no asset catalogs (in terminals, HTML, and on Linux), and for a name that isn't in the
+        /// catalog.
+        public static func named(_ name: String, fallback: Paint) -> Paint {
+            func named(_ tone: Tone) -> Tone { .named(name, fallback: tone) }
+            return Paint(
+                light: named(fallback.light), dark: named(fallback.dark),
+                lightIncreasedContrast: fallback.lightIncreasedContrast.map(named),
+                darkIncreasedContrast: fallback.darkIncreasedContrast.map(named))
+        }
+
+        /// Creates a color from the tones of each appearance and contrast, or `nil` for the standard text color.
+        init(_ tone: (Appearance, Contrast) -> Tone?) {
+            light = tone(.light, .standard) ?? .standard
+            dark = tone(.dark, .standard) ?? .standard
+            let (increasedLight, increasedDark) = (tone(.light, .increased), tone(.dark, .increased))
+            lightIncreasedContrast = increasedLight == light ? nil : increasedLight
+            darkIncreasedContrast = increasedDark == dark ? nil : increasedDark
+        }
+
+        func tone(in environment: Environment) -> Tone {
+            switch (environment.appearance, environment.contrast) {
+            case (.light, .standard): light
+            case (.dark, .standard): dark
+            case (.light, .increased): lightIncreasedContrast ?? light
+            case (.dark, .increased): darkIncreasedContrast ?? dark
+            }
         }
     }
 
@@ -81,16 +125,21 @@ extension StyleSheet {
     public enum Tone: Sendable, Hashable {
         /// The default text color of the terminal or label that shows the text.
         case standard
-        /// Red, green and blue components.
-        case rgb(red: UInt8, green: UInt8, blue: UInt8)
+        /// A color in sRGB, with components from 0 to 255. An alpha of 0 is transparent.
+        case rgb(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255)
+        /// A color in Display P3, with components from 0 to 1. Other values are clamped. Back-ends without P3 show the nearest sRGB color.
+        indirect case displayP3(red: Double, green: Double, blue: Double, alpha: Double = 1)
         /// One of the terminal's sixteen colors.
         case ansi(ANSI)
+        /// A color of the app's asset catalog, and the color to show in its place. The fallback must not be a name itself; see
+        /// ``Paint/named(_:fallback:)``.
+        indirect case named(String, fallback: Tone)
 
-        /// Returns the color `0xRRGGBB`. Higher bits are ignored.
-        public static func rgb(_ value: UInt32) -> Tone {
+        /// Returns the color `0xRRGGBB`. Higher bits are ignored. Alpha is from 0 to 1, with a precision of 8 bits.
+        public static func rgb(_ value: UInt32, alpha: Double = 1) -> Tone {
             .rgb(
                 red: UInt8(truncatingIfNeeded: value >> 16), green: UInt8(truncatingIfNeeded: value >> 8),
-                blue: UInt8(truncatingIfNeeded: value))
+                blue: UInt8(truncatingIfNeeded: value), alpha: SRGBColor.byte(alpha))
         }
     }
 

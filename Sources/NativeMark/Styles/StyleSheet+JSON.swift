@@ -20,9 +20,19 @@ extension StyleSheet {
     /// }
     /// ```
     ///
-    /// All parts are optional. The rules are added to those of the base, which is ``default`` unless `base` is `"empty"`. A length is
-    /// a number of points or a string in `em` or `pt`. A color is a role, `#RRGGBB`, `ansi:` with one of the sixteen names, `standard`,
-    /// or an object with `light` and `dark`. Unknown keys are errors.
+    /// All parts are optional. The rules are added to those of the base: ``default``, another one of ``named``, or `"empty"`. A length is
+    /// a number of points or a string in `em` or `pt`. Unknown keys are errors.
+    ///
+    /// | color | |
+    /// |---|---|
+    /// | `accent` | a role |
+    /// | `#RRGGBB`, `#RRGGBBAA` | sRGB, with or without alpha |
+    /// | `color(display-p3 1 0.5 0 / 0.8)` | Display P3, as in CSS, with or without alpha |
+    /// | `ansi:cyan` | one of the terminal's sixteen colors |
+    /// | `standard` | the text color of the terminal or label |
+    /// | `name:Brand` | a color of the app's asset catalog |
+    /// | `{ "name": "Brand", "fallback": … }` | the same, with the color to show elsewhere |
+    /// | `{ "light": …, "dark": … }` | one color for each appearance, and optionally `lightIncreasedContrast`, `darkIncreasedContrast` |
     ///
     /// - Throws: A ``NativeMarkError`` that names the key and says what to write instead.
     public init(json: String) throws(NativeMarkError) {
@@ -56,12 +66,15 @@ extension StyleSheet: Codable {
     public init(from decoder: any Decoder) throws {
         let sheet = try decoder.object(of: Part.self, called: "part of a style sheet")
         switch try sheet.value(of: .base, { try $0.string(expected: "the name of a style sheet") }) {
-        case nil, "default"?: self = .default
+        case nil: self = .default
         case "empty"?: self.init()
-        case let other?:
-            throw NativeMarkError(
-                .styleSheet, at: decoder.codingPath + [StyleKey("base")], "isn't a known style sheet: '\(other)'",
-                remedy: "Write \"default\" or \"empty\"")
+        case let name?:
+            guard let base = StyleSheet.named[name] else {
+                throw NativeMarkError(
+                    .styleSheet, at: decoder.codingPath + [StyleKey("base")], "isn't a known style sheet: '\(name)'",
+                    remedy: "Use one of: \((StyleSheet.named.keys + ["empty"]).sorted().joined(separator: ", "))")
+            }
+            self = base
         }
         if let colors = try sheet.value(of: .colors, { try $0.object(of: Role.self, called: "role") }) {
             self = setting(colors: try colors.values { try Paint(json: $1) })

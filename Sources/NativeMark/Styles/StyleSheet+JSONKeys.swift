@@ -24,6 +24,9 @@ extension StyleSheet.InlineSelector: NamedInJSON {}
 extension StyleSheet.InlineStyle.Property: NamedInJSON {}
 extension StyleSheet.Alignment: NamedInJSON {}
 extension StyleSheet.TextStyle: NamedInJSON {}
+extension StyleSheet.FontDesign: NamedInJSON {}
+extension StyleSheet.FontWeight: NamedInJSON {}
+extension StyleSheet.FontWidth: NamedInJSON {}
 extension StyleSheet.Numbering: NamedInJSON {}
 extension StyleSheet.Edge: NamedInJSON {}
 extension StyleSheet.ANSI: NamedInJSON {}
@@ -109,6 +112,14 @@ extension Decoder {
         guard let value = try? singleValueContainer().decode(Bool.self) else {
             throw NativeMarkError(
                 .styleSheet, at: codingPath, "isn't a Boolean", remedy: "Write true or false")
+        }
+        return value
+    }
+
+    func number(expected: String, example: String) throws -> Double {
+        guard let value = try? singleValueContainer().decode(Double.self) else {
+            throw NativeMarkError(
+                .styleSheet, at: codingPath, "isn't \(expected)", remedy: "Write a number such as \(example)")
         }
         return value
     }

@@ -3,13 +3,17 @@ extension StyleSheet.InlineStyle {
         self =
             switch property {
             case .textStyle: .textStyle(try decoder.choice(of: StyleSheet.TextStyle.self, called: "a text style"))
+            case .fontSize: .fontSize(try .init(json: decoder))
+            case .fontDesign: .fontDesign(try decoder.choice(of: StyleSheet.FontDesign.self, called: "a font design"))
+            case .fontFamily: .fontFamily(try decoder.string(expected: "the name of a font family"))
+            case .fontWeight: .fontWeight(try decoder.choice(of: StyleSheet.FontWeight.self, called: "a font weight"))
+            case .fontWidth: .fontWidth(try decoder.choice(of: StyleSheet.FontWidth.self, called: "a font width"))
             case .color: .color(try .init(json: decoder))
             case .inlineBackground: .inlineBackground(try .init(json: decoder))
             case .kerning: .kerning(try .init(json: decoder))
             case .baseline: .baseline(try .init(json: decoder))
             case .bold: .bold(try decoder.flag())
             case .italic: .italic(try decoder.flag())
-            case .monospaced: .monospaced(try decoder.flag())
             case .underline: .underline(try decoder.flag())
             case .strikethrough: .strikethrough(try decoder.flag())
             }
@@ -18,9 +22,14 @@ extension StyleSheet.InlineStyle {
     func encode(into encoder: any Encoder) throws {
         switch self {
         case .textStyle(let style): try encoder.write(style.rawValue)
+        case .fontSize(let size): try size.encode(into: encoder)
+        case .fontDesign(let design): try encoder.write(design.rawValue)
+        case .fontFamily(let name): try encoder.write(name)
+        case .fontWeight(let weight): try encoder.write(weight.rawValue)
+        case .fontWidth(let width): try encoder.write(width.rawValue)
         case .color(let color), .inlineBackground(let color): try color.encode(into: encoder)
         case .kerning(let length), .baseline(let length): try length.encode(into: encoder)
-        case .bold(let flag), .italic(let flag), .monospaced(let flag), .underline(let flag), .strikethrough(let flag):
+        case .bold(let flag), .italic(let flag), .underline(let flag), .strikethrough(let flag):
             try encoder.write(flag)
         }
     }
@@ -44,6 +53,8 @@ extension StyleSheet.BlockStyle {
             case .spacingBefore: .spacingBefore(try .init(json: decoder))
             case .spacingAfter: .spacingAfter(try .init(json: decoder))
             case .lineSpacing: .lineSpacing(try .init(json: decoder))
+            case .lineHeight: .lineHeight(try decoder.number(expected: "a multiple of the font size", example: "1.5"))
+            case .hyphenation: .hyphenation(try decoder.flag())
             case .marker: .marker(try .init(json: decoder))
             case .border: .border(try .init(json: decoder))
             case .padding: .padding(try .init(json: decoder))
@@ -58,6 +69,8 @@ extension StyleSheet.BlockStyle {
         case .firstLineIndent(let length), .leadingIndent(let length), .trailingIndent(let length),
             .spacingBefore(let length), .spacingAfter(let length), .lineSpacing(let length):
             try length.encode(into: encoder)
+        case .lineHeight(let multiple): try encoder.write(multiple.isFinite ? multiple : 0)
+        case .hyphenation(let flag): try encoder.write(flag)
         case .marker(let marker): try marker.encode(into: encoder)
         case .border(let border): try border.encode(into: encoder)
         case .padding(let padding): try padding.encode(into: encoder)

@@ -1,32 +1,19 @@
 extension StyleSheet {
-    /// The properties of the display that styles depend on.
-    public struct Environment: Sendable, Hashable {
-        /// The light or dark appearance.
-        public var appearance: Appearance
-        /// The user's preferred text size.
-        public var sizeCategory: SizeCategory
-
-        /// Creates an environment, by default with a light background and the standard text size.
-        public init(appearance: Appearance = .light, sizeCategory: SizeCategory = .large) {
-            self.appearance = appearance
-            self.sizeCategory = sizeCategory
-        }
-    }
-
-    /// The brightness of the background.
-    public enum Appearance: String, Sendable, Hashable, CaseIterable {
-        /// Dark text on a light background.
-        case light
-        /// Light text on a dark background.
-        case dark
-    }
-
     /// Returns the sheet with ems, roles and text styles resolved to points and plain colors.
     ///
     ///     let resolved = sheet.resolved(in: .init(appearance: .dark, sizeCategory: .xLarge))
     ///     resolved.text(.code, in: resolved.document.text).background
     public func resolved(in environment: Environment) -> ResolvedStyleSheet {
         ResolvedStyleSheet(sheet: self, environment: environment)
+    }
+}
+
+extension StyleSheet {
+    func paint(of color: Color) -> Paint {
+        switch color {
+        case .role(let role): colors[role] ?? Self.standardColors[role] ?? .init(.standard)
+        case .paint(let paint): paint
+        }
     }
 }
 
@@ -42,15 +29,13 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
 
     /// Returns the style of text that matches a selector, inside text with the style `outer`.
     public func text(_ selector: StyleSheet.InlineSelector, in outer: ResolvedTextStyle) -> ResolvedTextStyle {
-        text(outer, with: sheet.inlines[selector] ?? [])
+        apply(sheet.inlines[selector] ?? [], to: outer)
     }
 
-    /// Returns a text style changed by other styles, in any order: lengths in em refer to the resulting font size.
+    /// Returns a text style changed by other styles, in any order: lengths in em refer to the resulting font size. Of two styles of the
+    /// same property, the last one applies.
     public func text(_ outer: ResolvedTextStyle, with styles: [StyleSheet.InlineStyle]) -> ResolvedTextStyle {
-        var text = outer
-        for style in styles { if case .textStyle(let style) = style { apply(.textStyle(style), to: &text) } }
-        for style in styles { apply(style, to: &text) }
-        return text
+        apply([].replacing(with: styles), to: outer)
     }
 
     /// Returns the style of a block.
@@ -63,37 +48,55 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         let first = selectors.first.flatMap { sheet.blocks[$0] } ?? []
         let styles = selectors.dropFirst().reduce(first) { $0.replacing(with: sheet.blocks[$1] ?? []) }
         let base =
-            outer?.text ?? ResolvedTextStyle(fontSize: StyleSheet.TextStyle.body.size(at: environment.sizeCategory))
-        let text = text(base, with: styles.compactMap { if case .text(let style) = $0 { style } else { nil } })
+            outer?.text ?? ResolvedTextStyle(fontSize: environment.size(of: .body))
+        let text = apply(styles.compactMap { if case .text(let style) = $0 { style } else { nil } }, to: base)
         var block = ResolvedBlockStyle(text: text)
         block.alignment = outer?.alignment ?? .leading
         block.lineSpacing = outer?.lineSpacing ?? 0
+        block.lineHeight = outer?.lineHeight
+        block.isHyphenated = outer?.isHyphenated ?? false
         for style in styles { apply(style, to: &block) }
         return block
     }
 
     /// Returns the plain color of a color in a rule.
     public func tone(of color: StyleSheet.Color) -> StyleSheet.Tone {
-        let paint =
-            switch color {
-            case .role(let role): sheet.colors[role] ?? StyleSheet.standardColors[role] ?? .init(.standard)
-            case .paint(let paint): paint
-            }
-        return environment.appearance == .light ? paint.light : paint.dark
+        sheet.paint(of: color).tone(in: environment)
     }
 
-    private func apply(_ style: StyleSheet.InlineStyle, to text: inout ResolvedTextStyle) {
+    /// Returns a font size that can be shown, because a style sheet may contain any number.
+    static func fontSize(_ points: Double) -> Double { points.isFinite ? min(max(points, 1), 1_000) : 17 }
+
+    /// The styles must be sorted by rank.
+    private func apply(_ styles: [StyleSheet.InlineStyle], to outer: ResolvedTextStyle) -> ResolvedTextStyle {
+        var text = outer
+        for style in styles { apply(style, to: &text, in: outer) }
+        return text
+    }
+
+    private func apply(
+        _ style: StyleSheet.InlineStyle, to text: inout ResolvedTextStyle, in outer: ResolvedTextStyle
+    ) {
         switch style {
         case .textStyle(let style):
             text.textStyle = style
-            text.fontSize = style.size(at: environment.sizeCategory)
+            text.fontSize = environment.size(of: style)
+        case .fontSize(.em(let ems)): text.fontSize = Self.fontSize(ems * outer.fontSize)
+        case .fontSize(.points(let points)):
+            text.fontSize = Self.fontSize(points * environment.scale(of: text.textStyle))
+        case .fontDesign(let design):
+            text.fontDesign = design
+            text.fontFamily = nil
+        case .fontFamily(let name): text.fontFamily = name
+        case .fontWeight(let weight): text.fontWeight = weight
+        case .fontWidth(let width): text.fontWidth = width
         case .color(let color): text.color = tone(of: color)
         case .inlineBackground(let color): text.background = tone(of: color)
         case .kerning(let length): text.kerning = length.points(atFontSize: text.fontSize)
         case .baseline(let length): text.baseline = length.points(atFontSize: text.fontSize)
-        case .bold(let isOn): text.isBold = isOn
+        case .bold(true): text.fontWeight = max(text.fontWeight, outer.isBold ? .black : .bold)
+        case .bold(false): if text.isBold { text.fontWeight = .regular }
         case .italic(let isOn): text.isItalic = isOn
-        case .monospaced(let isOn): text.isMonospaced = isOn
         case .underline(let isOn): text.isUnderlined = isOn
         case .strikethrough(let isOn): text.isStruckThrough = isOn
         }
@@ -110,6 +113,8 @@ public struct ResolvedStyleSheet: Sendable, Hashable {
         case .spacingBefore(let length): block.spacingBefore = length.points(atFontSize: size)
         case .spacingAfter(let length): block.spacingAfter = length.points(atFontSize: size)
         case .lineSpacing(let length): block.lineSpacing = length.points(atFontSize: size)
+        case .lineHeight(let multiple): block.lineHeight = multiple.isFinite ? min(max(multiple, 0.1), 10) : nil
+        case .hyphenation(let isOn): block.isHyphenated = isOn
         case .marker(let marker): block.marker = marker
         case .border(let border):
             block.border = .init(

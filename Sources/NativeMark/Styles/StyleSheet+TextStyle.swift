@@ -1,7 +1,7 @@
 extension StyleSheet {
-    /// The text styles of Dynamic Type. Their font sizes grow with the size category.
+    /// The text styles of Dynamic Type. Their font sizes depend on the platform and grow with the size category.
     public enum TextStyle: String, Sendable, Hashable, CaseIterable {
-        /// 34 points at the standard size.
+        /// 34 points on iOS at the standard size.
         case largeTitle
         /// 28 points.
         case title1
@@ -26,14 +26,43 @@ extension StyleSheet {
 
         /// Returns the font size in points.
         ///
-        ///     StyleSheet.TextStyle.body.size(at: .large)            // 17
-        ///     StyleSheet.TextStyle.body.size(at: .accessibility5)   // 53
+        ///     StyleSheet.TextStyle.body.size(at: .large, on: .iOS)            // 17
+        ///     StyleSheet.TextStyle.body.size(at: .accessibility5, on: .iOS)   // 53
+        ///     StyleSheet.TextStyle.body.size(at: .large, on: .macOS)          // 13
         ///
-        /// The sizes are those of Apple's Human Interface Guidelines (Typography, iOS and iPadOS: Dynamic Type sizes, larger accessibility
-        /// type sizes) on every platform. macOS has no Dynamic Type, and its own text is smaller.
-        public func size(at category: SizeCategory) -> Double {
-            Self.sizes[self]?[SizeCategory.allCases.firstIndex(of: category) ?? 3] ?? 17
+        /// The sizes are those of Apple's Human Interface Guidelines (Typography, Specifications): on iOS at each size category, on macOS
+        /// independent of the category, and on tvOS and watchOS at the standard one. At other categories, tvOS and watchOS have the
+        /// proportions of iOS, rounded to whole points. Text styles that the tables of tvOS and watchOS don't list have the size of a
+        /// neighbor.
+        public func size(at category: SizeCategory, on platform: Platform) -> Double {
+            let row = Self.sizes[self] ?? []
+            let index = SizeCategory.allCases.firstIndex(of: category) ?? Self.standard
+            guard row.indices.contains(index) else { return 17 }
+            let own = (Self.otherSizes[self] ?? (13, 29, 16))
+            return switch platform {
+            case .iOS: row[index]
+            case .macOS: own.macOS
+            case .tvOS: (own.tvOS * row[index] / row[Self.standard]).rounded()
+            case .watchOS: (own.watchOS * row[index] / row[Self.standard]).rounded()
+            }
         }
+
+        /// The index of the standard category.
+        private static let standard = 3
+
+        private static let otherSizes: [TextStyle: (macOS: Double, tvOS: Double, watchOS: Double)] = [
+            .largeTitle: (26, 76, 36),  // tvOS lists title1 as the largest.
+            .title1: (22, 76, 34),
+            .title2: (17, 57, 27),
+            .title3: (15, 48, 19),
+            .headline: (13, 38, 16),
+            .body: (13, 29, 16),
+            .callout: (12, 31, 16),  // watchOS doesn't list it.
+            .subheadline: (11, 38, 15),  // watchOS doesn't list it. tvOS calls it Subtitle 1.
+            .footnote: (10, 25, 13),  // tvOS doesn't list it.
+            .caption1: (10, 25, 15),
+            .caption2: (10, 23, 14),
+        ]
 
         private static let sizes: [TextStyle: [Double]] = [
             .largeTitle: [31, 32, 33, 34, 36, 38, 40, 44, 48, 52, 56, 60],

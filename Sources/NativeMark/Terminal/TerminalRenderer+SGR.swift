@@ -1,9 +1,12 @@
 extension TerminalRenderer {
     /// Returns the SGR parameters of a style (ECMA-48, section 8.3.117), joined by semicolons. Empty for plain text.
-    func parameters(of style: ResolvedTextStyle, bodySize: Double) -> String {
+    ///
+    /// Translucent colors are blended with the style's background or, without one, with black or white.
+    func parameters(of style: ResolvedTextStyle, bodySize: Double, appearance: StyleSheet.Appearance) -> String {
         guard color != .none else { return "" }
         let isLarge = style.fontSize > bodySize
-        let isSmall = style.fontSize < bodySize && style.baseline == 0
+        // Sheets often make code a little smaller because monospaced fonts look larger, not to make it less prominent.
+        let isSmall = style.fontSize < bodySize && style.baseline == 0 && style.fontDesign != .monospaced
         var parameters: [String] = []
         if style.isBold || isLarge {
             parameters.append("1")
@@ -13,28 +16,32 @@ extension TerminalRenderer {
         if style.isItalic { parameters.append("3") }
         if style.isUnderlined { parameters.append("4") }
         if style.isStruckThrough { parameters.append("9") }
-        if let foreground = parameter(of: style.color, isBackground: false) { parameters.append(foreground) }
-        if let background = style.background.flatMap({ parameter(of: $0, isBackground: true) }) {
+        let page = appearance == .light ? SRGBColor.white : .black
+        let behind = style.background?.srgb?.blended(over: page) ?? page
+        if let foreground = parameter(of: style.color, over: behind, isBackground: false) {
+            parameters.append(foreground)
+        }
+        if let background = style.background.flatMap({ parameter(of: $0, over: page, isBackground: true) }) {
             parameters.append(background)
         }
         return parameters.joined(separator: ";")
     }
 
-    private func parameter(of tone: StyleSheet.Tone, isBackground: Bool) -> String? {
-        switch tone {
-        case .standard: return nil
-        case .ansi(let ansi): return Self.parameter(ofANSI: ansi.number, isBackground: isBackground)
-        case .rgb(let red, let green, let blue):
-            let rgb = RGB(red: Int(red), green: Int(green), blue: Int(blue))
-            let kind = isBackground ? "48" : "38"
-            switch color {
-            case .full: return "\(kind);2;\(red);\(green);\(blue)"
-            case .ansi256: return "\(kind);5;\(rgb.nearestOf256)"
-            // The nearest of sixteen colors may differ a lot: a pale background would become white behind white text.
-            case .ansi16:
-                return isBackground ? nil : Self.parameter(ofANSI: rgb.nearestOf16, isBackground: false)
-            case .none: return nil
-            }
+    private func parameter(of tone: StyleSheet.Tone, over background: SRGBColor, isBackground: Bool) -> String? {
+        if case .ansi(let ansi) = tone.withoutName {
+            return Self.parameter(ofANSI: ansi.number, isBackground: isBackground)
+        }
+        // A transparent color shows what is behind it: the terminal's own background or text color.
+        guard let srgb = tone.srgb, srgb.alpha > 0 else { return nil }
+        let (red, green, blue) = srgb.blended(over: background).bytes
+        let rgb = RGB(red: Int(red), green: Int(green), blue: Int(blue))
+        let kind = isBackground ? "48" : "38"
+        switch color {
+        case .full: return "\(kind);2;\(red);\(green);\(blue)"
+        case .ansi256: return "\(kind);5;\(rgb.nearestOf256)"
+        // The nearest of sixteen colors may differ a lot: a pale background would become white behind white text.
+        case .ansi16: return isBackground ? nil : Self.parameter(ofANSI: rgb.nearestOf16, isBackground: false)
+        case .none: return nil
         }
     }
 

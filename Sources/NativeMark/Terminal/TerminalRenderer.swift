@@ -14,14 +14,14 @@
 ///
 /// | style | shown as |
 /// |---|---|
-/// | colors, backgrounds | escape sequences (SGR), in the colors that the terminal supports |
-/// | bold, italic, underline, strikethrough | SGR 1, 3, 4, 9 |
-/// | text style | larger than body: bold; smaller than body: faint |
+/// | colors, backgrounds | escape sequences (SGR), in the colors that the terminal supports; translucent ones as on black or white |
+/// | weight, italic, underline, strikethrough | semibold and heavier: SGR 1; SGR 3, 4, 9 |
+/// | font size, text style | larger than the document's: bold; smaller and not monospaced: faint |
 /// | baseline | superscript and subscript digits |
 /// | kerning, indents, padding | columns of half an em each |
 /// | spacing, line spacing | rows of one em each |
 /// | border | box drawing characters |
-/// | monospaced, justified | not shown |
+/// | family, design and width of the font, line height, hyphenation, justified | not shown |
 public struct TerminalRenderer: Sendable, Hashable {
     /// The maximum number of columns in a line, at least 1.
     public var width: Int

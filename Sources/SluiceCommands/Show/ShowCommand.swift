@@ -12,8 +12,8 @@ struct ShowCommand: ConsoleCommand {
             EXAMPLES:
               Show a document in lines of 60 columns, with a style sheet:
                 sluice show --width 60 --style dark.json notes.md
-              Write HTML:
-                sluice show --to html notes.md > notes.html
+              Write a page that looks like GitHub, with light and dark colors:
+                sluice show --to html --style github notes.md > notes.html
               Show the output of another program:
                 curl -s https://example.com/notes.md | sluice show -
 
@@ -28,8 +28,12 @@ struct ShowCommand: ConsoleCommand {
             IMAGES ON SERVERS are fetched only with --remote-images: the request tells the server that the document is being read. \
             Responses are kept in the cache that 'sluice cache --help' describes.
 
-            A STYLE SHEET is JSON. Every part is optional:
-              { "colors":  { "accent": { "light": "#0A5FFF", "dark": "#6FB1FF" } },
+            HTML is a page with --style, and without it a fragment, without <html> and styles, to insert into a page. The style \
+            sheet is in a <style> element, and the browser chooses the colors for light, dark and more contrast.
+
+            A STYLE SHEET is one of \(StyleSheet.named.keys.sorted().joined(separator: ", ")), or JSON, whose parts are all optional:
+              { "base":    "github",
+                "colors":  { "accent": { "light": "#0A5FFF", "dark": "#6FB1FF" } },
                 "blocks":  { "heading1": { "color": "accent", "spacingAfter": "1em" } },
                 "inlines": { "emphasis": { "italic": false, "color": "ansi:cyan" } } }
 
@@ -59,7 +63,10 @@ struct ShowCommand: ConsoleCommand {
         help: .init("Columns per line, 1 to 10000. (default: the terminal's, at most 100, or 80)", valueName: "n"))
     var width: Int?
 
-    @Option(help: .init("A JSON style sheet for --to terminal. (default: built-in styles)", valueName: "file"))
+    @Option(
+        help: .init(
+            "A style sheet: \(StyleSheet.named.keys.sorted().joined(separator: ", ")), or a JSON file. (default: default)",
+            valueName: "name|file"))
     var style: String?
 
     @Option(
@@ -83,10 +90,6 @@ struct ShowCommand: ConsoleCommand {
         if let width, !(1...10_000).contains(width) {
             throw CommandFailure(
                 .usage, "--width \(width): The width must be from 1 to 10000 columns. See 'sluice show --help'.")
-        }
-        if style != nil, format != .terminal {
-            throw CommandFailure(
-                .usage, "--style has an effect only with --to terminal. Leave out --style, or pass --to terminal.")
         }
         if noImages, remoteImages {
             throw CommandFailure(.usage, "--no-images and --remote-images exclude each other. Pass one of them.")

@@ -42,7 +42,18 @@ struct ShowRun {
 
     private func style() async throws -> StyleSheet {
         guard let path = options.style else { return .default }
-        let text = try await Self.read(path, limit: Self.largestStyle, prefix: "--style: ")
+        if let sheet = StyleSheet.named[path] { return sheet }
+        let names = StyleSheet.named.keys.sorted().joined(separator: ", ")
+        let text: String
+        do {
+            text = try await Self.read(path, limit: Self.largestStyle, prefix: "--style: ")
+        } catch let failure as CommandFailure where failure.status == .localFile && !path.contains("/") {
+            // A mistyped name, most likely.
+            throw CommandFailure(
+                .usage,
+                "--style \(path): There is no style sheet and no readable file with this name. Pass the path of a JSON "
+                    + "file, or one of: \(names).")
+        }
         do {
             return try StyleSheet(json: text)
         } catch {
@@ -64,12 +75,21 @@ struct ShowRun {
     private func render(_ markdown: String, _ style: StyleSheet) -> String {
         let document = Document(markdown)
         switch options.format {
-        case .html: return HTMLRenderer(images: !options.noImages).render(document)
+        case .html:
+            let renderer = HTMLRenderer(images: !options.noImages, style: options.style == nil ? nil : style)
+            return renderer.style == nil
+                ? renderer.render(document) : renderer.renderPage(document, title: title(of: document))
         case .text:
-            return ended(PlainText(StyledText(document), width: width, imageSources: !options.noImages).string)
+            return ended(PlainText(styled(document, style), width: width, imageSources: !options.noImages).string)
         case .terminal:
             return ended(renderer(options.noImages ? .alternativeText : .none).render(styled(document, style)))
         }
+    }
+
+    /// Returns the first heading, or the name of the file.
+    private func title(of document: Document) -> String {
+        let heading = document.nodes { if case .heading = $0.kind { true } else { false } }.first?.plainText
+        return heading ?? String(options.file.split(separator: "/").last ?? "")
     }
 
     /// Returns the document with places for images; `nil` if the output doesn't show images.

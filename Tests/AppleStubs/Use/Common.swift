@@ -30,6 +30,10 @@ func words(_ text: StyledText) -> (AttributedString, NSAttributedString) {
 
 func environment(_ scheme: ColorScheme, _ size: DynamicTypeSize) -> StyleSheet.Environment { .init(scheme, size) }
 
+func environment(_ contrast: ColorSchemeContrast) -> StyleSheet.Environment { .init(.light, .large, contrast) }
+
+func brand(_ color: Color) -> StyleSheet.Color { .init(color) }
+
 @MainActor func label(_ document: Document) -> NativeMarkLabel {
     let label = NativeMarkLabel(document, styleSheet: .default)
     label.markdown = "Hello *world*"

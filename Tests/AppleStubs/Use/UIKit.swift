@@ -5,3 +5,5 @@ import UIKit
 @MainActor func environment(of view: UIView) -> StyleSheet.Environment { .init(view.traitCollection) }
 
 @MainActor func textView(of document: Document) -> UITextView { NativeMarkLabel(document) }
+
+func brand(_ color: UIColor) -> StyleSheet.Color { .init(color) }

@@ -12,7 +12,7 @@ import Testing
         switch style {
         case .color: .color(color)
         case .inlineBackground: .inlineBackground(color)
-        case .textStyle, .kerning, .baseline, .bold, .italic, .monospaced, .underline, .strikethrough: nil
+        default: nil
         }
     }
 
@@ -21,9 +21,7 @@ import Testing
         case .text(let style): colored(style, color).map { .text($0) }
         case .border: .border(.init(color: color))
         case .background: .background(color)
-        case .alignment, .firstLineIndent, .leadingIndent, .trailingIndent, .spacingBefore, .spacingAfter,
-            .lineSpacing, .marker, .padding:
-            nil
+        default: nil
         }
     }
 
@@ -40,6 +38,10 @@ import Testing
         [
             (.dynamic(light: .rgb(0x102030), dark: .ansi(.brightBlue)), .rgb(0x102030), .ansi(.brightBlue)),
             (.rgb(0x405060), .rgb(0x405060), .rgb(0x405060)), (.ansi(.green), .ansi(.green), .ansi(.green)),
+            (
+                .named("Brand", fallback: .init(light: .rgb(1), dark: .rgb(2))), .named("Brand", fallback: .rgb(1)),
+                .named("Brand", fallback: .rgb(2))
+            ),
         ]
         + StyleSheet.Role.allCases.enumerated().map { number, role in
             (.role(role), .rgb(UInt32(number + 1)), .rgb(UInt32(number + 101)))
@@ -92,7 +94,7 @@ import Testing
         switch style {
         case .kerning: .kerning(length)
         case .baseline: .baseline(length)
-        case .textStyle, .color, .inlineBackground, .bold, .italic, .monospaced, .underline, .strikethrough: nil
+        default: nil
         }
     }
 
@@ -107,7 +109,7 @@ import Testing
         case .lineSpacing: .lineSpacing(length)
         case .border: .border(.init(width: length))
         case .padding: .padding(.all(length))
-        case .alignment, .marker, .background: nil
+        case .alignment, .lineHeight, .hyphenation, .marker, .background: nil
         }
     }
 

@@ -37,9 +37,15 @@ import Testing
         TextRow(.kerning(.points(-2))) { $0.kerning = -2 },
         TextRow(.baseline(.em(-0.25))) { $0.baseline = -4.25 },
         TextRow(.baseline(.points(3))) { $0.baseline = 3 },
-        TextRow(.bold(true)) { $0.isBold = true },
+        TextRow(.fontSize(.em(2))) { $0.fontSize = 34 },
+        TextRow(.fontSize(.points(10))) { $0.fontSize = 10 },
+        TextRow(.fontDesign(.serif)) { $0.fontDesign = .serif },
+        TextRow(.fontFamily("Avenir Next")) { $0.fontFamily = "Avenir Next" },
+        TextRow(.fontWeight(.light)) { $0.fontWeight = .light },
+        TextRow(.fontWidth(.condensed)) { $0.fontWidth = .condensed },
+        TextRow(.bold(true)) { $0.fontWeight = .bold },
         TextRow(.italic(true)) { $0.isItalic = true },
-        TextRow(.monospaced(true)) { $0.isMonospaced = true },
+        TextRow(.fontDesign(.monospaced)) { $0.fontDesign = .monospaced },
         TextRow(.underline(true)) { $0.isUnderlined = true },
         TextRow(.strikethrough(true)) { $0.isStruckThrough = true },
     ]
@@ -55,6 +61,8 @@ import Testing
             BlockRow(.spacingBefore(.em(0.5))) { $0.spacingBefore = 8.5 },
             BlockRow(.spacingAfter(.points(4))) { $0.spacingAfter = 4 },
             BlockRow(.lineSpacing(.em(1))) { $0.lineSpacing = 17 },
+            BlockRow(.lineHeight(1.5)) { $0.lineHeight = 1.5 },
+            BlockRow(.hyphenation(true)) { $0.isHyphenated = true },
             BlockRow(.marker(.none)) { $0.marker = StyleSheet.Marker.none },
             BlockRow(.marker(.bullets(["+"]))) { $0.marker = .bullets(["+"]) },
             BlockRow(.marker(.numbers([.lowercaseRoman]))) { $0.marker = .numbers([.lowercaseRoman]) },
@@ -113,22 +121,27 @@ import Testing
         let (markdown, run) = sample(selector)
         let outer: [StyleSheet.BlockStyle] = [
             .textStyle(.title1), .color(.ansi(.red)), .inlineBackground(.ansi(.blue)), .kerning(.points(1)),
-            .baseline(.points(1)), .bold(true), .italic(true), .monospaced(true), .underline(true),
-            .strikethrough(true),
+            .baseline(.points(1)), .bold(true), .italic(true), .fontDesign(.rounded), .fontFamily("Georgia"),
+            .underline(true), .strikethrough(true),
         ]
         let rules = StyleSheet().setting(block: [.document: outer])
         let base = StyledText(Document("a"), style: rules).runs[0].style
         let text = StyledText(Document(markdown), style: rules.setting(inline: [selector: [inverted(row.style)]]))
         var changed = base
         switch row.style {
-        case .bold: changed.isBold = false
+        case .bold: changed.fontWeight = .regular
         case .italic: changed.isItalic = false
-        case .monospaced: changed.isMonospaced = false
+        case .fontSize(.em): changed.fontSize = 56
         case .underline: changed.isUnderlined = false
         case .strikethrough: changed.isStruckThrough = false
         case .kerning(.em): changed.kerning = 14
         case .baseline(.em): changed.baseline = -7
-        case .textStyle, .color, .inlineBackground, .kerning, .baseline: row.change(&changed)
+        case .fontDesign:
+            changed.fontFamily = nil
+            row.change(&changed)
+        case .textStyle, .fontSize, .fontFamily, .fontWeight, .fontWidth, .color, .inlineBackground, .kerning,
+            .baseline:
+            row.change(&changed)
         }
 
         for found in text.runs { #expect(found.style == (text.string(of: found) == run ? changed : base)) }
@@ -139,10 +152,9 @@ import Testing
         switch style {
         case .bold(let isOn): .bold(!isOn)
         case .italic(let isOn): .italic(!isOn)
-        case .monospaced(let isOn): .monospaced(!isOn)
         case .underline(let isOn): .underline(!isOn)
         case .strikethrough(let isOn): .strikethrough(!isOn)
-        case .textStyle, .color, .inlineBackground, .kerning, .baseline: style
+        default: style
         }
     }
 
@@ -221,6 +233,7 @@ import Testing
         row.change(&changed)
         var inside = ResolvedBlockStyle(text: changed.text)
         (inside.alignment, inside.lineSpacing) = (changed.alignment, changed.lineSpacing)
+        (inside.lineHeight, inside.isHyphenated) = (changed.lineHeight, changed.isHyphenated)
 
         #expect(changed != plain)
         #expect(text.blocks.contains { matches(selector, $0.kind) })

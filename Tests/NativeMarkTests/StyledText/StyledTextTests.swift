@@ -74,7 +74,7 @@ import Testing
             text.links == [.init(destination: "https://example.com", title: "t"), .init(destination: "/d", title: nil)])
         #expect(pieces(text) == ["a ", "b", " ", "c"])
         #expect(text.runs.map(\.link) == [0, 0, nil, 1])
-        #expect(text.runs[1].style.isMonospaced && text.runs[1].style.isUnderlined)
+        #expect(text.runs[1].style.fontDesign == .monospaced && text.runs[1].style.isUnderlined)
         #expect(text.runs[1].style.color != text.runs[0].style.color)
     }
 
@@ -122,7 +122,7 @@ import Testing
         #expect(pieces(text) == ["l", "et", " é = 1\nif"])
         #expect(text.runs.map(\.style.isUnderlined) == [true, false, false])
         #expect(text.runs.map(\.style.isItalic) == [false, false, true])
-        #expect(text.runs.allSatisfy { $0.style.isMonospaced })
+        #expect(text.runs.allSatisfy { $0.style.fontDesign == .monospaced })
         #expect(text.blocks[1].kind == .codeBlock(language: "swift"))
     }
 

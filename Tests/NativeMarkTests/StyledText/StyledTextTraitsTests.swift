@@ -3,8 +3,8 @@ import Testing
 @testable import NativeMark
 
 @Suite struct `Traits of runs beside their blocks` {
-    private func traits(_ markdown: String) -> [StyledText.Traits] {
-        let text = StyledText(Document(markdown))
+    private func traits(_ markdown: String, _ sheet: StyleSheet = .default) -> [StyledText.Traits] {
+        let text = StyledText(Document(markdown), style: sheet)
         return text.runs.map { text.traits(of: $0) }
     }
 
@@ -14,7 +14,9 @@ import Testing
     }
 
     @Test func `leave out the traits of the whole block`() {
-        #expect(traits("# a **b** *c*") == [[], .emphasis])
+        let sheet = StyleSheet.default.setting(block: [.headings: [.fontWeight(.black)]])
+        #expect(traits("# a **b** *c*", sheet) == [[], .emphasis])
+        #expect(traits("# a **b**") == [[], .strong])
         #expect(traits("```\na\n```") == [[]])
     }
 }

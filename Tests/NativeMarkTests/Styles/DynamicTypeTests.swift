@@ -40,7 +40,7 @@ let dynamicTypeSizes: [(category: StyleSheet.SizeCategory, points: [Double])] = 
             let text = StyledText(
                 Document("a\n\n# `b`"), style: sheet, environment: .init(sizeCategory: category))
 
-            #expect(style.size(at: category) == size)
+            #expect(style.size(at: category, on: .iOS) == size)
             #expect(text.runs.map(\.style.fontSize) == [size, size], "\(style)")
             #expect(text.runs.map(\.style.textStyle) == [style, style])
             #expect(text.blocks[1].style.spacingAfter == 2 * size)
@@ -56,7 +56,7 @@ let dynamicTypeSizes: [(category: StyleSheet.SizeCategory, points: [Double])] = 
 
     @Test(arguments: StyleSheet.TextStyle.allCases)
     func `no text style becomes smaller when text must be larger`(_ style: StyleSheet.TextStyle) {
-        let sizes = StyleSheet.SizeCategory.allCases.map { style.size(at: $0) }
+        let sizes = StyleSheet.SizeCategory.allCases.map { style.size(at: $0, on: .iOS) }
         #expect(sizes == sizes.sorted())
     }
 }

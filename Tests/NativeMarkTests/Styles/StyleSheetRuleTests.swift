@@ -100,7 +100,7 @@ import Testing
         let sheet = StyleSheet().setting(inline: [
             .link: [
                 .textStyle(.title2), .color(.ansi(.red)), .inlineBackground(.ansi(.blue)), .kerning(.points(2)),
-                .baseline(.em(0.5)), .bold(true), .italic(true), .monospaced(true), .underline(true),
+                .baseline(.em(0.5)), .bold(true), .italic(true), .fontDesign(.monospaced), .underline(true),
                 .strikethrough(true),
             ]
         ])
@@ -110,9 +110,9 @@ import Testing
         expected.background = .ansi(.blue)
         expected.kerning = 2
         expected.baseline = 11
-        expected.isBold = true
+        expected.fontWeight = .bold
         expected.isItalic = true
-        expected.isMonospaced = true
+        expected.fontDesign = .monospaced
         expected.isUnderlined = true
         expected.isStruckThrough = true
 

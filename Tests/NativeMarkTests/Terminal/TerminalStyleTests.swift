@@ -36,7 +36,7 @@ import Testing
         Row("underline", "a `b`", inline: [.code: [.underline(true)]], "a ⎋4mb⎋0m"),
         Row("strikethrough", "a ~~b~~", inline: [.strikethrough: [.strikethrough(true)]], "a ⎋9mb⎋0m"),
         Row("several together", "*b*", inline: [.emphasis: [.bold(true), .italic(true)]], "⎋1;3mb⎋0m"),
-        Row("monospaced, which a terminal is anyway", "`b`", inline: [.code: [.monospaced(true)]], "b"),
+        Row("monospaced, which a terminal is anyway", "`b`", inline: [.code: [.fontDesign(.monospaced)]], "b"),
         Row("a color", "*b*", inline: [.emphasis: [.color(.rgb(0x010203))]], "⎋38;2;1;2;3mb⎋0m"),
         Row(
             "a color behind text", "*b*", inline: [.emphasis: [.inlineBackground(.rgb(0x010203))]], "⎋48;2;1;2;3mb⎋0m"),
@@ -57,6 +57,28 @@ import Testing
         Row("raised letters stay", "*x2*", inline: [.emphasis: [.baseline(.em(0.3))]], "x2"),
         Row("larger text", "*b*", inline: [.emphasis: [.textStyle(.title1)]], "⎋1mb⎋0m"),
         Row("smaller text", "*b*", inline: [.emphasis: [.textStyle(.caption1)]], "⎋2mb⎋0m"),
+        Row("smaller code", "`b`", inline: [.code: [.fontSize(.em(0.8)), .fontDesign(.monospaced)]], "b"),
+        Row("a size in em", "*b*", inline: [.emphasis: [.fontSize(.em(1.1))]], "⎋1mb⎋0m"),
+        Row("a heavy weight", "*b*", inline: [.emphasis: [.fontWeight(.semibold)]], "⎋1mb⎋0m"),
+        Row("a light weight", "*b*", inline: [.emphasis: [.fontWeight(.ultraLight)]], "b"),
+        Row("a family and a width", "*b*", inline: [.emphasis: [.fontFamily("A"), .fontWidth(.expanded)]], "b"),
+        // Light environments have a white page.
+        Row(
+            "half transparent", "*b*", inline: [.emphasis: [.color(.rgb(0x0000FE, alpha: 0.5))]],
+            "⎋38;2;127;127;254mb⎋0m"),
+        Row(
+            "half transparent in front of a color", "*b*",
+            inline: [.emphasis: [.color(.rgb(0xFF0000, alpha: 0.2)), .inlineBackground(.rgb(0x0000FF))]],
+            "⎋38;2;51;0;204;48;2;0;0;255mb⎋0m"),
+        Row("transparent", "*b*", inline: [.emphasis: [.inlineBackground(.rgb(1, alpha: 0))]], "b"),
+        Row(
+            "Display P3, clipped", "*b*",
+            inline: [.emphasis: [.color(.paint(.init(.displayP3(red: 0, green: 1, blue: 0))))]],
+            "⎋38;2;0;255;0mb⎋0m"),
+        Row(
+            "a name, by its fallback", "*b*",
+            inline: [.emphasis: [.color(.named("Brand", fallback: .init(.ansi(.red))))]],
+            "⎋31mb⎋0m"),
         Row("a link", "[b](b)", inline: [.link: [.underline(true)]], "⎋4mb⎋0m"),
         Row("an image", "![b](b)", inline: [.image: [.italic(true)]], "⎋3mb⎋0m"),
         Row(
@@ -158,6 +180,29 @@ import Testing
 
         #expect(visible(renderer.render(document, style: style, environment: .init(appearance: .light))) == "⎋30ma⎋0m")
         #expect(visible(renderer.render(document, style: style, environment: .init(appearance: .dark))) == "⎋37ma⎋0m")
+    }
+
+    @Test func `are mixed with black in the dark, and have their own colors for more contrast`() {
+        let paint = StyleSheet.Paint(
+            light: .rgb(1), dark: .rgb(0xFF0000, alpha: 0.4), darkIncreasedContrast: .rgb(0xFF0000))
+        let style = StyleSheet().setting(inline: [.emphasis: [.color(.paint(paint))]])
+        let renderer = TerminalRenderer(width: 80, color: .full)
+        func shown(_ environment: StyleSheet.Environment) -> String {
+            visible(renderer.render(Document("*a*"), style: style, environment: environment))
+        }
+        #expect(shown(.init(appearance: .dark)) == "⎋38;2;102;0;0ma⎋0m")
+        #expect(shown(.init(appearance: .dark, contrast: .increased)) == "⎋38;2;255;0;0ma⎋0m")
+    }
+
+    @Test func `are relative to the font size of the document`() {
+        let style = StyleSheet().setting(block: [
+            .document: [.fontSize(.points(12))], .paragraph: [.spacingAfter(.points(12)), .leadingIndent(.points(12))],
+        ])
+        let renderer = TerminalRenderer(width: 80, color: .full)
+        #expect(visible(renderer.render(Document("a\n\nb"), style: style)) == "  a\n\n  b")
+        let environment = StyleSheet.Environment(platform: .macOS)
+        #expect(
+            renderer.render(Document("# a\n\nb"), environment: environment) == renderer.render(Document("# a\n\nb")))
     }
 
     @Test func `in em look the same at every size category`() {

@@ -32,6 +32,9 @@ struct ParagraphText: Sendable, Hashable {
         var trailingIndent: Double
         var space: Double
         var lineSpacing: Double
+        /// The distance of two baselines in points, if the style sheet determines it. `nil` with an image, which would be cut off.
+        var lineHeight: Double?
+        var isHyphenated: Bool
         var alignment: StyleSheet.Alignment
         /// The tab stops in order, one for each tab.
         var tabs: [ParagraphLayout.Tab]
@@ -41,6 +44,7 @@ struct ParagraphText: Sendable, Hashable {
     init(_ text: StyledText, _ layout: ParagraphLayout, hasImage: (Int) -> Bool = { _ in false }) {
         for (number, paragraph) in layout.paragraphs.enumerated() {
             let start = length
+            let firstSpan = spans.count
             var tabs: [ParagraphLayout.Tab] = []
             for (index, marker) in paragraph.markers.enumerated() {
                 // A tab in a marker would need another stop, and a line feed would end the paragraph.
@@ -62,8 +66,17 @@ struct ParagraphText: Sendable, Hashable {
                 .init(
                     range: start..<length, firstIndent: paragraph.start, indent: paragraph.indent,
                     trailingIndent: paragraph.trailingIndent, space: paragraph.space,
-                    lineSpacing: paragraph.lineSpacing, alignment: paragraph.alignment, tabs: tabs))
+                    lineSpacing: paragraph.lineSpacing,
+                    lineHeight: Self.lineHeight(text.blocks[paragraph.block].style, spans[firstSpan...]),
+                    isHyphenated: text.blocks[paragraph.block].style.isHyphenated, alignment: paragraph.alignment,
+                    tabs: tabs))
         }
+    }
+
+    /// The largest text of the paragraph determines the height, as in CSS.
+    private static func lineHeight(_ style: ResolvedBlockStyle, _ spans: ArraySlice<Span>) -> Double? {
+        guard let multiple = style.lineHeight, !spans.contains(where: { $0.image != nil }) else { return nil }
+        return multiple * spans.reduce(style.text.fontSize) { max($0, $1.style.fontSize) }
     }
 
     private var length = 0

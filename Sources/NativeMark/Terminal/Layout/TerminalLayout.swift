@@ -45,8 +45,8 @@ struct TerminalLayout {
         self.text = text
         self.renderer = renderer
         self.imageData = imageData
-        bodySize = StyleSheet.TextStyle.body.size(at: text.environment.sizeCategory)
-        writer = TerminalWriter(renderer: renderer, bodySize: bodySize)
+        bodySize = text.blocks.first?.style.text.fontSize ?? text.environment.size(of: .body)
+        writer = TerminalWriter(renderer: renderer, bodySize: bodySize, appearance: text.environment.appearance)
         frames = [Frame(block: -1, first: [], others: [], width: max(renderer.width, 1), lineCount: 0)]
     }
 

@@ -4,13 +4,15 @@
 struct TerminalWriter {
     private let renderer: TerminalRenderer
     private let bodySize: Double
+    private let appearance: StyleSheet.Appearance
     private var parameters: [ResolvedTextStyle: String] = [:]
     private(set) var output = ""
     private var isEmpty = true
 
-    init(renderer: TerminalRenderer, bodySize: Double) {
+    init(renderer: TerminalRenderer, bodySize: Double, appearance: StyleSheet.Appearance) {
         self.renderer = renderer
         self.bodySize = bodySize
+        self.appearance = appearance
     }
 
     mutating func line(_ segments: [Segment]) {
@@ -39,12 +41,12 @@ struct TerminalWriter {
         guard let background else { return false }
         var style = ResolvedTextStyle(fontSize: bodySize)
         style.background = background
-        return !renderer.parameters(of: style, bodySize: bodySize).isEmpty
+        return !renderer.parameters(of: style, bodySize: bodySize, appearance: appearance).isEmpty
     }
 
     private mutating func sequence(of style: ResolvedTextStyle) -> String {
         if let known = parameters[style] { return known }
-        let sequence = renderer.parameters(of: style, bodySize: bodySize)
+        let sequence = renderer.parameters(of: style, bodySize: bodySize, appearance: appearance)
         parameters[style] = sequence
         return sequence
     }

@@ -54,6 +54,19 @@ private func written(_ markdown: String, hasImage: (Int) -> Bool = { _ in false 
         #expect(shown.spans.compactMap(\.image) == [1])
     }
 
+    @Test func `a line is as high as the largest text in it, except with an image`() {
+        let sheet = StyleSheet()
+            .setting(block: [
+                .document: [.fontSize(.points(10)), .lineHeight(1.5)], .headings: [.lineHeight(1), .hyphenation(true)],
+            ])
+            .setting(inline: [.strong: [.fontSize(.em(2))], .code: [.fontSize(.em(0.5))]])
+        let text = StyledText(Document("a `b`\n\nc **d**\n\n# e\n\n![](f)\n\n-\n"), style: sheet)
+        let shown = ParagraphText(text, ParagraphLayout(text)) { _ in true }
+        #expect(shown.paragraphs.map(\.lineHeight) == [15, 30, 10, nil, 15])
+        #expect(shown.paragraphs.map(\.isHyphenated) == [false, false, true, false, false])
+        #expect(written("a").shown.paragraphs.map(\.lineHeight) == [nil])
+    }
+
     @Test func `a marker has neither tabs nor line feeds`() {
         let sheet = StyleSheet.default.setting(block: [.list(.bullets): [.marker(.bullets(["a\tb\r\nc\u{2029}"]))]])
         let text = StyledText(Document("- x"), style: sheet)

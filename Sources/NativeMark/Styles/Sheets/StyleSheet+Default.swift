@@ -5,7 +5,7 @@ extension StyleSheet {
         .setting(block: [
             .document: [.textStyle(.body), .color(.primary)],
             .paragraph: [.spacingAfter(.em(1))],
-            .headings: [.bold(true), .spacingBefore(.em(1)), .spacingAfter(.em(0.5))],
+            .headings: [.fontWeight(.bold), .spacingBefore(.em(1)), .spacingAfter(.em(0.5))],
             .heading(level: 1): [.textStyle(.title1), .color(.accent)],
             .heading(level: 2): [.textStyle(.title2), .color(.accent)],
             .heading(level: 3): [.textStyle(.title3)],
@@ -17,7 +17,7 @@ extension StyleSheet {
                 .padding(Padding(leading: .em(0.5))), .spacingAfter(.em(1)),
             ],
             .codeBlock: [
-                .monospaced(true), .color(.code), .background(.codeBackground),
+                .fontDesign(.monospaced), .color(.code), .background(.codeBackground),
                 .padding(Padding(leading: .em(0.5), trailing: .em(0.5))), .spacingAfter(.em(1)),
             ],
             .lists: [.spacingAfter(.em(1))],
@@ -25,13 +25,13 @@ extension StyleSheet {
             .list(.bullets): [.marker(.bullets(["•", "◦", "▪"]))],
             .thematicBreak: [.color(.border), .spacingAfter(.em(1))],
             .table: [.border(Border()), .spacingAfter(.em(1))],
-            .tableHeader: [.bold(true)],
+            .tableHeader: [.fontWeight(.bold)],
             .footnotes: [.textStyle(.footnote), .spacingBefore(.em(1)), .border(Border(edges: [.top]))],
         ])
         .setting(inline: [
             .emphasis: [.italic(true)],
             .strong: [.bold(true)],
-            .code: [.monospaced(true), .color(.code), .inlineBackground(.codeBackground)],
+            .code: [.fontDesign(.monospaced), .color(.code), .inlineBackground(.codeBackground)],
             .link: [.color(.link), .underline(true)],
             .image: [.color(.secondary), .italic(true)],
             .strikethrough: [.strikethrough(true)],

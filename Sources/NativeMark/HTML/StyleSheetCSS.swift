@@ -1,0 +1,235 @@
+/// A style sheet as CSS for the elements that `HTMLWriter` writes, inside an element of the class `nativemark`.
+///
+/// ```css
+/// .nativemark { --nm-accent: #0050c8; }
+/// @media (prefers-color-scheme: dark) { .nativemark { --nm-accent: #7db8ff; } }
+/// .nativemark h1 { font-size: 1.647rem; color: var(--nm-accent); }
+/// ```
+///
+/// Strings of the sheet are written only as CSS strings, so a sheet from elsewhere can't end the style element or load a resource. The CSS
+/// has at most a constant number of bytes for each byte of the sheet's JSON.
+struct StyleSheetCSS {
+    private let sheet: StyleSheet
+    private var colors = CSSColors()
+    private var rules = ""
+
+    /// The text between `<style>` and `</style>`.
+    static func text(of sheet: StyleSheet) -> String {
+        var css = StyleSheetCSS(sheet: sheet)
+        for selector in StyleSheet.BlockSelector.allCases {
+            if let styles = sheet.blocks[selector] { css.add(styles, to: selector) }
+        }
+        for selector in StyleSheet.InlineSelector.allCases {
+            if let styles = sheet.inlines[selector] { css.add(element(selector), css.declarations(styles)) }
+        }
+        return base + css.colors.rules + css.rules + tightLists
+    }
+
+    private init(sheet: StyleSheet) { self.sheet = sheet }
+
+    /// Removes the styles of browsers, so that elements look as the sheet says. `:where` gives way to every rule of the sheet.
+    private static let base = """
+        .nativemark { background-color: Canvas; color: CanvasText; }
+        :where(.nativemark) :is(h1, h2, h3, h4, h5, h6, p, blockquote, pre, ol, ul, table, hr) { margin: 0; }
+        :where(.nativemark) :is(h1, h2, h3, h4, h5, h6, em, strong, code, pre, th, sup) { font: inherit; }
+        :where(.nativemark) :is(a, s) { color: inherit; text-decoration-line: none; }
+        :where(.nativemark) :is(ol, ul) { padding-inline-start: 2em; }
+        :where(.nativemark .task-list-item) { list-style-type: none; }
+        :where(.nativemark) hr { border: 0 solid; border-block-start-width: 1px; }
+        :where(.nativemark) pre { overflow-x: auto; }
+        :where(.nativemark) table { border-collapse: collapse; }
+        :where(.nativemark) :is(th, td) { padding: 0.2em 0.6em; text-align: start; }
+        :where(.nativemark) img { max-width: 100%; }
+        :where(.nativemark) sup { vertical-align: baseline; }
+
+        """
+
+    /// A list in an item of a tight list has no space around it: the text of such an item isn't in a paragraph.
+    private static let tightLists = """
+        .nativemark li:not(:has(> p)) > :is(ol, ul):not(.footnotes > ol) { margin-block: 0; }
+
+        """
+
+    private static func element(_ selector: StyleSheet.BlockSelector) -> String {
+        switch selector {
+        case .document: ""
+        case .paragraph: " p"
+        case .headings: " :is(h1, h2, h3, h4, h5, h6)"
+        case .heading(let level): " h\(level)"
+        case .blockQuote: " blockquote"
+        case .codeBlock: " pre"
+        case .lists: " :is(ol, ul):not(.footnotes > ol)"
+        case .list(.ordered): " ol:not(.footnotes > ol)"
+        case .list(.bullets): " ul:not(.footnotes > ol)"
+        case .item: " li:not(.footnotes > ol > li)"
+        case .thematicBreak: " hr"
+        case .table: " table"
+        case .tableHeader: " thead tr"
+        case .tableRow: " tbody tr"
+        case .tableCell: " :is(th, td)"
+        case .footnotes: " .footnotes"
+        case .footnote: " .footnotes > ol > li"
+        }
+    }
+
+    private static func element(_ selector: StyleSheet.InlineSelector) -> String {
+        switch selector {
+        case .emphasis: " em"
+        case .strong: " strong"
+        case .code: " :not(pre) > code"
+        case .link: " a:not(.footnote-ref > a)"
+        case .image: " img"
+        case .strikethrough: " s"
+        case .footnoteReference: " .footnote-ref"
+        }
+    }
+
+    private mutating func add(_ element: String, _ declarations: [String]) {
+        guard !declarations.isEmpty else { return }
+        rules += ".nativemark\(element) { \(declarations.joined(separator: " ")) }\n"
+    }
+
+    // MARK: Blocks
+
+    private mutating func add(_ styles: [StyleSheet.BlockStyle], to selector: StyleSheet.BlockSelector) {
+        let texts = styles.compactMap { if case .text(let style) = $0 { style } else { nil } }
+        var declarations = self.declarations(texts)
+        var height: String?
+        for style in styles {
+            switch style {
+            case .text, .marker: break
+            case .alignment(let alignment): declarations.append("text-align: \(Self.css(alignment));")
+            case .firstLineIndent(let length): declarations.append("text-indent: \(CSSText.length(length));")
+            case .leadingIndent(let length): declarations.append("margin-inline-start: \(CSSText.distance(length));")
+            case .trailingIndent(let length): declarations.append("margin-inline-end: \(CSSText.distance(length));")
+            case .spacingBefore(let length): declarations.append("margin-block-start: \(CSSText.distance(length));")
+            case .spacingAfter(let length): declarations.append("margin-block-end: \(CSSText.distance(length));")
+            case .lineSpacing(let length): height = "calc(1.2em + \(CSSText.distance(length)))"
+            case .lineHeight(let multiple):
+                let lines = CSSText.number(multiple, 0.1...10)
+                let spacing = styles.lazy.compactMap { if case .lineSpacing(let length) = $0 { length } else { nil } }
+                height = spacing.first.map { "calc(\(lines)em + \(CSSText.distance($0)))" } ?? lines
+            case .hyphenation(let isOn): declarations.append("hyphens: \(isOn ? "auto" : "manual");")
+            case .border(let border): add(border, to: selector, &declarations)
+            case .padding(let padding):
+                for (side, length) in [
+                    ("block-start", padding.top), ("inline-start", padding.leading), ("block-end", padding.bottom),
+                    ("inline-end", padding.trailing),
+                ] where length != .points(0) {
+                    declarations.append("padding-\(side): \(CSSText.distance(length));")
+                }
+            case .background(let color):
+                declarations.append("background-color: \(colors.value(of: color, in: sheet, isBackground: true));")
+            }
+        }
+        if let height { declarations.append("line-height: \(height);") }
+        add(Self.element(selector), declarations)
+        for style in styles { if case .marker(let marker) = style { add(marker, to: selector) } }
+    }
+
+    private static func css(_ alignment: StyleSheet.Alignment) -> String {
+        switch alignment {
+        case .leading: "start"
+        case .center: "center"
+        case .trailing: "end"
+        case .justified: "justify"
+        }
+    }
+
+    /// The lines of a table are also between its columns and below its header.
+    private mutating func add(
+        _ border: StyleSheet.Border, to selector: StyleSheet.BlockSelector, _ declarations: inout [String]
+    ) {
+        let color = colors.value(of: border.color, in: sheet, isBackground: false)
+        let line = "\(CSSText.distance(border.width)) solid \(color);"
+        for edge in StyleSheet.Edge.allCases where border.edges.contains(edge) {
+            let side =
+                switch edge {
+                case .top: "block-start"
+                case .leading: "inline-start"
+                case .bottom: "block-end"
+                case .trailing: "inline-end"
+                }
+            declarations.append("border-\(side): \(line)")
+        }
+        guard selector == .table else { return }
+        add(" thead", ["border-block-end: \(line)"])
+        add(" :is(th, td) + :is(th, td)", ["border-inline-start: \(line)"])
+    }
+
+    /// With several values, each level of lists of the kind has the next one, down to nine levels.
+    private mutating func add(_ marker: StyleSheet.Marker, to selector: StyleSheet.BlockSelector) {
+        let elements =
+            switch selector {
+            case .lists: ["ol", "ul"]
+            case .list(.ordered): ["ol"]
+            case .list(.bullets): ["ul"]
+            default: [String]()
+            }
+        for element in elements {
+            let types = Self.types(marker, isOrdered: element == "ol")
+            for depth in 0..<(types.count == 1 ? 1 : 9) {
+                let outer = String(repeating: " \(element)", count: depth)
+                add("\(outer) \(element):not(.footnotes > ol)", ["list-style-type: \(types[depth % types.count]);"])
+            }
+        }
+    }
+
+    private static func types(_ marker: StyleSheet.Marker, isOrdered: Bool) -> [String] {
+        switch marker {
+        case .none: return ["none"]
+        case .numbers(let numberings) where isOrdered && !numberings.isEmpty:
+            return numberings.map {
+                switch $0 {
+                case .decimal: "decimal"
+                case .lowercaseLetters: "lower-alpha"
+                case .uppercaseLetters: "upper-alpha"
+                case .lowercaseRoman: "lower-roman"
+                case .uppercaseRoman: "upper-roman"
+                }
+            }
+        case .bullets(let bullets) where !isOrdered:
+            return bullets.isEmpty ? ["none"] : bullets.map { $0.isEmpty ? "none" : CSSText.string($0 + " ") }
+        case .numbers, .bullets: return [isOrdered ? "decimal" : CSSText.string("• ")]
+        }
+    }
+
+    // MARK: Text
+
+    private mutating func declarations(_ styles: [StyleSheet.InlineStyle]) -> [String] {
+        var declarations: [String] = []
+        var design = StyleSheet.FontDesign.default
+        var lines: [String]?
+        for style in styles {
+            switch style {
+            case .textStyle(let style):
+                let size = style.size(at: .large, on: .iOS) / CSSText.pointsOfRootEm
+                declarations.append("font-size: \(CSSText.number(size))rem;")
+            case .fontSize(.em(let ems)): declarations.append("font-size: \(CSSText.number(ems, 0...1_000))em;")
+            case .fontSize(.points(let points)):
+                declarations.append("font-size: \(CSSText.number(points / CSSText.pointsOfRootEm, 0...1_000))rem;")
+            case .fontDesign(let own):
+                design = own
+                declarations.append("font-family: \(CSSText.stack(own));")
+            case .fontFamily(let name):
+                declarations.append("font-family: \(CSSText.string(name)), \(CSSText.stack(design));")
+            case .fontWeight(let weight): declarations.append("font-weight: \(weight.number);")
+            case .fontWidth(let width): declarations.append("font-stretch: \(CSSText.stretch(width));")
+            case .color(let color):
+                declarations.append("color: \(colors.value(of: color, in: sheet, isBackground: false));")
+            case .inlineBackground(let color):
+                declarations.append("background-color: \(colors.value(of: color, in: sheet, isBackground: true));")
+            case .kerning(let length): declarations.append("letter-spacing: \(CSSText.length(length));")
+            case .baseline(let length): declarations.append("vertical-align: \(CSSText.length(length));")
+            case .bold(let isOn): declarations.append("font-weight: \(isOn ? "bolder" : "normal");")
+            case .italic(let isOn): declarations.append("font-style: \(isOn ? "italic" : "normal");")
+            case .underline(let isOn): lines = (lines ?? []) + (isOn ? ["underline"] : [])
+            case .strikethrough(let isOn): lines = (lines ?? []) + (isOn ? ["line-through"] : [])
+            }
+        }
+        if let lines {
+            declarations.append("text-decoration-line: \(lines.isEmpty ? "none" : lines.joined(separator: " "));")
+        }
+        return declarations
+    }
+}

@@ -1,0 +1,219 @@
+import NativeMark
+import Testing
+
+/// Reads CSS as a browser does, without the grammar of values: comments, strings with their escapes, and nested braces.
+struct CSSReader {
+    /// The CSS without its strings: each is replaced by `""`.
+    var withoutStrings = ""
+    /// The strings, with their escapes resolved.
+    var strings: [String] = []
+    /// Whether all strings and braces are closed, and no line ends within a string.
+    var isComplete = true
+
+    init(_ css: String) {
+        var depth = 0
+        var scalars = Array(css.unicodeScalars)[...]
+        while let scalar = scalars.popFirst() {
+            guard scalar == "\"" else {
+                withoutStrings.unicodeScalars.append(scalar)
+                depth += scalar == "{" ? 1 : scalar == "}" ? -1 : 0
+                if depth < 0 { isComplete = false }
+                continue
+            }
+            withoutStrings += "\"\""
+            var string = ""
+            while true {
+                guard let next = scalars.popFirst(), next != "\n" else {
+                    isComplete = false
+                    break
+                }
+                if next == "\"" { break }
+                guard next == "\\" else {
+                    string.unicodeScalars.append(next)
+                    continue
+                }
+                var digits = ""
+                while digits.utf8.count < 6, let digit = scalars.first, digit.properties.isASCIIHexDigit {
+                    digits.unicodeScalars.append(digit)
+                    scalars.removeFirst()
+                }
+                if scalars.first == " " { scalars.removeFirst() }
+                string.unicodeScalars.append(UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init) ?? "\u{FFFD}")
+            }
+            strings.append(string)
+        }
+        if depth != 0 { isComplete = false }
+    }
+
+    /// Returns the declarations of each rule with this selector, in order.
+    func declarations(_ selector: String) -> [String] {
+        withoutStrings.split(separator: "\n").compactMap { line in
+            line.hasPrefix("\(selector) { ") ? String(line.dropFirst(selector.count + 3).dropLast(2)) : nil
+        }
+    }
+}
+
+/// The style element of a fragment, read as by a browser: it ends at the first `</style`.
+func css(of sheet: StyleSheet) throws -> CSSReader {
+    let html = HTMLRenderer(style: sheet).render(Document("a"))
+    let start = try #require(html.hasPrefix("<style>\n") ? html.index(html.startIndex, offsetBy: 8) : nil)
+    let end = try #require(html.lowercased().firstRange(of: "</style")?.lowerBound)
+    #expect(html[end...] == "</style>\n<div class=\"nativemark\">\n<p>a</p>\n</div>\n")
+    return CSSReader(String(html[start..<end]))
+}
+
+@Suite struct `Style sheets in HTML` {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var style: StyleSheet.BlockStyle
+        var css: String
+
+        init(_ style: StyleSheet.BlockStyle, _ css: String) {
+            self.style = style
+            self.css = css
+        }
+
+        var testDescription: String { "\(style)" }
+    }
+
+    @Test(arguments: [
+        Row(.textStyle(.largeTitle), "font-size: 2rem;"), Row(.textStyle(.body), "font-size: 1rem;"),
+        Row(.fontSize(.em(1.25)), "font-size: 1.25em;"), Row(.fontSize(.points(8.5)), "font-size: 0.5rem;"),
+        Row(.fontDesign(.monospaced), "font-family: ui-monospace, Menlo, Consolas, monospace;"),
+        Row(.fontDesign(.serif), "font-family: ui-serif, Georgia, serif;"),
+        Row(.fontFamily("Avenir Next"), "font-family: \"\", system-ui, sans-serif;"),
+        Row(.fontWeight(.semibold), "font-weight: 600;"), Row(.fontWidth(.condensed), "font-stretch: 75%;"),
+        Row(.bold(true), "font-weight: bolder;"), Row(.bold(false), "font-weight: normal;"),
+        Row(.italic(true), "font-style: italic;"), Row(.italic(false), "font-style: normal;"),
+        Row(.underline(true), "text-decoration-line: underline;"),
+        Row(.strikethrough(false), "text-decoration-line: none;"),
+        Row(.kerning(.em(-0.05)), "letter-spacing: -0.05em;"), Row(.baseline(.points(2)), "vertical-align: 2px;"),
+        Row(.color(.accent), "color: var(--nm-accent);"),
+        Row(.inlineBackground(.rgb(1)), "background-color: var(--nm-0);"),
+        Row(.background(.code), "background-color: var(--nm-code);"),
+        Row(.alignment(.trailing), "text-align: end;"), Row(.alignment(.justified), "text-align: justify;"),
+        Row(.firstLineIndent(.em(-2)), "text-indent: -2em;"),
+        Row(.leadingIndent(.em(2)), "margin-inline-start: 2em;"),
+        Row(.trailingIndent(.points(3)), "margin-inline-end: 3px;"),
+        Row(.spacingBefore(.em(0.5)), "margin-block-start: 0.5em;"),
+        Row(.spacingAfter(.points(-4)), "margin-block-end: 0px;"),
+        Row(.lineSpacing(.points(2)), "line-height: calc(1.2em + 2px);"), Row(.lineHeight(1.5), "line-height: 1.5;"),
+        Row(.hyphenation(true), "hyphens: auto;"), Row(.hyphenation(false), "hyphens: manual;"),
+        Row(
+            .border(.init(edges: [.bottom, .leading], width: .points(2))),
+            "border-inline-start: 2px solid var(--nm-border); border-block-end: 2px solid var(--nm-border);"),
+        Row(.padding(.init(top: .em(1), trailing: .em(2))), "padding-block-start: 1em; padding-inline-end: 2em;"),
+        Row(.fontSize(.em(.nan)), "font-size: 0em;"), Row(.kerning(.em(1e300)), "letter-spacing: 10000em;"),
+        Row(.kerning(.em(1e-300)), "letter-spacing: 0em;"),
+    ])
+    func `each style is a declaration`(_ row: Row) throws {
+        for (selector, element) in [
+            (StyleSheet.BlockSelector.paragraph, ".nativemark p"), (.heading(level: 2), ".nativemark h2"),
+        ] {
+            let css = try css(of: StyleSheet().setting(block: [selector: [row.style]]))
+            #expect(css.declarations(element) == [row.css])
+        }
+    }
+
+    @Test func `styles of one rule are together`() throws {
+        let sheet = StyleSheet().setting(
+            block: [.paragraph: [.lineHeight(2), .lineSpacing(.points(3)), .italic(true)]],
+        ).setting(inline: [.link: [.underline(true), .strikethrough(true), .fontFamily("A"), .fontDesign(.serif)]])
+        let css = try css(of: sheet)
+        #expect(css.declarations(".nativemark p") == ["font-style: italic; line-height: calc(2em + 3px);"])
+        #expect(
+            css.declarations(".nativemark a:not(.footnote-ref > a)") == [
+                "font-family: ui-serif, Georgia, serif; font-family: \"\", ui-serif, Georgia, serif; "
+                    + "text-decoration-line: underline line-through;"
+            ])
+    }
+
+    @Test func `every selector has rules`() throws {
+        var sheet = StyleSheet()
+        for selector in StyleSheet.BlockSelector.allCases { sheet = sheet.setting(block: [selector: [.italic(true)]]) }
+        for selector in StyleSheet.InlineSelector.allCases {
+            sheet = sheet.setting(inline: [selector: [.italic(true)]])
+        }
+        let lines = try css(of: sheet).withoutStrings.split(separator: "\n").filter {
+            $0.hasSuffix("{ font-style: italic; }")
+        }
+        #expect(Set(lines).count == StyleSheet.BlockSelector.allCases.count + StyleSheet.InlineSelector.allCases.count)
+    }
+
+    @Test func `the browser chooses between light, dark and more contrast`() throws {
+        let sheet = StyleSheet()
+            .setting(colors: [
+                .accent: .init(
+                    light: .rgb(0x0A0B0C), dark: .rgb(0x1A1B1C, alpha: 0.5), lightIncreasedContrast: .ansi(.red),
+                    darkIncreasedContrast: .displayP3(red: 1, green: 0.5, blue: 0)),
+                .link: .init(light: .named("Brand", fallback: .rgb(1)), dark: .rgb(2), lightIncreasedContrast: .rgb(3)),
+                .code: .init(.standard),
+            ])
+            .setting(inline: [
+                .strong: [.color(.accent)], .link: [.color(.link)],
+                .code: [.color(.code), .inlineBackground(.code)],
+            ])
+        let lines = try css(of: sheet).withoutStrings.split(separator: "\n").filter { $0.contains("--nm-accent:") }
+        #expect(
+            lines == [
+                ".nativemark { --nm-accent: #0A0B0C; --nm-code: CanvasText; --nm-code-behind: transparent; "
+                    + "--nm-link: #000001; }",
+                "@media (prefers-color-scheme: dark) { .nativemark { --nm-accent: #1A1B1C80; --nm-link: #000002; } }",
+                "@media (prefers-contrast: more) { .nativemark { --nm-accent: #cd0000; --nm-link: #000003; } }",
+                "@media (prefers-color-scheme: dark) and (prefers-contrast: more) { .nativemark { "
+                    + "--nm-accent: color(display-p3 1.0 0.5 0.0); --nm-link: #000002; } }",
+            ])
+    }
+
+    @Test func `lists have the markers of their depth`() throws {
+        let sheet = StyleSheet().setting(block: [
+            .list(.ordered): [.marker(.numbers([.decimal, .uppercaseRoman]))],
+            .list(.bullets): [.marker(.bullets(["–"]))],
+        ])
+        let css = try css(of: sheet)
+        let list = ":not(.footnotes > ol)"
+        #expect(css.declarations(".nativemark ol\(list)") == ["list-style-type: decimal;"])
+        #expect(css.declarations(".nativemark ol ol\(list)") == ["list-style-type: upper-roman;"])
+        #expect(css.declarations(".nativemark ol ol ol\(list)") == ["list-style-type: decimal;"])
+        #expect(css.declarations(".nativemark ul\(list)") == ["list-style-type: \"\";"])
+        #expect(css.declarations(".nativemark ul ul\(list)").isEmpty)
+        #expect(css.strings == ["– "])
+        #expect(css.declarations(".nativemark li:not(:has(> p)) > :is(ol, ul)\(list)") == ["margin-block: 0;"])
+    }
+
+    @Test(arguments: [
+        "</style><script>alert(1)</script>", "A\"; } * { background: url(//evil.example/a)", "A\\", "A\\22 ;", "A\nB",
+        "A\u{C}B", "A\rB", "A\u{0}B", "A\u{9B}B", "A<!--", "A*/ @import 'b';", "'", "日本語 \u{1F600}", "{}", "A\u{2028}B",
+    ])
+    func `a hostile name stays a string`(_ name: String) throws {
+        let sheet = StyleSheet()
+            .setting(block: [.list(.bullets): [.marker(.bullets([name]))]])
+            .setting(inline: [
+                .code: [.fontFamily(name), .color(.named(name, fallback: .init(.rgb(1))))]
+            ])
+        let css = try css(of: sheet)
+        let shown = String(
+            String.UnicodeScalarView(
+                name.unicodeScalars.map { $0.value < 32 || (127..<160).contains($0.value) ? "\u{FFFD}" : $0 }))
+        #expect(css.isComplete)
+        #expect(css.strings == [shown + " ", shown])
+        let plain = try NativeMarkTests.css(
+            of: StyleSheet().setting(block: [.list(.bullets): [.marker(.bullets(["x"]))]])
+                .setting(inline: [.code: [.fontFamily("x"), .color(.named("x", fallback: .init(.rgb(1))))]]))
+        #expect(css.withoutStrings == plain.withoutStrings)
+    }
+
+    @Test func `a page is complete, and its title and language are escaped`() {
+        let document = Document("a *b*")
+        let page = HTMLRenderer(style: .github).renderPage(document, title: "A < \"B\"", language: "en\"><script>")
+        #expect(
+            page.hasPrefix(
+                "<!DOCTYPE html>\n<html lang=\"en&quot;&gt;&lt;script&gt;\">\n<head>\n<meta charset=\"utf-8\">\n"))
+        #expect(page.contains("<title>A &lt; &quot;B&quot;</title>\n<style>\n"))
+        #expect(
+            page.hasSuffix("</style>\n</head>\n<body class=\"nativemark\">\n<p>a <em>b</em></p>\n</body>\n</html>\n"))
+        #expect(!page.contains("<script"))
+
+        let plain = HTMLRenderer().renderPage(document, title: "A")
+        #expect(plain.contains("<html>\n") && plain.contains("<body>\n<p>a") && !plain.contains("<style>"))
+    }
+}

@@ -1,0 +1,147 @@
+import NativeMark
+import Testing
+
+@Suite struct `Fonts of a style sheet` {
+    private func resolved(_ sheet: StyleSheet, _ environment: StyleSheet.Environment = .init()) -> ResolvedStyleSheet {
+        sheet.resolved(in: environment)
+    }
+
+    @Test(
+        arguments: [
+            // The weight of a heading, and that of strong text in it.
+            (nil, StyleSheet.FontWeight.regular, StyleSheet.FontWeight.bold),
+            (.ultraLight, .ultraLight, .bold), (.medium, .medium, .bold), (.semibold, .semibold, .black),
+            (.bold, .bold, .black), (.black, .black, .black),
+        ] as [(StyleSheet.FontWeight?, StyleSheet.FontWeight, StyleSheet.FontWeight)])
+    func `strong text is bold, and heavier than the text around it`(
+        _ weight: StyleSheet.FontWeight?, _ outer: StyleSheet.FontWeight, _ strong: StyleSheet.FontWeight
+    ) {
+        let sheet = StyleSheet()
+            .setting(block: [.headings: weight.map { [.fontWeight($0)] } ?? []])
+            .setting(inline: [.strong: [.bold(true)]])
+        let runs = StyledText(Document("# a **b**"), style: sheet).runs
+        #expect([runs.first, runs.last].map(\.?.style.fontWeight) == [outer, strong])
+        #expect([runs.first, runs.last].map(\.?.style.isBold) == [outer >= .semibold, true])
+    }
+
+    @Test func `text that is not bold is regular in bold text, and keeps a lighter weight`() {
+        for (weight, expected) in [(StyleSheet.FontWeight.heavy, StyleSheet.FontWeight.regular), (.light, .light)] {
+            let sheet = StyleSheet()
+                .setting(block: [.paragraph: [.fontWeight(weight)]]).setting(inline: [.emphasis: [.bold(false)]])
+            #expect(StyledText(Document("*a*"), style: sheet).runs[0].style.fontWeight == expected)
+        }
+    }
+
+    @Test func `a rule may have both a weight and bold`() {
+        let sheet = StyleSheet().setting(inline: [.strong: [.bold(true), .fontWeight(.heavy)]])
+        #expect(StyledText(Document("**a**"), style: sheet).runs[0].style.fontWeight == .heavy)
+    }
+
+    @Test func `a design replaces the family around it, and a family keeps the design to fall back on`() {
+        let sheet = StyleSheet()
+            .setting(block: [.document: [.fontFamily("Avenir Next"), .fontDesign(.rounded)]])
+            .setting(inline: [.code: [.fontDesign(.monospaced)], .strong: [.fontFamily("Georgia")]])
+        let styles = StyledText(Document("a `b` **c**"), style: sheet).runs.map(\.style)
+        #expect(styles.map(\.fontFamily) == ["Avenir Next", nil, "Avenir Next", "Georgia"])
+        #expect(styles.map(\.fontDesign) == [.rounded, .monospaced, .rounded, .rounded])
+    }
+
+    @Test func `an em of a font size is the size of the text around it`() {
+        let sheet = StyleSheet()
+            .setting(block: [
+                .document: [.fontSize(.points(20))],
+                .heading(level: 1): [.fontSize(.em(2)), .textStyle(.title1), .spacingAfter(.em(0.5))],
+            ])
+            .setting(inline: [.code: [.fontSize(.em(0.5)), .kerning(.em(1))]])
+        let text = StyledText(Document("# a `b`"), style: sheet)
+        #expect(text.runs.map(\.style.fontSize) == [40, 20])
+        #expect(text.runs.map(\.style.textStyle) == [.title1, .title1])
+        #expect(text.blocks[1].style.spacingAfter == 20)
+        #expect(text.runs[1].style.kerning == 20)
+    }
+
+    @Test func `points of a font size grow with the text style`() {
+        let sheet = StyleSheet()
+            .setting(block: [.document: [.fontSize(.points(34))]])
+            .setting(inline: [.code: [.textStyle(.largeTitle), .fontSize(.points(17))]])
+        let environment = StyleSheet.Environment(sizeCategory: .accessibility5)
+        let sizes = StyledText(Document("a `b`"), style: sheet, environment: environment).runs.map(\.style.fontSize)
+        // body: 17 to 53. largeTitle: 34 to 60.
+        #expect(sizes == [106, 30])
+    }
+
+    @Test(arguments: [1e300, -1e300, 0, -.infinity, .nan])
+    func `a size that cannot be shown is limited`(_ number: Double) {
+        let text = "> > > > a"
+        for size in [StyleSheet.Length.em(number), .points(number)] {
+            let sheet = StyleSheet().setting(block: [.blockQuote: [.fontSize(size)]])
+            let sizes = StyledText(Document(text), style: sheet).blocks.map(\.style.text.fontSize)
+            #expect(sizes.allSatisfy { (1...1_000).contains($0) }, "\(sizes)")
+        }
+        let environment = StyleSheet.Environment(bodySize: number)
+        let sizes = StyledText(Document(text), environment: environment).blocks.map(\.style.text.fontSize)
+        #expect(sizes.allSatisfy { (1...1_000).contains($0) }, "\(sizes)")
+    }
+
+    @Test(arguments: [(1.5, 1.5), (0, 0.1), (-5, 0.1), (1e9, 10), (.nan, nil)] as [(Double, Double?)])
+    func `line heights are inherited and limited`(_ number: Double, _ expected: Double?) {
+        let sheet = StyleSheet().setting(block: [.blockQuote: [.lineHeight(number), .hyphenation(true)]])
+        let blocks = StyledText(Document("> a\n\nb"), style: sheet).blocks
+        #expect(blocks.map(\.style.lineHeight) == [nil, expected, expected, nil])
+        #expect(blocks.map(\.style.isHyphenated) == [false, true, true, false])
+    }
+
+    @Test func `weights have the order and the numbers of CSS`() {
+        #expect(StyleSheet.FontWeight.allCases.map(\.number) == Array(stride(from: 100, through: 900, by: 100)))
+        #expect(StyleSheet.FontWeight.allCases.sorted() == StyleSheet.FontWeight.allCases)
+    }
+}
+
+@Suite struct `Text styles of platforms` {
+    /// Apple's Human Interface Guidelines, Typography, Specifications; 0 where a table doesn't list the style.
+    static let sizes: [(platform: StyleSheet.Platform, points: [Double])] = [
+        (.iOS, [34, 28, 22, 20, 17, 17, 16, 15, 13, 12, 11]),
+        (.macOS, [26, 22, 17, 15, 13, 13, 12, 11, 10, 10, 10]),
+        (.tvOS, [0, 76, 57, 48, 38, 29, 31, 38, 0, 25, 23]),
+        (.watchOS, [36, 34, 27, 19, 16, 16, 0, 0, 13, 15, 14]),
+    ]
+
+    @Test(arguments: sizes)
+    func `have the sizes that Apple publishes`(_ platform: StyleSheet.Platform, _ points: [Double]) {
+        for (style, size) in zip(StyleSheet.TextStyle.allCases, points) {
+            let shown = style.size(at: .large, on: platform)
+            #expect(shown == size || size == 0, "\(style)")
+            #expect((10...76).contains(shown))
+            let sheet = StyleSheet().setting(inline: [.code: [.textStyle(style)]])
+            let text = StyledText(Document("`a`"), style: sheet, environment: .init(platform: platform))
+            #expect(text.runs[0].style.fontSize == shown)
+        }
+        #expect(StyledText(Document("a"), environment: .init(platform: platform)).runs[0].style.fontSize == points[5])
+    }
+
+    @Test func `grow with the size category, except on macOS`() {
+        #expect(StyleSheet.TextStyle.body.size(at: .accessibility5, on: .macOS) == 13)
+        #expect(StyleSheet.TextStyle.body.size(at: .accessibility5, on: .watchOS) == 50)  // 16 × 53 / 17 = 49.9
+        #expect(StyleSheet.TextStyle.body.size(at: .xSmall, on: .tvOS) == 24)  // 29 × 14 / 17 = 23.9
+        for platform in StyleSheet.Platform.allCases {
+            for style in StyleSheet.TextStyle.allCases {
+                let sizes = StyleSheet.SizeCategory.allCases.map { style.size(at: $0, on: platform) }
+                #expect(sizes == sizes.sorted())
+            }
+        }
+    }
+
+    @Test func `keep their proportion to another body size`() {
+        let sheet = StyleSheet().setting(block: [.headings: [.textStyle(.largeTitle)]])
+        let environment = StyleSheet.Environment(platform: .macOS, bodySize: 26)
+        let sizes = StyledText(Document("# a\n\nb"), style: sheet, environment: environment).runs.map(\.style.fontSize)
+        #expect(sizes == [52, 26])
+    }
+
+    @Test func `have sizes on this platform, whichever it is`() {
+        #expect(StyleSheet.Environment().platform == .current)
+        #if os(Linux)
+        #expect(StyleSheet.Platform.current == .iOS)
+        #endif
+    }
+}
