@@ -31,12 +31,17 @@ STUB = ["-swift-version", "6", "-suppress-warnings"]
 LIBRARIES = ["SluiceLock", "SluiceConcurrency", "SluiceObservation", "SluiceFiles", "NativeMark", "SluiceHTTP", "SluiceDatabase",
              "SluiceCache", "SluiceDownloads", "SluiceDownloadList", "SluiceService"]
 OF_MACOS = ["SluicePostgres", "LoopbackOrigin", "SluiceCommands", "sluice"]
+# What the tests use, except files that import Testing: the toolchain has no compiled module of that.
+OF_TESTS = {"TestSupport": "Tests/TestSupport", "ConcurrencyStress": "Tests/Stress", "FileWorker": "Tests/FileWorker",
+            "CacheWorker": "Tests/CacheWorker", "MarkdownWorker": "Tests/MarkdownWorker",
+            "SmallStack": "Tests/NativeMarkTests/Support/SmallStack.swift",
+            "PseudoTerminal": "Tests/SluiceCommandsTests/Support/PseudoTerminal.swift"}
 # The example that only Xcode builds.
 EXAMPLE, EXAMPLE_PLATFORMS = ROOT / "Examples/AppleApp", ("macOS", "iOS")
 
 
 def modules_of(platform: Platform) -> list[str]:
-    return LIBRARIES + (OF_MACOS if platform.name == "macOS" else [])
+    return LIBRARIES + ([*OF_MACOS, *OF_TESTS] if platform.name == "macOS" else [])
 
 
 def rewritten(text: str) -> str:
@@ -51,7 +56,8 @@ def rewritten(text: str) -> str:
 
 
 def sources(module: str) -> list[pathlib.Path]:
-    return sorted((ROOT / "Sources" / module).rglob("*.swift"))
+    path = ROOT / OF_TESTS.get(module, f"Sources/{module}")
+    return [path] if path.is_file() else sorted(path.rglob("*.swift"))
 
 
 def copied(compiler: Compiler, module: str) -> list[pathlib.Path]:
@@ -86,7 +92,10 @@ def emit_stubs(compiler: Compiler) -> None:
 
 def check_modules(compiler: Compiler) -> list[str]:
     for module in modules_of(compiler.platform):
-        if output := compiler.emit(module, *STRICT, *flags(FLAGS), *copied(compiler, module)):
+        words = [*STRICT, *flags(FLAGS), *copied(compiler, module)]
+        # Only what another module imports is emitted. That also finds mistakes in the flow of data.
+        is_imported = module not in OF_TESTS or module == "TestSupport"
+        if output := compiler.emit(module, *words) if is_imported else compiler.typecheck(module, "-parse-as-library", *words):
             return [f"for {compiler.platform.name}, {module} does not compile:\n{output}"]
     return []
 
@@ -150,7 +159,7 @@ def check_mistakes(compiler: Compiler, module: str, wanted: set, more_flags: set
 
 
 def self_check(compilers: list[Compiler]) -> list[str]:
-    wanted = {arm for module in LIBRARIES + OF_MACOS for path in sources(module) for arm in arms(path)
+    wanted = {arm for module in [*LIBRARIES, *OF_MACOS, *OF_TESTS] for path in sources(module) for arm in arms(path)
               if not arm.is_of_linux and not arm.is_of_musl}
     tried, found = set(), set()
     # A platform checks the arms that those before it don't compile.

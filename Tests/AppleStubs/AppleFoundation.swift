@@ -13,6 +13,8 @@
 @_exported public import class Foundation.NSAttributedString
 @_exported public import class Foundation.NSCache
 @_exported public import class Foundation.NSCoder
+@_exported public import class Foundation.NSCondition
+@_exported public import class Foundation.NSLock
 @_exported public import class Foundation.NSMutableAttributedString
 @_exported public import class Foundation.NSObject
 @_exported public import protocol Foundation.NSObjectProtocol
@@ -20,6 +22,7 @@
 @_exported public import typealias Foundation.NSRect
 @_exported public import typealias Foundation.NSSize
 @_exported public import class Foundation.NSString
+@_exported public import class Foundation.Thread
 @_exported public import struct Foundation.URLError
 @_exported public import class FoundationNetworking.HTTPURLResponse
 @_exported public import class FoundationNetworking.URLResponse
@@ -29,6 +32,10 @@
 @_exported public import protocol FoundationNetworking.URLSessionDataDelegate
 @_exported public import class FoundationNetworking.URLSessionDataTask
 @_exported public import class FoundationNetworking.URLSessionTask
+#if os(macOS)
+@_exported public import class Foundation.Pipe
+@_exported public import class Foundation.Process
+#endif
 
 @available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
 public struct PresentationIntent: Hashable, Sendable {

@@ -7,6 +7,12 @@ public typealias pid_t = Int32
 public typealias dev_t = Int32
 public typealias ino_t = UInt64
 public typealias ssize_t = Int
+public typealias uid_t = UInt32
+public typealias gid_t = UInt32
+
+public let STDIN_FILENO: Int32 = 0
+public let STDOUT_FILENO: Int32 = 1
+public let STDERR_FILENO: Int32 = 2
 
 public let O_RDONLY: Int32 = 0x0000
 public let O_WRONLY: Int32 = 0x0001

@@ -35,3 +35,20 @@ public func sysctlbyname(
     _ name: UnsafePointer<CChar>!, _ old: UnsafeMutableRawPointer!, _ oldSize: UnsafeMutablePointer<Int>!,
     _ new: UnsafeMutableRawPointer!, _ newSize: Int
 ) -> Int32 { 0 }
+public func abort() -> Never { fatalError() }
+@discardableResult public func sched_yield() -> Int32 { 0 }
+
+public struct malloc_zone_t {}
+
+public struct malloc_statistics_t {
+    public var blocks_in_use: UInt32
+    public var size_in_use: Int
+    public var max_size_in_use: Int
+    public var size_allocated: Int
+
+    public init() { fatalError() }
+}
+
+public func malloc_zone_statistics(
+    _ zone: UnsafeMutablePointer<malloc_zone_t>!, _ statistics: UnsafeMutablePointer<malloc_statistics_t>!
+) {}

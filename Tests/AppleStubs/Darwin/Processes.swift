@@ -41,7 +41,11 @@ public func pthread_sigmask(
 @discardableResult public func kill(_ process: pid_t, _ signal: Int32) -> Int32 { 0 }
 @discardableResult public func pause() -> Int32 { 0 }
 public func _exit(_ status: Int32) -> Never { fatalError() }
+public func exit(_ status: Int32) -> Never { fatalError() }
 public func getpgrp() -> pid_t { 0 }
+public func getpid() -> pid_t { 0 }
+@discardableResult public func setuid(_ user: uid_t) -> Int32 { 0 }
+@discardableResult public func setgid(_ group: gid_t) -> Int32 { 0 }
 @discardableResult
 public func waitpid(_ process: pid_t, _ status: UnsafeMutablePointer<Int32>!, _ options: Int32) -> pid_t { 0 }
 
@@ -87,6 +91,7 @@ public func posix_spawnattr_setflags(
 ) -> Int32 { 0 }
 
 public typealias rlim_t = UInt64
+public let RLIMIT_NPROC: Int32 = 7
 public let RLIMIT_NOFILE: Int32 = 8
 
 public struct rlimit {
@@ -94,6 +99,7 @@ public struct rlimit {
     public var rlim_max: rlim_t
 
     public init() { fatalError() }
+    public init(rlim_cur: rlim_t, rlim_max: rlim_t) { fatalError() }
 }
 
 @discardableResult public func getrlimit(_ resource: Int32, _ limit: UnsafeMutablePointer<rlimit>!) -> Int32 { 0 }

@@ -9,6 +9,7 @@ public struct pthread_mutexattr_t { public init() {} }
 public struct pthread_cond_t { public init() {} }
 public struct pthread_condattr_t { public init() {} }
 
+public let PTHREAD_CREATE_DETACHED: Int32 = 2
 public let PTHREAD_MUTEX_ERRORCHECK: Int32 = 1
 
 @discardableResult
@@ -22,6 +23,10 @@ public func pthread_self() -> pthread_t { fatalError() }
 @discardableResult public func pthread_kill(_ thread: pthread_t, _ signal: Int32) -> Int32 { 0 }
 
 @discardableResult public func pthread_attr_init(_ attributes: UnsafeMutablePointer<pthread_attr_t>) -> Int32 { 0 }
+@discardableResult
+public func pthread_attr_setdetachstate(_ attributes: UnsafeMutablePointer<pthread_attr_t>, _ state: Int32) -> Int32 {
+    0
+}
 @discardableResult public func pthread_attr_destroy(_ attributes: UnsafeMutablePointer<pthread_attr_t>) -> Int32 { 0 }
 @discardableResult
 public func pthread_attr_getstacksize(
