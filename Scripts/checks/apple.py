@@ -78,6 +78,8 @@ def flags(names: set[str]) -> list[str]:
 def emit_stubs(compiler: Compiler) -> None:
     more = {"AppKit": "TextAttributes.swift", "UIKit": "TextAttributes.swift", "SwiftUI": "SwiftUIApp.swift"}
     kits = {kit: [f"{kit}.swift", more[kit]] for kit in compiler.platform.kits}
+    if compiler.platform.name == "watchOS":
+        kits["UIKit"] = ["UIKitOfWatch.swift"]
     stubs = {"DarwinStructures": ["DarwinStructures.swift"],
              "Darwin": sorted(str(path.relative_to(STUBS)) for path in STUBS.glob("Darwin/*.swift")),
              "AppleFoundation": ["AppleFoundation.swift"], "AppleDispatch": ["AppleDispatch.swift"],
@@ -104,7 +106,7 @@ def check_app(compiler: Compiler) -> list[str]:
     """Checks code that uses the modules: the declarations for a platform must be there."""
     name, kits = compiler.platform.name, compiler.platform.kits
     uses = [("Queue", ["Queue.swift"])]
-    if "UIKit" in kits or "AppKit" in kits:
+    if name != "watchOS":
         uses.append(("Use", ["Common.swift", f"{kits[0]}.swift"]))
     problems = []
     for module, files in uses:

@@ -49,7 +49,7 @@ class Platform:
 def platforms(manifest: str) -> list[Platform]:
     """Returns Apple's platforms with the versions that a manifest requires."""
     rows = [("macOS", "macosx", "macosx", ("AppKit", "SwiftUI")), ("iOS", "ios", "iphoneos", ("UIKit", "SwiftUI")),
-            ("tvOS", "tvos", "appletvos", ("UIKit", "SwiftUI")), ("watchOS", "watchos", "watchos", ("SwiftUI",)),
+            ("tvOS", "tvos", "appletvos", ("UIKit", "SwiftUI")), ("watchOS", "watchos", "watchos", ("UIKit", "SwiftUI")),
             ("visionOS", "xros", "xros", ("UIKit", "SwiftUI"))]
     return [Platform(name, system, manifest.split(f".{name}(.v")[1].split(")")[0].replace("_", "."), directory, kits)
             for name, system, directory, kits in rows]
