@@ -38,7 +38,8 @@ extension StyleSheet {
             let row = Self.sizes[self] ?? []
             let index = SizeCategory.allCases.firstIndex(of: category) ?? Self.standard
             guard row.indices.contains(index) else { return 17 }
-            let own = (Self.otherSizes[self] ?? (13, 29, 16))
+            if platform == .iOS { return row[index] }
+            let own = Self.otherSizes[self] ?? (13, 29, 16)
             return switch platform {
             case .iOS: row[index]
             case .macOS: own.macOS
