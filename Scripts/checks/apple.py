@@ -1,185 +1,212 @@
 #!/usr/bin/env python3
-"""Type-checks NativeMark, SluiceObservation and SluiceDownloadList with their code for Apple's platforms, and the files of SluiceCache that
-are only for them, on a machine without Apple's SDKs: against the stubs in Tests/AppleStubs. NativeMark is checked once with UIKit and SwiftUI, once with AppKit and SwiftUI.
+"""Type-checks the whole package for macOS, iOS, tvOS, watchOS and visionOS on a machine without Apple's SDKs.
 
     Scripts/checks/apple.py
-    Scripts/checks/apple.py --self-check     # also inserts a mistake into every Apple file, and fails if one isn't found
+    Scripts/checks/apple.py --self-check     # also inserts mistakes, and fails if one isn't found
 
-Then the code of an app (Tests/AppleStubs/Use) is checked against the resulting modules, so that an Apple file that wasn't compiled is an
-error. The samples with `Apple` in their path are checked too; Scripts/checks/snippets.py checks all others. So are the samples with views
-of the queue, which snippets.py compiles without SwiftUI. Takes some seconds, and no network.
+The compiler compiles for Apple's platforms: it decides `os(…)` and `canImport(…)`, and refuses API that is newer than the platforms of the
+manifest. Modules of Apple that Linux lacks are the stubs in Tests/AppleStubs. Their README says where the others come from, and what this
+check doesn't prove. It needs a debug build (`swift build --traits PostgreSQL`) in `SLUICE_SCRATCH` for the modules of the dependencies.
 
-SluiceDownloads, which SluiceDownloadList imports, comes from the debug build (`swift build`) in `SLUICE_SCRATCH`: this check doesn't cover
-its code for Apple's platforms, nor that of SluiceFiles and SluiceHTTP. Stubs of their system calls would prove little.
+Beside the modules, it checks the C targets, code of an app (Tests/AppleStubs/Use), the samples with `Apple` in their path or with views,
+and the example app.
 
-The sources are copied. In the copy, `Foundation` is the stub, and FoundationEssentials is missing, as on Apple's platforms.
-
-This check doesn't prove that the stubs are right (they are written from Apple's documentation). It doesn't check availability (the stubs
-have no `@available`), code behind `#if os(…)` for other systems than this one, or the rules of Objective-C for classes. It runs no code,
-so it proves nothing about behavior.
+With `--self-check`, a mistake is inserted into each arm of each `#if` that Linux doesn't compile. Each must be found on at least one
+platform. Arms that no platform compiles are listed.
 """
-import argparse, pathlib, re, subprocess, sys, tempfile
-from builds import SCRATCH, modules_of_build
+import argparse, concurrent.futures, pathlib, re, sys, tempfile
+from apple_arms import FLAGS, OF_APPLE, arms, with_mistakes
+from apple_c import check_c
+from apple_platforms import Compiler, Platform, platforms
+from builds import ROOT, SCRATCH
 from documented import Documented, function
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 STUBS = ROOT / "Tests/AppleStubs"
 FEATURES = ["NonisolatedNonsendingByDefault", "InferIsolatedConformances", "ExistentialAny", "InternalImportsByDefault",
             "MemberImportVisibility"]
-# As SwiftPM names it: by the directory, so that `package` declarations of modules of the build are visible.
-PACKAGE = re.sub(r"\W", "_", ROOT.name.lower())
-STRICT = ["-swift-version", "6", "-warnings-as-errors", "-package-name", PACKAGE,
+STRICT = ["-swift-version", "6", "-warnings-as-errors", "-package-name", "sluice", "-enable-experimental-feature", "Lifetimes",
           *(word for feature in FEATURES for word in ("-enable-upcoming-feature", feature))]
-# As on an Apple platform, an enumeration of a stub may get more cases later: a switch needs @unknown default.
-STUB = ["-swift-version", "6", "-suppress-warnings", "-enable-library-evolution"]
-# The modules with which an app shows a queue, lowest layer first.
-QUEUE = ["SluiceObservation", "SluiceDownloadList"]
-# The files of SluiceCache that are only for Apple's platforms.
-CACHE = ["Decoded/PlatformImage.swift", "Memory/MemoryPressureSource.swift"]
-OTHER = {"UIKit": "AppKit", "AppKit": "UIKit"}
-MISTAKE = '\nprivate let mistakeOfTheSelfCheck: Int = "no number"\n'
+STUB = ["-swift-version", "6", "-suppress-warnings"]
+# The modules that every platform has, lowest layer first, and those of the command line.
+LIBRARIES = ["SluiceLock", "SluiceConcurrency", "SluiceObservation", "SluiceFiles", "NativeMark", "SluiceHTTP", "SluiceDatabase",
+             "SluiceCache", "SluiceDownloads", "SluiceDownloadList", "SluiceService"]
+OF_MACOS = ["SluicePostgres", "LoopbackOrigin", "SluiceCommands", "sluice"]
+# What the tests use, except files that import Testing: the toolchain has no compiled module of that.
+OF_TESTS = {"TestSupport": "Tests/TestSupport", "ConcurrencyStress": "Tests/Stress", "FileWorker": "Tests/FileWorker",
+            "CacheWorker": "Tests/CacheWorker", "MarkdownWorker": "Tests/MarkdownWorker",
+            "SmallStack": "Tests/NativeMarkTests/Support/SmallStack.swift",
+            "PseudoTerminal": "Tests/SluiceCommandsTests/Support/PseudoTerminal.swift"}
+# The example that only Xcode builds.
+EXAMPLE, EXAMPLE_PLATFORMS = ROOT / "Examples/AppleApp", ("macOS", "iOS")
 
 
-def swiftc(*words: object) -> str | None:
-    """Returns the output of the compiler if it fails, or None."""
-    result = subprocess.run(["swiftc", *map(str, words)], capture_output=True, text=True)
-    return None if result.returncode == 0 else result.stdout + result.stderr
+def modules_of(platform: Platform) -> list[str]:
+    return LIBRARIES + ([*OF_MACOS, *OF_TESTS] if platform.name == "macOS" else [])
 
 
-def stub(directory: pathlib.Path, module: str, *files: str) -> None:
-    output = swiftc("-emit-module", "-parse-as-library", "-module-name", module, "-o", directory / f"{module}.swiftmodule",
-                    "-I", directory, *STUB, *(STUBS / file for file in files))
-    if output:
-        sys.exit(f"the stub of {module} does not compile:\n{output}")
+def rewritten(text: str) -> str:
+    """Returns a source file with the names of the stubs, line for line."""
+    # The modules of Linux are there, because the dependencies need them.
+    text = re.sub(r"\bcanImport\((Glibc|Musl|FoundationEssentials|FoundationNetworking)\)", "false", text)
+    text = re.sub(r"^((?:\w+ )?import )(Glibc|Musl|FoundationEssentials|FoundationNetworking)$", r"\1\2OfLinux", text, flags=re.M)
+    text = re.sub(r"^((?:\w+ )?import )(Foundation|Dispatch)$", r"\1Apple\2", text, flags=re.M)
+    # A C module exports the parts of the C library that it includes.
+    text = re.sub(r"^((?:\w+ )?import )(CSluiceFiles|CSluiceCurl)$", r"\1\2; \1Darwin", text, flags=re.M)
+    return re.sub(r"\bCSluiceFiles\.(?!csluice)", "Darwin.", text)
 
 
-def copied(directory: pathlib.Path, module: str = "NativeMark", mistaken: bool = False) -> list[pathlib.Path]:
-    """Copies the sources, with the names of the stubs instead of Foundation, line for line."""
-    files = []
-    for path in sorted((ROOT / "Sources" / module).rglob("*.swift")):
-        text = re.sub(r"^((?:\w+ )?import )Foundation$", r"\1AppleFoundation", path.read_text(), flags=re.MULTILINE)
-        text = text.replace("canImport(FoundationEssentials)", "canImport(NoFoundationEssentials)")
-        if mistaken and path.parent.name == "Apple":
-            # Before the last #endif: the mistake is found only if the code before it is compiled.
-            text = text.rsplit("#endif", 1)[0] + MISTAKE + "#endif\n"
-        elif mistaken and module in QUEUE:
-            text = text.replace("\nimport Darwin\n", "\nimport Darwin" + MISTAKE)
-        files.append(directory / path.relative_to(ROOT))
-        files[-1].parent.mkdir(parents=True, exist_ok=True)
-        files[-1].write_text(text)
-    return files
+def sources(module: str) -> list[pathlib.Path]:
+    path = ROOT / OF_TESTS.get(module, f"Sources/{module}")
+    return [path] if path.is_file() else sorted(path.rglob("*.swift"))
 
 
-def check_samples(kit: str, directory: pathlib.Path) -> list[str]:
-    """Checks the samples of the Apple files and articles, except those of the other kit."""
-    documents = [Documented(path) for path in sorted((ROOT / "Sources").rglob("*")) if path.suffix in (".swift", ".md")
-                 and "Apple" in str(path.relative_to(ROOT)) and not path.stem.endswith(f"+{OTHER[kit]}")]
-    samples = [sample for document in documents for sample in document.samples]
-    code = "import AppleFoundation\nimport NativeMark\nimport SwiftUI\n"
+def copied(compiler: Compiler, module: str) -> list[pathlib.Path]:
+    return [written(compiler, "copy", path, rewritten(path.read_text())) for path in sources(module)]
+
+
+def written(compiler: Compiler, kind: str, path: pathlib.Path, text: str) -> pathlib.Path:
+    copy = compiler.directory / kind / path.relative_to(ROOT)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_text(text)
+    return copy
+
+
+def flags(names: set[str]) -> list[str]:
+    return [word for name in sorted(names) for word in ("-D", name)]
+
+
+def emit_stubs(compiler: Compiler) -> None:
+    more = {"AppKit": "TextAttributes.swift", "UIKit": "TextAttributes.swift", "SwiftUI": "SwiftUIApp.swift"}
+    kits = {kit: [f"{kit}.swift", more[kit]] for kit in compiler.platform.kits}
+    if compiler.platform.name == "watchOS":
+        kits["UIKit"] = ["UIKitOfWatch.swift"]
+    stubs = {"DarwinStructures": ["DarwinStructures.swift"],
+             "Darwin": sorted(str(path.relative_to(STUBS)) for path in STUBS.glob("Darwin/*.swift")),
+             "AppleFoundation": ["AppleFoundation.swift"], "AppleDispatch": ["AppleDispatch.swift"],
+             "CoreGraphics": ["CoreGraphics.swift"], "ImageIO": ["ImageIO.swift"], "CryptoKit": ["CryptoKit.swift"], **kits}
+    for module, files in stubs.items():
+        # Except in the C library: an enumeration may get more cases later, so a switch needs @unknown default, and each declaration says
+        # when it was introduced.
+        strict = [] if module.startswith("Darwin") else ["-enable-library-evolution", "-require-explicit-availability=error"]
+        if output := compiler.emit(module, *STUB, *strict, *(STUBS / file for file in files)):
+            sys.exit(f"for {compiler.platform.name}, the stub of {module} does not compile:\n{output}")
+
+
+def check_modules(compiler: Compiler) -> list[str]:
+    for module in modules_of(compiler.platform):
+        words = [*STRICT, *flags(FLAGS), *copied(compiler, module)]
+        # Only what another module imports is emitted. That also finds mistakes in the flow of data.
+        is_imported = module not in OF_TESTS or module == "TestSupport"
+        if output := compiler.emit(module, *words) if is_imported else compiler.typecheck(module, "-parse-as-library", *words):
+            return [f"for {compiler.platform.name}, {module} does not compile:\n{output}"]
+    return []
+
+
+def check_app(compiler: Compiler) -> list[str]:
+    """Checks code that uses the modules: the declarations for a platform must be there."""
+    name, kits = compiler.platform.name, compiler.platform.kits
+    uses = [("Queue", ["Queue.swift"])]
+    if name != "watchOS":
+        uses.append(("Use", ["Common.swift", f"{kits[0]}.swift"]))
+    problems = []
+    for module, files in uses:
+        if output := compiler.typecheck(module, "-parse-as-library", *STRICT, *(STUBS / "Use" / file for file in files)):
+            problems.append(f"for {name}, an app does not compile:\n{output}")
+    if len(uses) > 1:
+        problems += check_samples(compiler, "AppKit" if "UIKit" in kits else "UIKit")
+    if name in EXAMPLE_PLATFORMS:
+        files = [written(compiler, "copy", path, rewritten(path.read_text())) for path in sorted(EXAMPLE.rglob("*.swift"))]
+        if output := compiler.typecheck("Example", "-parse-as-library", *STRICT, *files):
+            problems.append(f"for {name}, the example app does not compile:\n{output}")
+    return problems
+
+
+def check_samples(compiler: Compiler, other_kit: str) -> list[str]:
+    """Checks the samples of the Apple files and articles, except those of the other kit, and the samples with views."""
+    samples = []
+    for path in sorted((ROOT / "Sources").rglob("*")):
+        if path.suffix in (".swift", ".md") and not path.stem.endswith(f"+{other_kit}"):
+            is_of_apple = "NativeMark" in path.parts and "Apple" in str(path.relative_to(ROOT))
+            samples += [sample for sample in Documented(path).samples if is_of_apple or re.search(r": View \{", sample.code)]
+    imports = ["AppleFoundation", "NativeMark", "SluiceDownloadList", "SluiceDownloads", "SluiceObservation", "SwiftUI"]
+    code = "".join(f"import {name}\n" for name in imports)
     code += "".join("@MainActor " + function(sample, f"sample{number}") for number, sample in enumerate(samples))
-    (directory / "Samples.swift").write_text(code)
-    output = swiftc("-typecheck", "-parse-as-library", "-module-name", "Samples", "-I", directory, "-swift-version", "6",
-                    "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", directory / "Samples.swift",
-                    *(ROOT / f"Tests/Snippets/NativeMark/{name}.swift" for name in ("Common", "Apple")))
+    (compiler.directory / "Samples.swift").write_text(code)
+    output = compiler.typecheck("Samples", "-parse-as-library", "-swift-version", "6", "-enable-upcoming-feature",
+                                "NonisolatedNonsendingByDefault", compiler.directory / "Samples.swift", STUBS / "Use/Queue.swift",
+                                *(ROOT / f"Tests/Snippets/NativeMark/{name}.swift" for name in ("Common", "Apple")))
     if not samples:
         return ["There is no sample for Apple's platforms."]
-    print(f"with {kit}, {len(samples)} samples are checked")
-    return [f"with {kit}, a sample does not compile:\n{output}"] if output else []
+    return [f"for {compiler.platform.name}, a sample does not compile:\n{output}"] if output else []
 
 
-def check(kit: str, directory: pathlib.Path, self_check: bool) -> list[str]:
-    stub(directory, "Darwin", "Darwin.swift")
-    stub(directory, "AppleFoundation", "AppleFoundation.swift")
-    stub(directory, "SwiftUI", "SwiftUI.swift")
-    stub(directory, kit, f"{kit}.swift", "TextAttributes.swift")
-    module = ["-emit-module", "-wmo", "-parse-as-library", "-module-name", "NativeMark", "-o", directory / "NativeMark.swiftmodule",
-              "-I", directory, *STRICT]
-    output = swiftc(*module, *copied(directory / "copy"))
-    if output:
-        return [f"with {kit}, NativeMark does not compile:\n{output.replace(str(directory / 'copy') + '/', '')}"]
-    output = swiftc("-typecheck", "-parse-as-library", "-module-name", "Use", "-I", directory, *STRICT,
-                    STUBS / "Use/Common.swift", STUBS / f"Use/{kit}.swift")
-    problems = [f"with {kit}, an app does not compile against NativeMark:\n{output}"] if output else []
-    problems += check_samples(kit, directory)
-    if self_check:
-        files = copied(directory / "mistaken", mistaken=True)
-        output = swiftc("-typecheck", *module[1:5], "-I", directory, *STRICT, *files) or ""
-        for path in files:
-            if path.parent.name != "Apple" or path.stem.endswith(f"+{OTHER[kit]}"):
-                continue
-            if not re.search(re.escape(str(path)) + r":\d+:\d+: error: .*Int", output):
-                problems.append(f"with {kit}, a mistake in {path.name} is not found: it is not compiled\n{output}")
-    return problems
+# MARK: Mistakes
 
 
-def check_queue(directory: pathlib.Path, self_check: bool) -> list[str]:
-    """Checks the modules with which an app shows a queue."""
-    if not (SCRATCH / "debug/Modules/SluiceDownloads.swiftmodule").exists():
-        sys.exit(f"{SCRATCH} has no module SluiceDownloads. Run `swift build`, or name the directory of another build in "
-                 "SLUICE_SCRATCH.")
-    stub(directory, "Darwin", "Darwin.swift")
-    stub(directory, "AppleFoundation", "AppleFoundation.swift")
-    stub(directory, "SwiftUI", "SwiftUI.swift")
-    # Our own modules before those of the build.
-    modules = ["-I", directory, *modules_of_build()]
-    for name in QUEUE:
-        output = swiftc("-emit-module", "-wmo", "-parse-as-library", "-module-name", name, "-o", directory / f"{name}.swiftmodule",
-                        *modules, *STRICT, *copied(directory / "copy", name))
-        if output:
-            return [f"{name} does not compile:\n{output.replace(str(directory / 'copy') + '/', '')}"]
-
-    samples = [sample for name in QUEUE for path in sorted((ROOT / "Sources" / name).rglob("*")) if path.suffix in (".swift", ".md")
-               for sample in Documented(path).samples if re.search(r": View \{", sample.code)]
-    code = "import AppleFoundation\nimport SluiceDownloads\nimport SwiftUI\n" + "".join(f"import {name}\n" for name in QUEUE)
-    code += "".join("@MainActor " + function(sample, f"sample{number}") for number, sample in enumerate(samples))
-    (directory / "Samples.swift").write_text(code)
-    output = swiftc("-typecheck", "-parse-as-library", "-module-name", "Samples", *modules, "-swift-version", "6",
-                    "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", directory / "Samples.swift", STUBS / "Use/Queue.swift")
-    problems = [f"a view of the queue does not compile with SwiftUI:\n{output}"] if output else []
-    print(f"with SwiftUI, {len(samples)} samples with views of the queue are checked")
-    if not samples:
-        problems.append("There is no sample with a view of the queue.")
-    if self_check:
-        files = copied(directory / "mistaken", "SluiceDownloadList", mistaken=True)
-        output = swiftc("-typecheck", "-parse-as-library", "-module-name", "SluiceDownloadList", *modules, *STRICT, *files) or ""
-        if not re.search(r"TransferMeter\.swift:\d+:\d+: error: .*Int", output):
-            problems.append(f"a mistake in SluiceDownloadList's code for Apple is not found: it is not compiled\n{output}")
-    return problems
+def check_mistakes(compiler: Compiler, module: str, wanted: set, more_flags: set[str] = set()) -> tuple[set, set]:
+    """Inserts a mistake into the arms of a module that this platform compiles, and returns those arms and those that were found."""
+    modules = OF_APPLE - {"AppKit", "UIKit"} | set(compiler.platform.kits) | {"Dispatch"}
+    inserted, files, places = set(), [], {}
+    for path in sources(module):
+        chosen = [arm for arm in arms(path) if arm in wanted and arm.is_active(compiler.platform.name, modules, FLAGS | more_flags)]
+        text, lines = with_mistakes(rewritten(path.read_text()), {arm.line for arm in chosen})
+        files.append(written(compiler, "mistaken", path, text))
+        inserted |= set(chosen)
+        places |= {(str(path.relative_to(ROOT)), line): arm for line, number in lines.items() for arm in chosen if arm.line == number}
+    if not inserted:
+        return set(), set()
+    output = compiler.typecheck(module, "-parse-as-library", *STRICT, *flags(FLAGS | more_flags), *files) or ""
+    errors = {(path, int(line)) for path, line in re.findall(r"mistaken/(\S+?):(\d+):\d+: error: .*(?:Int|mistake)", output)}
+    return inserted, {places[error] for error in errors if error in places}
 
 
-def check_cache(directory: pathlib.Path, self_check: bool) -> list[str]:
-    """Checks the cache's files for Apple's platforms, as parts of a module beside the cache."""
-    stub(directory, "Darwin", "Darwin.swift")
-    stub(directory, "AppleDispatch", "AppleDispatch.swift")
-    stub(directory, "CoreGraphics", "CoreGraphics.swift")
-    stub(directory, "ImageIO", "ImageIO.swift")
-    problems = []
-    for name in CACHE:
-        for mistake in ("", MISTAKE) if self_check else ("",):
-            text = (ROOT / "Sources/SluiceCache" / name).read_text().replace("import Dispatch\n", "import AppleDispatch\n")
-            copy = directory / pathlib.Path(name).name
-            access = "public " if "\nextension ResourceCache" in text else ""
-            # Before the last #endif, which ends the code for Apple's platforms.
-            copy.write_text(text.rsplit("#endif", 1)[0] + f"{mistake}@testable {access}import SluiceCache\n#endif\n")
-            output = swiftc("-typecheck", "-parse-as-library", "-module-name", "Use", "-I", directory, *modules_of_build(), *STRICT, copy)
-            if output and not mistake:
-                problems.append(f"{name} does not compile:\n{output}")
-            elif mistake and not re.search(r": error: .*Int", output or ""):
-                problems.append(f"a mistake in {name} is not found: it is not compiled\n{output}")
-    return problems
+def self_check(compilers: list[Compiler]) -> list[str]:
+    wanted = {arm for module in [*LIBRARIES, *OF_MACOS, *OF_TESTS] for path in sources(module) for arm in arms(path)
+              if not arm.is_of_linux and not arm.is_of_musl}
+    tried, found = set(), set()
+    # A platform checks the arms that those before it don't compile.
+    for compiler in compilers:
+        jobs = [(module, set()) for module in modules_of(compiler.platform)] + [("SluiceLock", {"SLUICE_PTHREAD_LOCK"})]
+        for more_tried, more_found in side_by_side(lambda job: check_mistakes(compiler, job[0], wanted - tried, job[1]), jobs):
+            tried |= more_tried
+            found |= more_found
+    name = lambda arm: f"{arm.path.relative_to(ROOT)}:{arm.line}"
+    for arm in sorted(wanted - tried, key=name):
+        print(f"{name(arm)}: no platform compiles this part")
+    print(f"{len(found)} of {len(tried)} mistakes are found")
+    return [f"{name(arm)}: a mistake in this part isn't found" for arm in sorted(tried - found, key=name)]
 
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--self-check", action="store_true", help="insert mistakes, and fail if one is not found")
-arguments = parser.parse_args()
-found = []
-for kit in OTHER:
+# MARK: All together
+
+
+def side_by_side(body, values) -> list:
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(body, values))
+
+
+def checked(compiler: Compiler) -> list[str]:
+    emit_stubs(compiler)
+    return check_modules(compiler) or check_app(compiler)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--self-check", action="store_true", help="insert mistakes, and fail if one is not found")
+    arguments = parser.parse_args()
+    if not (SCRATCH / "debug/Modules/GRDB.swiftmodule").exists():
+        sys.exit(f"{SCRATCH} has no module GRDB. Run `swift build`, or name the directory of another build in SLUICE_SCRATCH.")
+    ours = {path.name for path in [*(ROOT / "Sources").iterdir(), *(ROOT / "Tests").iterdir()]}
+    all_platforms = platforms((ROOT / "Package.swift").read_text())
     with tempfile.TemporaryDirectory() as directory:
-        found += check(kit, pathlib.Path(directory), arguments.self_check)
-with tempfile.TemporaryDirectory() as directory:
-    found += check_queue(pathlib.Path(directory), arguments.self_check)
-with tempfile.TemporaryDirectory() as directory:
-    found += check_cache(pathlib.Path(directory), arguments.self_check)
-print("\n".join(found) if found else f"NativeMark compiles with UIKit and SwiftUI, and with AppKit and SwiftUI, against stubs; "
-      f"{' and '.join(QUEUE)} compile with SwiftUI; the files of SluiceCache for Apple's platforms compile")
-sys.exit(1 if found else 0)
+        compilers = [Compiler(platform, pathlib.Path(directory) / platform.name, ours) for platform in all_platforms]
+        problems = [problem for some in side_by_side(checked, compilers) for problem in some]
+        problems += check_c(all_platforms, arguments.self_check)
+        if arguments.self_check and not problems:
+            problems += self_check(compilers)
+    names = ", ".join(f"{platform.name} {platform.version}" for platform in all_platforms)
+    print("\n".join(problems) if problems else f"all modules compile for {names}, against stubs")
+    return 1 if problems else 0
+
+
+sys.exit(main())

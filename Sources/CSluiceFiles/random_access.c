@@ -59,9 +59,9 @@ int csluice_advise_file(int descriptor, int64_t offset, int64_t count, enum cslu
         struct radvisory range = {.ra_offset = offset, .ra_count = count > 0 && count < INT_MAX ? (int)count : INT_MAX};
         RESULT(fcntl(descriptor, F_RDADVISE, &range));
     }
-    case csluice_advice_random: RESULT(fcntl(descriptor, F_RDAHEAD, 0));
+    case csluice_advice_random: { RESULT(fcntl(descriptor, F_RDAHEAD, 0)); }
     case csluice_advice_normal:
-    case csluice_advice_sequential: RESULT(fcntl(descriptor, F_RDAHEAD, 1));
+    case csluice_advice_sequential: { RESULT(fcntl(descriptor, F_RDAHEAD, 1)); }
     default: return 0;
     }
 #else

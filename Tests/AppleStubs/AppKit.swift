@@ -2,8 +2,10 @@
 // What NativeMark uses of AppKit: see README.md.
 public import AppleFoundation
 
+@available(macOS 10.15, *)
 open class NSImage: NSObject {}
 
+@available(macOS 10.15, *)
 open class NSColor: NSObject, @unchecked Sendable {
     override init() {}
     public convenience init(srgbRed red: CGFloat, green: CGFloat, blue: CGFloat, alpha: CGFloat) { fatalError() }
@@ -19,10 +21,12 @@ open class NSColor: NSObject, @unchecked Sendable {
     open var alphaComponent: CGFloat { 0 }
 }
 
+@available(macOS 10.15, *)
 open class NSColorSpace: NSObject, @unchecked Sendable {
     open class var extendedSRGB: NSColorSpace { fatalError() }
 }
 
+@available(macOS 10.15, *)
 open class NSFontDescriptor: NSObject, @unchecked Sendable {
     public struct SymbolicTraits: OptionSet, Sendable {
         public let rawValue: UInt32
@@ -61,6 +65,7 @@ open class NSFontDescriptor: NSObject, @unchecked Sendable {
     open func withSymbolicTraits(_ symbolicTraits: SymbolicTraits) -> NSFontDescriptor { self }
 }
 
+@available(macOS 10.15, *)
 open class NSFont: NSObject, @unchecked Sendable {
     public struct Weight: Hashable, RawRepresentable, Sendable {
         public var rawValue: CGFloat
@@ -94,12 +99,15 @@ open class NSFont: NSObject, @unchecked Sendable {
     open var fontDescriptor: NSFontDescriptor { fatalError() }
 }
 
+@available(macOS 10.15, *)
 open class NSTextAttachment: NSObject {
     open var image: NSImage?
 }
 
+@available(macOS 10.15, *)
 open class NSTextStorage: NSMutableAttributedString {}
 
+@available(macOS 10.15, *)
 open class NSAppearance: NSObject {
     public struct Name: Hashable, Sendable {
         public static let aqua = Name()
@@ -114,8 +122,10 @@ open class NSAppearance: NSObject {
     open func bestMatch(from appearances: [Name]) -> Name? { nil }
 }
 
+@available(macOS 10.15, *)
 @MainActor open class NSResponder: NSObject {}
 
+@available(macOS 10.15, *)
 @MainActor open class NSView: NSResponder {
     public struct AutoresizingMask: OptionSet, Sendable {
         public let rawValue: UInt
@@ -138,12 +148,14 @@ open class NSAppearance: NSObject {
     open func viewDidChangeEffectiveAppearance() {}
 }
 
+@available(macOS 10.15, *)
 @MainActor open class NSText: NSView {
     open var isEditable = true
     open var isSelectable = true
     open var drawsBackground = true
 }
 
+@available(macOS 10.15, *)
 @MainActor open class NSTextView: NSText {
     public init(frame frameRect: NSRect, textContainer container: NSTextContainer?) { super.init(frame: frameRect) }
     public override init(frame frameRect: NSRect) { super.init(frame: frameRect) }

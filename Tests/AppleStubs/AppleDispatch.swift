@@ -1,15 +1,17 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // The part of Dispatch on Apple's platforms that the cache uses, and Linux lacks.
+@_exported public import struct Dispatch.DispatchData
+@_exported public import class Dispatch.DispatchQueue
+@_exported public import func Dispatch.dispatchMain
+
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public protocol DispatchSourceMemoryPressure: AnyObject {
     func setEventHandler(handler: (() -> Void)?)
     func activate()
     func cancel()
 }
 
-public class DispatchQueue: @unchecked Sendable {
-    public class func global() -> DispatchQueue { fatalError() }
-}
-
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public class DispatchSource {
     public struct MemoryPressureEvent: OptionSet, Sendable {
         public let rawValue: UInt

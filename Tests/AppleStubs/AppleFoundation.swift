@@ -1,7 +1,43 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // What Foundation has on Apple's platforms beyond that of Linux: see README.md.
-@_exported public import Foundation
+@_exported public import Darwin
+@_exported public import FoundationEssentials
+@_exported public import FoundationInternationalization
+// Each type by itself: the module as a whole exports the C library of this machine.
+@_exported public import class Foundation.Bundle
+@_exported public import struct Foundation.CGFloat
+@_exported public import struct Foundation.CGPoint
+@_exported public import struct Foundation.CGRect
+@_exported public import struct Foundation.CGSize
+@_exported public import class Foundation.FileHandle
+@_exported public import class Foundation.NSAttributedString
+@_exported public import class Foundation.NSCache
+@_exported public import class Foundation.NSCoder
+@_exported public import class Foundation.NSCondition
+@_exported public import class Foundation.NSLock
+@_exported public import class Foundation.NSMutableAttributedString
+@_exported public import class Foundation.NSObject
+@_exported public import protocol Foundation.NSObjectProtocol
+@_exported public import struct Foundation.NSRange
+@_exported public import typealias Foundation.NSRect
+@_exported public import typealias Foundation.NSSize
+@_exported public import class Foundation.NSString
+@_exported public import class Foundation.Thread
+@_exported public import struct Foundation.URLError
+@_exported public import class FoundationNetworking.HTTPURLResponse
+@_exported public import class FoundationNetworking.URLResponse
+@_exported public import struct FoundationNetworking.URLRequest
+@_exported public import class FoundationNetworking.URLSession
+@_exported public import class FoundationNetworking.URLSessionConfiguration
+@_exported public import protocol FoundationNetworking.URLSessionDataDelegate
+@_exported public import class FoundationNetworking.URLSessionDataTask
+@_exported public import class FoundationNetworking.URLSessionTask
+#if os(macOS)
+@_exported public import class Foundation.Pipe
+@_exported public import class Foundation.Process
+#endif
 
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
 public struct PresentationIntent: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case paragraph
@@ -29,6 +65,7 @@ public struct PresentationIntent: Hashable, Sendable {
     public init(_ kind: Kind, identity: Int, parent: PresentationIntent? = nil) {}
 }
 
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
 public struct InlinePresentationIntent: OptionSet, Hashable, Sendable {
     public var rawValue: UInt
 
@@ -42,6 +79,7 @@ public struct InlinePresentationIntent: OptionSet, Hashable, Sendable {
     public static let lineBreak = InlinePresentationIntent(rawValue: 1 << 7)
 }
 
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
 extension AttributeScopes.FoundationAttributes {
     public enum PresentationIntentAttribute: AttributedStringKey {
         public typealias Value = PresentationIntent
@@ -54,6 +92,7 @@ extension AttributeScopes.FoundationAttributes {
     }
 }
 
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
 extension String {
     public struct LocalizationValue: Equatable, Sendable, ExpressibleByStringInterpolation {
         public init(_ value: String) {}
@@ -65,9 +104,18 @@ extension String {
         locale: Locale = .current, comment: StaticString? = nil
     ) { fatalError() }
 
+    @available(macOS 13.0, iOS 16.0, tvOS 16.0, watchOS 9.0, *)
     public init(localized resource: LocalizedStringResource) { fatalError() }
 }
 
+@available(macOS 13.0, iOS 16.0, tvOS 16.0, watchOS 9.0, *)
 public struct LocalizedStringResource: Equatable, Sendable, ExpressibleByStringInterpolation {
     public init(stringLiteral value: String) { fatalError() }
+}
+
+@available(macOS 13.0, iOS 16.0, tvOS 16.0, watchOS 9.0, *)
+extension URL {
+    public static var applicationSupportDirectory: URL { fatalError() }
+    public static var cachesDirectory: URL { fatalError() }
+    public static var documentsDirectory: URL { fatalError() }
 }

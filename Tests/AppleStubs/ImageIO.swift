@@ -1,21 +1,32 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // The part of ImageIO that the cache of images uses. Core Foundation's types are bridged on Apple's platforms; here they are the same types.
 public import CoreGraphics
-@_exported public import Foundation
+@_exported public import AppleFoundation
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public typealias CFString = NSString
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public typealias CFData = Data
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public typealias CFDictionary = [CFString: Any]
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public final class CGImageSource { init() {} }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 nonisolated(unsafe) public let kCGImageSourceShouldCache: CFString = ""
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 nonisolated(unsafe) public let kCGImageSourceShouldCacheImmediately: CFString = ""
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 nonisolated(unsafe) public let kCGImageSourceCreateThumbnailFromImageAlways: CFString = ""
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 nonisolated(unsafe) public let kCGImageSourceCreateThumbnailWithTransform: CFString = ""
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 nonisolated(unsafe) public let kCGImageSourceThumbnailMaxPixelSize: CFString = ""
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public func CGImageSourceCreateWithData(_ data: CFData, _ options: CFDictionary?) -> CGImageSource? { fatalError() }
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public func CGImageSourceCreateThumbnailAtIndex(
     _ source: CGImageSource, _ index: Int, _ options: CFDictionary?
 ) -> CGImage? { fatalError() }

@@ -4,37 +4,45 @@ public import AppleFoundation
 
 // MARK: Views
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 @MainActor @preconcurrency public protocol View {
     associatedtype Body: View
     @ViewBuilder @MainActor @preconcurrency var body: Self.Body { get }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension Never: View {
     public typealias Body = Never
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension Optional: View where Wrapped: View {
     public typealias Body = Never
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct EmptyView: View {
     nonisolated public init() {}
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct TupleView<T>: View {
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct _ConditionalContent<TrueContent, FalseContent> {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension _ConditionalContent: View where TrueContent: View, FalseContent: View {
     public typealias Body = Never
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 @resultBuilder public struct ViewBuilder {
     public static func buildExpression<Content>(_ content: Content) -> Content where Content: View { content }
     public static func buildBlock() -> EmptyView { EmptyView() }
@@ -51,6 +59,7 @@ extension _ConditionalContent: View where TrueContent: View, FalseContent: View 
     ) -> _ConditionalContent<TrueContent, FalseContent> where TrueContent: View, FalseContent: View { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct VStack<Content>: View where Content: View {
     public init(
         alignment: HorizontalAlignment = .center, spacing: CGFloat? = nil, @ViewBuilder content: () -> Content
@@ -58,6 +67,7 @@ public struct VStack<Content>: View where Content: View {
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct HStack<Content>: View where Content: View {
     public init(
         alignment: VerticalAlignment = .center, spacing: CGFloat? = nil, @ViewBuilder content: () -> Content
@@ -65,11 +75,13 @@ public struct HStack<Content>: View where Content: View {
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct ZStack<Content>: View where Content: View {
     public init(alignment: Alignment = .center, @ViewBuilder content: () -> Content) {}
     public var body: Never { fatalError() }
 }
 
+@available(macOS 13.0, iOS 16.0, tvOS 16.0, watchOS 9.0, *)
 public struct Grid<Content>: View where Content: View {
     nonisolated public init(
         alignment: Alignment = .center, horizontalSpacing: CGFloat? = nil, verticalSpacing: CGFloat? = nil,
@@ -78,13 +90,16 @@ public struct Grid<Content>: View where Content: View {
     public var body: Never { fatalError() }
 }
 
+@available(macOS 13.0, iOS 16.0, tvOS 16.0, watchOS 9.0, *)
 public struct GridRow<Content>: View where Content: View {
     nonisolated public init(alignment: VerticalAlignment? = nil, @ViewBuilder content: () -> Content) {}
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct ForEach<Data, ID, Content> where Data: RandomAccessCollection, ID: Hashable {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension ForEach: View where Content: View {
     public typealias Body = Never
     public var body: Never { fatalError() }
@@ -94,35 +109,44 @@ extension ForEach: View where Content: View {
     ) {}
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension ForEach where ID == Data.Element.ID, Content: View, Data.Element: Identifiable {
     nonisolated public init(_ data: Data, @ViewBuilder content: @escaping (Data.Element) -> Content) {}
 }
 
+@available(macOS 11.0, iOS 14.0, tvOS 14.0, watchOS 7.0, *)
 public struct ProgressView<Label, CurrentValueLabel>: View where Label: View, CurrentValueLabel: View {
     public var body: Never { fatalError() }
 }
 
+@available(macOS 11.0, iOS 14.0, tvOS 14.0, watchOS 7.0, *)
 extension ProgressView {
     nonisolated public init<S, V>(_ title: S, value: V?, total: V = 1.0)
     where Label == Text, CurrentValueLabel == EmptyView, S: StringProtocol, V: BinaryFloatingPoint {}
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct Button<Label>: View where Label: View {
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension Button where Label == Text {
     nonisolated public init(_ titleKey: LocalizedStringKey, action: @escaping @MainActor () -> Void) {}
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public protocol Shape: Sendable, View {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public protocol ShapeStyle: Sendable {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension Shape {
     nonisolated public func fill<S>(_ content: S) -> some View where S: ShapeStyle { EmptyView() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct Rectangle: Shape {
     nonisolated public init() {}
     public var body: Never { fatalError() }
@@ -130,6 +154,7 @@ public struct Rectangle: Shape {
 
 // MARK: Modifiers
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension View {
     nonisolated public func padding(_ edges: Edge.Set = .all, _ length: CGFloat? = nil) -> some View { EmptyView() }
     nonisolated public func frame(
@@ -161,15 +186,19 @@ extension View {
     ) -> ModifiedContent<Self, AccessibilityAttachmentModifier> { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct ModifiedContent<Content, Modifier> {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension ModifiedContent: View where Content: View {
     public typealias Body = Never
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct AccessibilityAttachmentModifier {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct AccessibilityTraits: SetAlgebra, Sendable {
     public static let isHeader = AccessibilityTraits()
 
@@ -192,6 +221,7 @@ public struct AccessibilityTraits: SetAlgebra, Sendable {
 
 // MARK: Places
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public enum Edge: Int8, CaseIterable, Sendable {
     case top, leading, bottom, trailing
 
@@ -206,6 +236,7 @@ public enum Edge: Int8, CaseIterable, Sendable {
     }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct Alignment: Equatable, Sendable {
     public static let center = Alignment()
     public static let leading = Alignment()
@@ -214,28 +245,33 @@ public struct Alignment: Equatable, Sendable {
     public static let leadingFirstTextBaseline = Alignment()
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct HorizontalAlignment: Equatable, Sendable {
     public static let leading = HorizontalAlignment()
     public static let center = HorizontalAlignment()
     public static let trailing = HorizontalAlignment()
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct VerticalAlignment: Equatable, Sendable {
     public static let center = VerticalAlignment()
     public static let firstTextBaseline = VerticalAlignment()
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public enum TextAlignment: Hashable, CaseIterable, Sendable {
     case leading, center, trailing
 }
 
 // MARK: Text
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension Text: View {
     public typealias Body = Never
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct Text: Equatable, Sendable {
     public struct LineStyle: Hashable, Sendable {
         public static let single = LineStyle()
@@ -246,23 +282,28 @@ public struct Text: Equatable, Sendable {
         _ key: LocalizedStringKey, tableName: String? = nil, bundle: Bundle? = nil, comment: StaticString? = nil
     ) {}
     @_disfavoredOverload public init<S>(_ content: S) where S: StringProtocol {}
+    @available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
     public init(_ attributedContent: AttributedString) {}
     public init(_ image: Image) {}
     public static func + (lhs: Text, rhs: Text) -> Text { lhs }
     nonisolated public func accessibilityLabel(_ label: Text) -> Text { self }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct LocalizedStringKey: Equatable, ExpressibleByStringInterpolation {
     public init(stringLiteral value: String) {}
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct Image: Equatable, Sendable {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension Image: View {
     public typealias Body = Never
     public var body: Never { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct Font: Hashable, Sendable {
     public struct Weight: Hashable, Sendable {
         public static let ultraLight = Weight()
@@ -298,6 +339,7 @@ public struct Font: Hashable, Sendable {
     public func width(_ width: Font.Width) -> Font { self }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct Color: Hashable, Sendable {
     public enum RGBColorSpace: Hashable, Sendable {
         case sRGB, sRGBLinear, displayP3
@@ -321,11 +363,13 @@ public struct Color: Hashable, Sendable {
     public func resolve(in environment: EnvironmentValues) -> Color.Resolved { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension Color: ShapeStyle, View {
     public typealias Body = Never
     public var body: Never { fatalError() }
 }
 
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
 extension AttributeScopes {
     public struct SwiftUIAttributes: AttributeScope {
         public enum FontAttribute: AttributedStringKey {
@@ -367,30 +411,38 @@ extension AttributeScopes {
 
 // MARK: State and environment
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public protocol DynamicProperty {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 @propertyWrapper public struct State<Value>: DynamicProperty {
     public init(wrappedValue value: Value) {}
     public var wrappedValue: Value {
         get { fatalError() }
         nonmutating set {}
     }
+    public var projectedValue: Binding<Value> { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension State: Sendable where Value: Sendable {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 @propertyWrapper public struct Environment<Value>: DynamicProperty {
     public init(_ keyPath: KeyPath<EnvironmentValues, Value>) {}
     public var wrappedValue: Value { fatalError() }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension Environment: Sendable where Value: Sendable {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public protocol EnvironmentKey {
     associatedtype Value
     static var defaultValue: Self.Value { get }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct EnvironmentValues {
     public init() {}
     public subscript<K>(key: K.Type) -> K.Value where K: EnvironmentKey {
@@ -402,20 +454,24 @@ public struct EnvironmentValues {
         set {}
     }
     public var colorSchemeContrast: ColorSchemeContrast { fatalError() }
+    @available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
     public var dynamicTypeSize: DynamicTypeSize {
         get { fatalError() }
         set {}
     }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public enum ColorScheme: CaseIterable, Hashable, Sendable {
     case light, dark
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public enum ColorSchemeContrast: CaseIterable, Hashable, Sendable {
     case standard, increased
 }
 
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, watchOS 8.0, *)
 public enum DynamicTypeSize: Hashable, Comparable, CaseIterable, Sendable {
     case xSmall, small, medium, large, xLarge, xxLarge, xxxLarge
     case accessibility1, accessibility2, accessibility3, accessibility4, accessibility5

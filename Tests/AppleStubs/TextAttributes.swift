@@ -2,6 +2,7 @@
 // What UIKit and AppKit have in common, compiled into the stub of each: see README.md.
 public import AppleFoundation
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension NSAttributedString.Key {
     public static let font = NSAttributedString.Key("NSFont")
     public static let paragraphStyle = NSAttributedString.Key("NSParagraphStyle")
@@ -15,28 +16,34 @@ extension NSAttributedString.Key {
     public static let attachment = NSAttributedString.Key("NSAttachment")
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 extension NSAttributedString {
     public func size() -> CGSize { .zero }
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public struct NSUnderlineStyle: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
     public static let single = NSUnderlineStyle(rawValue: 1)
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 public enum NSTextAlignment: Int, Sendable {
     case left, center, right, justified, natural
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 open class NSTextTab: NSObject {
     public struct OptionKey: Hashable, Sendable {}
 
     public init(textAlignment alignment: NSTextAlignment, location loc: CGFloat, options: [OptionKey: Any] = [:]) {}
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 open class NSParagraphStyle: NSObject {}
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 open class NSMutableParagraphStyle: NSParagraphStyle {
     open var alignment = NSTextAlignment.natural
     open var firstLineHeadIndent: CGFloat = 0
@@ -50,12 +57,15 @@ open class NSMutableParagraphStyle: NSParagraphStyle {
     open var tabStops: [NSTextTab]! = []
 }
 
+@available(macOS 10.15, iOS 13.0, tvOS 13.0, watchOS 6.0, *)
 open class NSTextContainer: NSObject {
     open var lineFragmentPadding: CGFloat = 0
 }
 
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, *)
 open class NSTextRange: NSObject {}
 
+@available(macOS 12.0, iOS 15.0, tvOS 15.0, *)
 open class NSTextLayoutManager: NSObject {
     open var documentRange: NSTextRange { fatalError() }
     open var usageBoundsForTextContainer: CGRect { .zero }

@@ -2,8 +2,10 @@
 // What NativeMark uses of UIKit: see README.md.
 public import AppleFoundation
 
+@available(iOS 13.0, tvOS 13.0, *)
 open class UIImage: NSObject, @unchecked Sendable {}
 
+@available(iOS 13.0, tvOS 13.0, *)
 open class UIColor: NSObject, @unchecked Sendable {
     public init(red: CGFloat, green: CGFloat, blue: CGFloat, alpha: CGFloat) {}
     public init(displayP3Red: CGFloat, green: CGFloat, blue: CGFloat, alpha: CGFloat) {}
@@ -17,6 +19,7 @@ open class UIColor: NSObject, @unchecked Sendable {
     open class var label: UIColor { fatalError() }
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 open class UIFontDescriptor: NSObject, @unchecked Sendable {
     public struct SymbolicTraits: OptionSet, Sendable {
         public let rawValue: UInt32
@@ -55,6 +58,7 @@ open class UIFontDescriptor: NSObject, @unchecked Sendable {
     open func withSymbolicTraits(_ symbolicTraits: SymbolicTraits) -> UIFontDescriptor? { nil }
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 open class UIFont: NSObject, @unchecked Sendable {
     public struct Weight: Hashable, RawRepresentable, Sendable {
         public var rawValue: CGFloat
@@ -88,16 +92,20 @@ open class UIFont: NSObject, @unchecked Sendable {
     open var fontDescriptor: UIFontDescriptor { fatalError() }
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 open class NSTextAttachment: NSObject {
     open var image: UIImage?
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 public struct UIEdgeInsets: Equatable, Sendable {
     public static let zero = UIEdgeInsets()
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 @MainActor open class UIResponder: NSObject {}
 
+@available(iOS 13.0, tvOS 13.0, *)
 @MainActor open class UIView: UIResponder, UITraitEnvironment, UITraitChangeObservable {
     public init(frame: CGRect) {}
     public required init?(coder: NSCoder) {}
@@ -105,10 +113,12 @@ public struct UIEdgeInsets: Equatable, Sendable {
     open var traitCollection: UITraitCollection { fatalError() }
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 @MainActor open class UIScrollView: UIView {
     open var isScrollEnabled = true
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 @MainActor open class UITextView: UIScrollView {
     public init(frame: CGRect, textContainer: NSTextContainer?) { super.init(frame: frame) }
     public required init?(coder: NSCoder) { super.init(coder: coder) }
@@ -120,20 +130,24 @@ public struct UIEdgeInsets: Equatable, Sendable {
     open var linkTextAttributes: [NSAttributedString.Key: Any]! = [:]
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 public enum UIUserInterfaceStyle: Int, Sendable {
     case unspecified, light, dark
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 public enum UIAccessibilityContrast: Int, Sendable {
     case unspecified = -1
     case normal, high
 }
 
+@available(iOS 17.0, tvOS 17.0, *)
 public protocol UIMutableTraits {
     var userInterfaceStyle: UIUserInterfaceStyle { get set }
     var accessibilityContrast: UIAccessibilityContrast { get set }
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 open class UITraitCollection: NSObject, @unchecked Sendable {
     public init(mutations: (inout any UIMutableTraits) -> Void) {}
     open var userInterfaceStyle: UIUserInterfaceStyle { .light }
@@ -141,6 +155,7 @@ open class UITraitCollection: NSObject, @unchecked Sendable {
     open var preferredContentSizeCategory: UIContentSizeCategory { .large }
 }
 
+@available(iOS 13.0, tvOS 13.0, *)
 public struct UIContentSizeCategory: Hashable, RawRepresentable, Sendable {
     public var rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -158,27 +173,36 @@ public struct UIContentSizeCategory: Hashable, RawRepresentable, Sendable {
     public static let accessibilityExtraExtraExtraLarge = Self(rawValue: "AXXXXL")
 }
 
+@available(iOS 17.0, tvOS 17.0, *)
 public protocol UITraitDefinition {}
 
+@available(iOS 17.0, tvOS 17.0, *)
 public typealias UITrait = any UITraitDefinition.Type
 
+@available(iOS 17.0, tvOS 17.0, *)
 public struct UITraitUserInterfaceStyle: UITraitDefinition, Sendable {}
 
+@available(iOS 17.0, tvOS 17.0, *)
 public struct UITraitAccessibilityContrast: UITraitDefinition, Sendable {}
 
+@available(iOS 17.0, tvOS 17.0, *)
 public struct UITraitPreferredContentSizeCategory: UITraitDefinition, Sendable {}
 
+@available(iOS 13.0, tvOS 13.0, *)
 @MainActor public protocol UITraitEnvironment: NSObjectProtocol {
     var traitCollection: UITraitCollection { get }
 }
 
+@available(iOS 17.0, tvOS 17.0, *)
 public protocol UITraitChangeRegistration: NSObjectProtocol {}
 
+@available(iOS 17.0, tvOS 17.0, *)
 @MainActor public protocol UITraitChangeObservable {
     typealias TraitChangeHandler<TraitEnvironment> = (TraitEnvironment, UITraitCollection) -> Void
     where TraitEnvironment: UITraitEnvironment
 }
 
+@available(iOS 17.0, tvOS 17.0, *)
 extension UITraitChangeObservable {
     @discardableResult public func registerForTraitChanges<TraitEnvironment>(
         _ traits: [UITrait], handler: @escaping Self.TraitChangeHandler<TraitEnvironment>

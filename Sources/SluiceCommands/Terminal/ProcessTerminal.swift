@@ -93,7 +93,14 @@ package enum ProcessTerminal {
         }
         for descriptor in input + life { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
 
+        #if canImport(Darwin)
+        // On Darwin, these are pointers that the system allocates.
+        var actions: posix_spawn_file_actions_t?
+        var attributes: posix_spawnattr_t?
+        #else
         var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        #endif
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input[0], 0)
@@ -102,7 +109,6 @@ package enum ProcessTerminal {
         let unused = max(input[0], life[1]) + 1
         posix_spawn_file_actions_adddup2(&actions, life[1], unused)
 
-        var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         var signals = sigset_t()

@@ -1,0 +1,52 @@
+import Foundation
+import SluiceCache
+import SluiceObservation
+import SwiftUI
+
+/// The second screen: images that are fetched once, decoded off the main actor, and kept on disk and in memory.
+struct ImagesView: View {
+    let model: Model
+
+    private let urls = (1...100).compactMap { URL(string: "https://picsum.photos/id/\($0)/600/400") }
+
+    var body: some View {
+        ScrollView {
+            if let images = model.images {
+                LazyVGrid(columns: [GridItem(.adaptive(minimum: 160))]) {
+                    ForEach(urls, id: \.self) { CachedImage(url: $0, images: images) }
+                }
+                .padding()
+            } else {
+                ProgressView()
+            }
+        }
+        .navigationTitle("Images")
+    }
+}
+
+/// An image from the cache, with its progress until it is there.
+struct CachedImage: View {
+    let url: URL
+    let images: DecodedCache<PlatformImage>
+    @State private var state = Latest<ResourceState<PlatformImage>>(initial: .waiting)
+
+    var body: some View {
+        ZStack {
+            Rectangle().fill(.quaternary)
+            // An image in memory is there in the first frame.
+            if let image = state.value.value ?? images.valueInMemory(for: url) {
+                Image(decorative: image.cgImage, scale: 1)
+                    .resizable()
+                    .scaledToFill()
+            } else if state.value.error != nil {
+                Image(systemName: "photo.badge.exclamationmark")
+            } else {
+                ProgressView(value: state.value.progress?.fractionCompleted)
+            }
+        }
+        .frame(height: 120)
+        .clipped()
+        // When the view disappears, its task is cancelled, and so is the request if no other view waits for it.
+        .task(id: url) { await state.follow(images.states(of: url)) }
+    }
+}

@@ -1,0 +1,3 @@
+#pragma once
+
+#define MAXPATHLEN 1024

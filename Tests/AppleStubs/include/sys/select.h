@@ -1,0 +1,3 @@
+#pragma once
+
+typedef struct { int fds_bits[32]; } fd_set;

@@ -1,0 +1,4 @@
+#pragma once
+
+// Numbers of Darwin, which none of ours calls.
+#define SYS_syscall 0

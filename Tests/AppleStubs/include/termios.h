@@ -1,0 +1,5 @@
+#pragma once
+
+#include <sys/types.h>
+
+typedef unsigned long tcflag_t;
