@@ -40,9 +40,10 @@ struct MarkdownWorker {
         guard parts.count == 4, let width = Int(parts[0]),
             let appearance = StyleSheet.Appearance(rawValue: parts[1])
         else { throw CocoaError(.coderInvalidValue) }
-        return TerminalRenderer(width: width, color: .full, hyperlinks: hyperlinks).render(
+        let styled = StyledText(
             Document(parts[3], options: options), style: try StyleSheet(json: parts[2]),
-            environment: .init(appearance: appearance))
+            environment: .init(appearance: appearance), highlighter: .languages)
+        return TerminalRenderer(width: width, color: .full, hyperlinks: hyperlinks).render(styled)
     }
 
     static func read(_ count: Int, from input: FileHandle) throws -> Data? {

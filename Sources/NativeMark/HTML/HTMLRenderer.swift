@@ -25,8 +25,11 @@ public struct HTMLRenderer: Sendable, Hashable {
     }
 
     /// Returns the document as an HTML fragment, without `<html>` and `<body>`.
-    public func render(_ document: Document) -> String {
-        let fragment = String(decoding: bytes(of: document), as: UTF8.self)
+    ///
+    /// A highlighter divides code blocks into elements such as `<span class="code-keyword">`, which a style sheet styles by
+    /// ``StyleSheet/InlineSelector/token(_:)``.
+    public func render(_ document: Document, highlighter: (any CodeHighlighter)? = nil) -> String {
+        let fragment = String(decoding: bytes(of: document, highlighter: highlighter), as: UTF8.self)
         guard let style else { return fragment }
         return "<style>\n\(StyleSheetCSS.text(of: style))</style>\n<div class=\"nativemark\">\n\(fragment)</div>\n"
     }
@@ -37,7 +40,10 @@ public struct HTMLRenderer: Sendable, Hashable {
     ///   - document: The content of the page.
     ///   - title: The title of the page. It is escaped.
     ///   - language: The language of the document, such as `en`, which browsers need for hyphenation.
-    public func renderPage(_ document: Document, title: String, language: String? = nil) -> String {
+    ///   - highlighter: Finds the tokens of code blocks, as in ``render(_:highlighter:)``.
+    public func renderPage(
+        _ document: Document, title: String, language: String? = nil, highlighter: (any CodeHighlighter)? = nil
+    ) -> String {
         let css = style.map { Self.pageStyle + StyleSheetCSS.text(of: $0) }
         return """
             <!DOCTYPE html>
@@ -48,7 +54,7 @@ public struct HTMLRenderer: Sendable, Hashable {
             <title>\(HTMLWriter.escaped(title))</title>
             \(css.map { "<style>\n\($0)</style>\n" } ?? "")</head>
             <body\(css == nil ? "" : " class=\"nativemark\"")>
-            \(String(decoding: bytes(of: document), as: UTF8.self))</body>
+            \(String(decoding: bytes(of: document, highlighter: highlighter), as: UTF8.self))</body>
             </html>
 
             """
@@ -61,8 +67,8 @@ public struct HTMLRenderer: Sendable, Hashable {
 
         """
 
-    package func bytes(of document: Document) -> [UInt8] {
-        var writer = HTMLWriter(storage: document.storage, images: images)
+    package func bytes(of document: Document, highlighter: (any CodeHighlighter)? = nil) -> [UInt8] {
+        var writer = HTMLWriter(storage: document.storage, images: images, highlighter: highlighter)
         writer.write()
         return writer.output
     }

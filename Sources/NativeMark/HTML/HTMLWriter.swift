@@ -1,15 +1,19 @@
 struct HTMLWriter {
     private let document: DocumentStorage
     let images: Bool
+    let highlighter: (any CodeHighlighter)?
+    /// The first word after the fence of the code block whose text is written.
+    private var language: String?
     var output: [UInt8] = []
     /// Greater than 0 within the description of an image, where only text is written.
     private var imageDepth = 0
     private var inFootnotes = false
     private var footnoteReferences: [Int32: Int] = [:]
 
-    init(storage: DocumentStorage, images: Bool) {
+    init(storage: DocumentStorage, images: Bool, highlighter: (any CodeHighlighter)? = nil) {
         document = storage
         self.images = images
+        self.highlighter = highlighter
         let count = storage.regions.extent.bytes
         output.reserveCapacity(count + count / 4 + 64)
     }
@@ -40,7 +44,12 @@ struct HTMLWriter {
 
     private mutating func enter(_ node: NodeRecord, in region: DocumentRegion) {
         switch node.tag {
-        case .text: writeEscaped(node, in: region)
+        case .text:
+            if let highlighter, let language {
+                writeCode(node, in: region, language: language, highlighter: highlighter)
+            } else {
+                writeEscaped(node, in: region)
+            }
         case .softBreak: output.append(0x0A)
         case .paragraph: if !isTight(node, in: region) { block("<p>") }
         case .emphasis: write("<em>")
@@ -83,11 +92,13 @@ struct HTMLWriter {
         case .codeBlock:
             block("<pre><code")
             let info = region.string(node.value) ?? ""
-            if let language = info.split(whereSeparator: { $0 == " " || $0 == "\t" }).first {
+            let language = String(info.prefix { $0 != " " && $0 != "\t" })
+            if !language.isEmpty {
                 write(language.hasPrefix("language-") ? " class=\"" : " class=\"language-")
-                writeEscaped(String(language))
+                writeEscaped(language)
                 write("\"")
             }
+            self.language = language
             write(">")
         case .thematicBreak: block("<hr />\n")
         case .table: block("<table>\n")
@@ -129,7 +140,9 @@ struct HTMLWriter {
             write("</h")
             output.append(0x30 + node.detail)
             write(">\n")
-        case .codeBlock: write("</code></pre>\n")
+        case .codeBlock:
+            write("</code></pre>\n")
+            language = nil
         case .table: write("</table>\n")
         case .tableRow:
             write("</tr>\n")
@@ -205,6 +218,28 @@ struct HTMLWriter {
     private mutating func block(_ text: String) {
         if let last = output.last, last != 0x0A { output.append(0x0A) }
         write(text)
+    }
+
+    /// Writes code with an element for each token.
+    private mutating func writeCode(
+        _ node: NodeRecord, in region: DocumentRegion, language: String, highlighter: any CodeHighlighter
+    ) {
+        let first = Int(node.value)
+        let last = first + Int(node.extra)
+        region.withBytes { bytes in
+            let code = UnsafeBufferPointer(rebasing: bytes[first..<last])
+            var place = 0
+            for token in highlighter.tokens(in: String(decoding: code, as: UTF8.self), ofBlock: language) {
+                Self.escape(UnsafeBufferPointer(rebasing: code[place..<token.range.lowerBound]), to: &output)
+                write("<span class=\"code-")
+                write(token.kind.rawValue)
+                write("\">")
+                Self.escape(UnsafeBufferPointer(rebasing: code[token.range]), to: &output)
+                write("</span>")
+                place = token.range.upperBound
+            }
+            Self.escape(UnsafeBufferPointer(rebasing: code[place...]), to: &output)
+        }
     }
 
     private mutating func writeEscaped(_ node: NodeRecord, in region: DocumentRegion) {

@@ -81,6 +81,7 @@ struct StyleSheetCSS {
         case .image: " img"
         case .strikethrough: " s"
         case .footnoteReference: " .footnote-ref"
+        case .token(let kind): " .code-\(kind.rawValue)"
         }
     }
 

@@ -66,6 +66,13 @@ public struct CodeToken: Sendable, Hashable {
     }
 }
 
+extension CodeHighlighter {
+    /// Returns the tokens of a block in order and without overlaps. `word` is the first word after the fence.
+    func tokens(in code: String, ofBlock word: String) -> [CodeToken] {
+        tokens(in: code, language: word.hasPrefix("language-") ? String(word.dropFirst(9)) : word).cut(to: code)
+    }
+}
+
 extension [CodeToken] {
     /// Returns the tokens sorted, clamped to whole scalars of the code, and without overlaps. If two overlap, the common part belongs to
     /// the one that begins first.

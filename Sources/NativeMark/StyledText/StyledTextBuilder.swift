@@ -242,12 +242,11 @@ extension StyledTextBuilder {
     private mutating func appendCode(_ string: String, language: String) {
         let code = string.hasSuffix("\n") ? String(string.dropLast()) : string
         guard let highlighter, !code.isEmpty else { return append(code) }
-        let language = language.hasPrefix("language-") ? String(language.dropFirst(9)) : language
         let plain = current
         var styles: [CodeToken.Kind: ResolvedTextStyle] = [:]
         var place = code.utf8.startIndex
         var offset = 0
-        for token in highlighter.tokens(in: code, language: language).cut(to: code) {
+        for token in highlighter.tokens(in: code, ofBlock: language) {
             let style = styles[token.kind] ?? sheet.text(.token(token.kind), in: plain)
             styles[token.kind] = style
             let start = code.utf8.index(place, offsetBy: token.range.lowerBound - offset)

@@ -80,7 +80,8 @@ struct ShowRun {
         case .html:
             let renderer = HTMLRenderer(images: !options.noImages, style: options.style == nil ? nil : style)
             return renderer.style == nil
-                ? renderer.render(document) : renderer.renderPage(document, title: title(of: document))
+                ? renderer.render(document)
+                : renderer.renderPage(document, title: title(of: document), highlighter: .languages)
         case .text:
             return ended(PlainText(styled(document, style), width: width, imageSources: !options.noImages).string)
         case .terminal:
@@ -108,7 +109,7 @@ struct ShowRun {
 
     private func styled(_ document: Document, _ style: StyleSheet) -> StyledText {
         let environment = StyleSheet.Environment(appearance: options.background == .dark ? .dark : .light)
-        return StyledText(document, style: style, environment: environment)
+        return StyledText(document, style: style, environment: environment, highlighter: .languages)
     }
 
     private func renderer(

@@ -13,10 +13,11 @@ import Testing
     @Test(arguments: StyleSheet.named.keys.sorted())
     func `have text that can be read on the background of its appearance`(_ name: String) throws {
         let sheet = try #require(StyleSheet.named[name])
+        let tokens = CodeToken.Kind.allCases.enumerated().map { CodeToken(2 + $0..<3 + $0, $1) }
         for appearance in StyleSheet.Appearance.allCases {
             let text = StyledText(
-                Document("# a\n\nb *c* **d** [e](f) `g`\n\n    h\n\n> i\n"), style: sheet,
-                environment: .init(appearance: appearance))
+                Document("# a\n\nb *c* **d** [e](f) `g`\n\n    h\n    0123456789ab\n\n> i\n"), style: sheet,
+                environment: .init(appearance: appearance), highlighter: FixedHighlighter(tokens: tokens))
             for run in text.runs {
                 let ratio = contrast(of: run, in: text)
                 let least = ["default", "github"].contains(name) ? 4.5 : 3

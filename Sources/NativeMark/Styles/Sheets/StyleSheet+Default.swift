@@ -36,18 +36,20 @@ extension StyleSheet {
             .image: [.color(.secondary), .italic(true)],
             .strikethrough: [.strikethrough(true)],
             .footnoteReference: [.textStyle(.caption2), .color(.link), .baseline(.em(0.4))],
-            .token(.keyword): [.color(.dynamic(light: .rgb(0xA626A4), dark: .rgb(0xFF7AB2)))],
-            .token(.type): [.color(.dynamic(light: .rgb(0x0B6E75), dark: .rgb(0x7FD6DB)))],
-            .token(.function): [.color(.dynamic(light: .rgb(0x2F5FC4), dark: .rgb(0x82AAFF)))],
-            .token(.string): [.color(.dynamic(light: .rgb(0xB3261E), dark: .rgb(0xFF8170)))],
-            .token(.number): [.color(.dynamic(light: .rgb(0x8A5A00), dark: .rgb(0xD9C97C)))],
-            .token(.constant): [.color(.dynamic(light: .rgb(0x8A5A00), dark: .rgb(0xD9C97C)))],
-            .token(.comment): [.color(.secondary)],
-            .token(.attribute): [.color(.dynamic(light: .rgb(0x7A3E9D), dark: .rgb(0xC8A0F0)))],
-            .token(.variable): [.color(.dynamic(light: .rgb(0x0B6E75), dark: .rgb(0x7FD6DB)))],
-            .token(.key): [.color(.dynamic(light: .rgb(0x2F5FC4), dark: .rgb(0x82AAFF)))],
-            .token(.inserted): [.color(.dynamic(light: .rgb(0x1A7F37), dark: .rgb(0x7EE787)))],
-            .token(.deleted): [.color(.dynamic(light: .rgb(0xB3261E), dark: .rgb(0xFF8170)))],
+        ])
+        .setting(tokens: [
+            .keyword: .light(0xA626A4, dark: 0xFF7AB2),
+            .type: .light(0x0B6E75, dark: 0x7FD6DB),
+            .function: .light(0x2F5FC4, dark: 0x82AAFF),
+            .string: .light(0xB3261E, dark: 0xFF8170),
+            .number: .light(0x8A5A00, dark: 0xD9C97C),
+            .constant: .light(0x8A5A00, dark: 0xD9C97C),
+            .comment: .light(0x5B5B62, dark: 0xA6A6AE),
+            .attribute: .light(0x7A3E9D, dark: 0xC8A0F0),
+            .variable: .light(0x0B6E75, dark: 0x7FD6DB),
+            .key: .light(0x2F5FC4, dark: 0x82AAFF),
+            .inserted: .light(0x1A7F37, dark: 0x7EE787),
+            .deleted: .light(0xB3261E, dark: 0xFF8170),
         ])
 
     static let standardColors: [Role: Paint] = [

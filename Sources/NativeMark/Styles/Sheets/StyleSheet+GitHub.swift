@@ -32,6 +32,14 @@ extension StyleSheet {
         .setting(inline: [
             .code: [.fontSize(.em(0.85)), .inlineBackground(.codeBackground)]
         ])
+        .setting(tokens: [
+            .keyword: .light(0xCF222E, dark: 0xFF7B72), .type: .light(0x953800, dark: 0xFFA657),
+            .function: .light(0x6639BA, dark: 0xD2A8FF), .string: .light(0x0A3069, dark: 0xA5D6FF),
+            .number: .light(0x0550AE, dark: 0x79C0FF), .constant: .light(0x0550AE, dark: 0x79C0FF),
+            .comment: .light(0x59636E, dark: 0x9198A1), .attribute: .light(0x0550AE, dark: 0x79C0FF),
+            .variable: .light(0x953800, dark: 0xFFA657), .key: .light(0x116329, dark: 0x7EE787),
+            .inserted: .light(0x116329, dark: 0xAFF5B4), .deleted: .light(0x82071E, dark: 0xFFDCD7),
+        ])
 
     private static func gitHubHeading(_ ems: Double) -> [BlockStyle] {
         [.textStyle(.body), .fontSize(.em(ems)), .color(.primary)]
