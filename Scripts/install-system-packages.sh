@@ -27,6 +27,7 @@ checks=(
     "/usr/bin/python3 python3 python3"
     "/usr/bin/strace strace strace"
     "/usr/bin/cmark cmark cmark"
+    "/usr/bin/highlight highlight highlight"
     "/sbin/mkfs.ext4 e2fsprogs e2fsprogs"
     "/sbin/mkfs.xfs xfsprogs xfsprogs"
     "/sbin/mkfs.btrfs btrfs-progs btrfs-progs"

@@ -14,6 +14,7 @@ enum MarkdownRows {
             html("1 MB of this project's documentation", isComparable: false) { _ in try documentation() },
             memory,
             attributed,
+            highlighting,
         ] + stream + editing
     }
 
