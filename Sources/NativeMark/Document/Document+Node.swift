@@ -27,7 +27,7 @@ extension Document {
 
         /// The same range in UTF-16 code units, for `NSRange` and text views. O(log n) in the number of lines.
         ///
-        ///     textView.scrollRangeToVisible(NSRange(heading.utf16SourceRange))
+        ///     document.root.utf16SourceRange.count == document.source.utf16.count
         public var utf16SourceRange: Range<Int> { document.storage.utf16Range(of: place) }
 
         /// The parent, or `nil` for the root.

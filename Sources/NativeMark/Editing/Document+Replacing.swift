@@ -25,7 +25,7 @@ extension Document {
 
     /// Returns the document of an edited text, like ``replacing(_:with:)``, for a range in UTF-16 code units.
     ///
-    ///     document = document.replacing(utf16: Range(edited)!, with: text)    // An NSRange from a text view.
+    ///     let edited = document.replacing(utf16: range, with: text)    // Range(nsRange)! for an NSRange of a text view.
     ///
     /// - Parameters:
     ///   - range: The replaced part of ``source``, as UTF-16 offsets. A bound outside the source or within a surrogate pair traps.

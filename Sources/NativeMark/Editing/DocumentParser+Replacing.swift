@@ -3,10 +3,12 @@
 /// A region parsed alone has the same nodes as in its document, apart from definitions, footnotes and limits. Where a region begins depends
 /// only on its own lines and on the block before it, so parsing begins with the region before the edit:
 ///
-///     regions before:   | a | b | c | d | e |
-///     edit:                       ^^
-///     parsed:               | b | x | y | d        stops where `d` begins, as before
-///     regions after:    | a | b | x | y | d | e |  `b` is shared too if it hasn't changed
+/// ```text
+/// regions before:   | a | b | c | d | e |
+/// edit:                       ^^
+/// parsed:               | b | x | y | d        stops where `d` begins, as before
+/// regions after:    | a | b | x | y | d | e |  `b` is shared too if it hasn't changed
+/// ```
 extension DocumentParser {
     /// Also returns the number of steps; see `parseCounting`.
     static func replacing(
