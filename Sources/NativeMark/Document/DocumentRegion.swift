@@ -2,10 +2,11 @@
 ///
 /// All positions are relative to the region, so a region keeps its meaning when the text before it changes, and documents share regions.
 /// The first node is the region's own root. Its children are children of the document's root.
-final class DocumentRegion: Sendable {
-    /// The nodes, followed by the jumps of the source map and the bytes of the content in the memory of further elements. A text of many
-    /// short blocks has many regions, and this is one allocation instead of three.
-    private let memory: [NodeRecord]
+final class DocumentRegion: @unchecked Sendable {
+    /// Keeps `base` alive.
+    private let memory: RegionMemory
+    /// The nodes, followed by the jumps of the source map and the bytes of the content.
+    private let base: UnsafeRawBufferPointer
     let nodeCount: Int
     private let jumpCount: Int
     private let byteCount: Int
@@ -42,36 +43,29 @@ final class DocumentRegion: Sendable {
     }
 
     /// The content is that of all leaf blocks, line by line without the markers of their containers. The extra bytes follow it: text that
-    /// doesn't occur literally in the source, such as resolved entities.
+    /// doesn't occur literally in the source, such as resolved entities. `memory` must have room for all of it.
     init(
         nodes: [NodeRecord], jumps: some Collection<SourceMap.Jump>, content: UnsafeBufferPointer<UInt8>,
         extra: [UInt8], strings: [String], alignments: [Document.Alignment], source: UnsafeBufferPointer<UInt8>,
-        shared: Shared?
+        shared: Shared?, memory: RegionMemory
     ) {
         nodeCount = nodes.count
         jumpCount = jumps.count
         byteCount = content.count + extra.count
-        let stride = MemoryLayout<NodeRecord>.stride
-        let (jumpStart, jumpStride) = (nodes.count * stride, MemoryLayout<SourceMap.Jump>.stride)
-        let byteStart = jumpStart + jumps.count * jumpStride
-        let size = (byteStart + byteCount + stride - 1) / stride
-        memory = Array(unsafeUninitializedCapacity: size) { buffer, count in
-            let raw = UnsafeMutableRawBufferPointer(buffer)
-            nodes.withUnsafeBytes { raw.copyMemory(from: $0) }
-            var position = jumpStart
-            for jump in jumps {
-                raw.storeBytes(of: jump, toByteOffset: position, as: SourceMap.Jump.self)
-                position += jumpStride
-            }
-            UnsafeMutableRawBufferPointer(rebasing: raw[byteStart...]).copyMemory(from: UnsafeRawBufferPointer(content))
-            if !extra.isEmpty {
-                extra.withUnsafeBytes {
-                    UnsafeMutableRawBufferPointer(rebasing: raw[(byteStart + content.count)...]).copyMemory(from: $0)
-                }
-            }
-            for index in byteStart + content.count + extra.count..<size * stride { raw[index] = 0 }
-            count = size
+        let size = Self.size(nodes: nodes.count, jumps: jumps.count, bytes: byteCount)
+        let raw = memory.take(size)
+        nodes.withUnsafeBytes { raw.copyMemory(from: $0) }
+        var position = nodes.count * MemoryLayout<NodeRecord>.stride
+        for jump in jumps {
+            raw.storeBytes(of: jump, toByteOffset: position, as: SourceMap.Jump.self)
+            position += MemoryLayout<SourceMap.Jump>.stride
         }
+        UnsafeMutableRawBufferPointer(rebasing: raw[position...]).copyMemory(from: UnsafeRawBufferPointer(content))
+        extra.withUnsafeBytes {
+            UnsafeMutableRawBufferPointer(rebasing: raw[(position + content.count)...]).copyMemory(from: $0)
+        }
+        self.memory = memory
+        base = UnsafeRawBufferPointer(raw)
         self.strings = strings
         self.alignments = alignments
         length = source.count
@@ -79,15 +73,20 @@ final class DocumentRegion: Sendable {
         self.shared = shared
     }
 
-    @inline(__always) subscript(id: Int) -> NodeRecord { memory[id] }
+    /// The bytes of memory that a region takes.
+    static func size(nodes: Int, jumps: Int, bytes: Int) -> Int {
+        nodes * MemoryLayout<NodeRecord>.stride + jumps * MemoryLayout<SourceMap.Jump>.stride + bytes
+    }
+
+    @inline(__always) subscript(id: Int) -> NodeRecord {
+        precondition(id < nodeCount)
+        return base.load(fromByteOffset: id &* MemoryLayout<NodeRecord>.stride, as: NodeRecord.self)
+    }
 
     /// Calls a function with the content and the extra bytes.
     @inline(__always) func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        memory.withUnsafeBytes { raw in
-            let start = nodeCount * MemoryLayout<NodeRecord>.stride + jumpCount * MemoryLayout<SourceMap.Jump>.stride
-            return UnsafeRawBufferPointer(rebasing: raw[start..<start + byteCount]).withMemoryRebound(
-                to: UInt8.self, body)
-        }
+        let start = Self.size(nodes: nodeCount, jumps: jumpCount, bytes: 0)
+        return UnsafeRawBufferPointer(rebasing: base[start..<start + byteCount]).withMemoryRebound(to: UInt8.self, body)
     }
 
     func kind(of id: Int) -> Document.Kind {
@@ -131,12 +130,9 @@ final class DocumentRegion: Sendable {
         let start = Int(node.start)
         let end = Int(node.end)
         guard node.tag.isInline else { return start..<max(start, end) }
-        return memory.withUnsafeBytes { raw in
-            let first = nodeCount * MemoryLayout<NodeRecord>.stride
-            return SourceMap.range(of: start..<max(start, end), count: jumpCount) {
-                raw.load(
-                    fromByteOffset: first + $0 * MemoryLayout<SourceMap.Jump>.stride, as: SourceMap.Jump.self)
-            }
+        let first = nodeCount * MemoryLayout<NodeRecord>.stride
+        return SourceMap.range(of: start..<max(start, end), count: jumpCount) {
+            base.load(fromByteOffset: first + $0 * MemoryLayout<SourceMap.Jump>.stride, as: SourceMap.Jump.self)
         }
     }
 

@@ -7,6 +7,10 @@ struct InlinePhase {
     /// The regions so far. Those that define footnotes are missing until their footnotes are parsed.
     private var regions: [DocumentRegion?] = []
     private var waiting: [Int: InlineParser.Region] = [:]
+    /// The memory of the next regions.
+    private var memory = RegionMemory(size: 0)
+    /// The bytes of the source of the finished regions, and the bytes of memory that these take.
+    private var finished = (source: 0, memory: 0)
 
     struct Result {
         var regions: [DocumentRegion]
@@ -164,15 +168,30 @@ struct InlinePhase {
                 definesFootnotes: first.footnotes < last.footnotes, footnotes: region.footnotes,
                 expansion: region.expansion, autocompletedCells: last.cells - first.cells)
         }
+        let length = last.source - first.source
+        let size = DocumentRegion.size(
+            nodes: parser.builder.nodes.count, jumps: last.jumps - first.jumps,
+            bytes: parser.bytes.count + parser.extra.count)
         let result = DocumentRegion(
             nodes: parser.builder.nodes,
             jumps: blocks.map.jumps[first.jumps..<last.jumps].lazy.map { $0.moved(by: first) },
             content: parser.bytes, extra: parser.extra, strings: strings(),
             alignments: first.alignments < last.alignments
                 ? Array(blocks.alignments[first.alignments..<last.alignments]) : [],
-            source: UnsafeBufferPointer(rebasing: source[first.source..<last.source]), shared: shared)
+            source: UnsafeBufferPointer(rebasing: source[first.source..<last.source]), shared: shared,
+            memory: memory(for: size, length: length))
         parser.endRegion()
         return result
+    }
+
+    /// Returns memory that has room for a region, and probably for the rest of the text, if it takes as much for each byte of the source.
+    private mutating func memory(for size: Int, length: Int) -> RegionMemory {
+        finished = (finished.source + length, finished.memory + size)
+        if memory.hasRoom(for: size) { return memory }
+        // At first, about four bytes of memory for a byte of text are assumed: a short heading takes more.
+        let rest = (source.count - finished.source) * (finished.memory + 4096) / (finished.source + 1024)
+        memory = RegionMemory(size: max(size, min(size + rest, RegionMemory.maximumSize)))
+        return memory
     }
 
     /// The parser keeps its array for the next region; a region has an array of exactly its size.

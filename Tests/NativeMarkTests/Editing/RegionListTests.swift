@@ -8,7 +8,7 @@ import Testing
             DocumentRegion(
                 nodes: Array(repeating: NodeRecord(.document, start: 0, end: 0), count: 1 + length % 3),
                 jumps: [], content: .init(start: nil, count: 0), extra: [], strings: [], alignments: [], source: $0,
-                shared: nil)
+                shared: nil, memory: RegionMemory(size: 200))
         }
     }
 

@@ -48,7 +48,7 @@ extension StyleSheet {
             .attribute: .light(0x7A3E9D, dark: 0xC8A0F0),
             .variable: .light(0x0B6E75, dark: 0x7FD6DB),
             .key: .light(0x2F5FC4, dark: 0x82AAFF),
-            .inserted: .light(0x1A7F37, dark: 0x7EE787),
+            .inserted: .light(0x116329, dark: 0x7EE787),
             .deleted: .light(0xB3261E, dark: 0xFF8170),
         ])
 
