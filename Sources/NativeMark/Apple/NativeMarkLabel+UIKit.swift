@@ -15,6 +15,8 @@ public final class NativeMarkLabel: UITextView {
     public var document = Document("") { didSet { show() } }
     /// The style sheet.
     public var styleSheet = StyleSheet.default { didSet { show() } }
+    /// Finds the tokens of code blocks, which the style sheet styles. By default, code has one style.
+    public var highlighter: (any CodeHighlighter)? { didSet { show() } }
     /// The schemes that links may open; see ``StyledText/Link/url(schemes:)``.
     public var linkSchemes = StyledText.Link.openSchemes { didSet { show() } }
     /// Returns images that are already loaded. Set the property again when more images are loaded.
@@ -65,7 +67,8 @@ public final class NativeMarkLabel: UITextView {
     }
 
     private func show() {
-        let text = StyledText(document, style: styleSheet, environment: .init(traitCollection))
+        let text = StyledText(
+            document, style: styleSheet, environment: .init(traitCollection), highlighter: highlighter)
         attributedText = NSAttributedString(text, linkSchemes: linkSchemes, image: image)
     }
 }

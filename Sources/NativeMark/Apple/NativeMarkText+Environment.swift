@@ -11,7 +11,22 @@ extension View {
     }
 }
 
+extension View {
+    /// Sets what finds the tokens of code blocks in every ``NativeMarkText`` in the view. By default, code has one style.
+    ///
+    ///     settings.nativeMarkHighlighter(.languages)
+    public func nativeMarkHighlighter(_ highlighter: (any CodeHighlighter)?) -> some View {
+        environment(\.nativeMarkHighlighter, highlighter)
+    }
+}
+
 extension EnvironmentValues {
+    /// What finds the tokens of code blocks in ``NativeMarkText`` views. By default `nil`.
+    public var nativeMarkHighlighter: (any CodeHighlighter)? {
+        get { self[NativeMarkHighlighterKey.self] }
+        set { self[NativeMarkHighlighterKey.self] = newValue }
+    }
+
     /// The style sheet of ``NativeMarkText`` views. By default ``StyleSheet/default``.
     public var nativeMarkStyle: StyleSheet {
         get { self[NativeMarkStyleKey.self] }
@@ -21,6 +36,10 @@ extension EnvironmentValues {
 
 private struct NativeMarkStyleKey: EnvironmentKey {
     static let defaultValue = StyleSheet.default
+}
+
+private struct NativeMarkHighlighterKey: EnvironmentKey {
+    static let defaultValue: (any CodeHighlighter)? = nil
 }
 
 extension StyleSheet.Environment {

@@ -8,7 +8,7 @@ public import SwiftUI
 ///     NativeMarkText("Hello *world*")
 ///         .nativeMarkStyle(.default.setting(inline: [.emphasis: [.color(.accent)]]))
 ///
-/// The view takes the style sheet, the color scheme, the contrast and the Dynamic Type size from the environment. Links are opened with the
+/// The view takes the style sheet, the highlighter of code, the color scheme, the contrast and the Dynamic Type size from the environment. Links are opened with the
 /// environment's `openURL`. Images are shown if you pass a closure that loads them; until an image is loaded, and if loading fails,
 /// its alternative text is shown:
 ///
@@ -31,6 +31,7 @@ public struct NativeMarkText: View {
     @Environment(\.colorSchemeContrast) private var contrast
     @Environment(\.dynamicTypeSize) private var dynamicTypeSize
     @Environment(\.nativeMarkStyle) private var style
+    @Environment(\.nativeMarkHighlighter) private var highlighter
     @State private var loaded: [String: Image] = [:]
 
     /// Creates a view that shows a document.
@@ -66,7 +67,7 @@ public struct NativeMarkText: View {
     /// The content of the view.
     public var body: some View {
         let environment = StyleSheet.Environment(colorScheme, dynamicTypeSize, contrast)
-        let text = StyledText(document, style: style, environment: environment)
+        let text = StyledText(document, style: style, environment: environment, highlighter: highlighter)
         NativeMarkParagraphs(text: text, layout: ParagraphLayout(text), images: loaded, linkSchemes: linkSchemes)
             .task(id: document) {
                 guard let load else { return }
