@@ -7,7 +7,8 @@ struct ShowCommand: ConsoleCommand {
         abstract: "Shows Markdown in the terminal, or writes it as text or HTML.",
         discussion: """
             The flavor is CommonMark with tables, task lists, strikethrough, footnotes and bare links, but without HTML: a tag is \
-            shown as text. A document can't control the terminal. A text that is longer than the screen opens in a pager.
+            shown as text. Code in fences is colored by its language. A document can't control the terminal. A text \
+            that is longer than the screen opens in a pager.
 
             EXAMPLES:
               Show a document in lines of 60 columns, with a style sheet:
