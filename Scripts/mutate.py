@@ -6,6 +6,7 @@
     Scripts/mutate.py --filter Limiter          # the bugs with this text in their file or description
     Scripts/mutate.py --filter Sources/NativeMark
     Scripts/mutate.py --list
+    Scripts/mutate.py --check                   # only whether each text still occurs exactly once
 
 A bug is an entry of Tests/Mutations/*.toml: a file, a text that occurs in it exactly once, its replacement, and the tests to run. The bug
 is found if a test fails, the process dies, or the tests don't end within --seconds. The script works on a copy of the sources.
@@ -83,6 +84,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")), help="selects the sample (default: the date)")
     parser.add_argument("--seconds", type=float, default=120, help="how long the tests may take (default: 120)")
     parser.add_argument("--list", action="store_true", help="only print the bugs")
+    parser.add_argument("--check", action="store_true", help="only check that each text occurs in its file exactly once")
     options = parser.parse_args()
 
     mutations = [mutation for path in sorted((ROOT / "Tests/Mutations").glob("*.toml"))
@@ -99,6 +101,12 @@ def main() -> int:
         for mutation in mutations:
             print(f"{pathlib.Path(mutation['file']).name}: {mutation['what']}")
         return 0
+
+    if options.check:
+        stale = [m for m in mutations if not (ROOT / m["file"]).is_file() or (ROOT / m["file"]).read_text().count(m["replace"]) != 1]
+        for mutation in stale:
+            print(f"{mutation['file']}: the text of “{mutation['what']}” doesn't occur exactly once. Change the entry in Tests/Mutations.")
+        return 1 if stale else 0
 
     copy_sources()
     for name in sorted({module(m) for m in mutations}):

@@ -80,4 +80,5 @@ generated() {
     Scripts/generate/width-table.py --check
     Scripts/generate/terminal-images.py --check
     Scripts/generate/benchmark-images.py --check
+    Scripts/mutate.py --check
 }

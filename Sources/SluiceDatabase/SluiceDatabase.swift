@@ -78,7 +78,7 @@ package struct SluiceDatabase: Sendable {
     ) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.journalMode = .wal
-        configuration.busyMode = .timeout(10)
+        configuration.busyMode = LockWait.busyMode
         configuration.label = "sluice.database"
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.inDatabase { database in

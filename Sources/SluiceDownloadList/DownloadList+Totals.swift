@@ -31,7 +31,7 @@ extension DownloadList {
         }
 
         /// The received fraction of the running downloads, from 0 to 1, if their size is known.
-        public var fraction: Double? {
+        public var fractionCompleted: Double? {
             guard let expectedBytes else { return nil }
             return expectedBytes > 0 ? min(1, Double(receivedBytes) / Double(expectedBytes)) : 1
         }

@@ -9,7 +9,7 @@ import SluiceObservation
 ///
 ///         var body: some View {
 ///             ForEach(list.running) { song in
-///                 ProgressView(song.download.request.name, value: song.fraction ?? 0)
+///                 ProgressView(song.download.request.name, value: song.fractionCompleted ?? 0)
 ///             }
 ///             Text("\(list.count(.waiting)) songs wait")
 ///         }

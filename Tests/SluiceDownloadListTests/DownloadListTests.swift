@@ -188,7 +188,7 @@ import Testing
 
     @Test func `a list for previews shows its snapshot`() {
         let list = DownloadList(showing: QueueSnapshot(counts: [.running: 1], running: [running(1, 250)]))
-        #expect(list.running.map(\.fraction) == [0.25] && list.count(.running) == 1)
+        #expect(list.running.map(\.fractionCompleted) == [0.25] && list.count(.running) == 1)
     }
 
     @Test func `follows the queue of a coordinator until its downloads have ended`() async throws {

@@ -32,7 +32,7 @@ import Testing
             #expect(meter.totals.bytesPerSecond == (second == 0 ? nil : 500))
         }
         #expect(meter.totals.receivedBytes == 10_000 && meter.totals.expectedBytes == 20_000)
-        #expect(meter.totals.fraction == 0.5)
+        #expect(meter.totals.fractionCompleted == 0.5)
         #expect(meter.totals.timeLeft == .seconds(20))
     }
 

@@ -55,7 +55,7 @@ private struct RunningRow: View {
         HStack {
             VStack(alignment: .leading) {
                 Text(running.download.request.name)
-                ProgressView(value: running.fraction)
+                ProgressView(value: running.fractionCompleted)
                 Text(running.received, format: .byteCount(style: .file))
                     .font(.caption)
                     .foregroundStyle(.secondary)

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import SluiceDatabase
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -36,7 +37,7 @@ struct IndexHeader: Sendable {
     init(withLogOf file: URL) throws {
         var configuration = Configuration()
         configuration.readonly = true
-        configuration.busyMode = .timeout(10)
+        configuration.busyMode = LockWait.busyMode
         let queue = try DatabaseQueue(path: file.path(percentEncoded: false), configuration: configuration)
         defer { try? queue.close() }
         (application, version) = try queue.read { database in

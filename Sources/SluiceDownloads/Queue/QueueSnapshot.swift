@@ -26,7 +26,7 @@ public struct QueueSnapshot: Sendable, Hashable {
         }
 
         /// The received fraction of the file, from 0 to 1, if the size is known.
-        public var fraction: Double? {
+        public var fractionCompleted: Double? {
             guard let expected else { return nil }
             return expected > 0 ? min(1, Double(received) / Double(expected)) : 1
         }

@@ -16,7 +16,7 @@ struct Queue: View {
 
     var body: some View {
         VStack {
-            ForEach(list.running) { ProgressView($0.download.request.name, value: $0.fraction) }
+            ForEach(list.running) { ProgressView($0.download.request.name, value: $0.fractionCompleted) }
             ForEach(list.waiting + list.paused + list.ended) { Text($0.request.name) }
             ForEach(list.hosts) { Text($0.name) }
             if let rate = list.totals.bytesPerSecond { Text("\(rate) bytes per second") }

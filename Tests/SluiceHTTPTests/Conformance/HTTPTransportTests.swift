@@ -207,9 +207,10 @@ import Testing
     @Test(arguments: TestedTransport.all) func `a response that is dropped unread ends its exchange`(
         tested: TestedTransport
     ) async throws {
+        // More than the buffers of both sockets hold. On Linux, URLSession receives all of it before it notices the cancellation.
         let megabyte = [UInt8](repeating: 1, count: 1_000_000)
         try await tested.exchange { _ in
-            OriginResponse(announcedLength: 100_000_000, steps: Array(repeating: .send(megabyte), count: 100))
+            OriginResponse(announcedLength: 24_000_000, steps: Array(repeating: .send(megabyte), count: 24))
         } _: { transport, origin in
             for _ in 0..<20 { _ = try await transport.open(.init(URL(fetchable: origin.url("/a")))) }
             // The server stops sending when the client does not receive: a response that is kept open would keep it waiting.

@@ -53,9 +53,9 @@ import SluiceDownloads
 
     private func table() -> [String] {
         var rows = list.running.map { song in
-            let filled = Int((song.fraction ?? 0) * 20)
+            let filled = Int((song.fractionCompleted ?? 0) * 20)
             let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 20 - filled)
-            return "\(song.download.columns) \(bar) \(Int((song.fraction ?? 0) * 100)) %"
+            return "\(song.download.columns) \(bar) \(Int((song.fractionCompleted ?? 0) * 100)) %"
         }
         rows += list.waiting.map { "\($0.columns) waits" }
         rows += list.paused.map { "\($0.columns) is paused" }

@@ -15,6 +15,7 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
     private let session: URLSession
     private let delegate: Delegate
     private let unusable: (code: TransferError.Code, setting: String)?
+    private let calls = SessionCalls()
 
     /// Creates an engine. If the configuration has a setting that URLSession doesn't support, each exchange fails.
     package init(_ configuration: HTTPTransport.Configuration) {
@@ -63,12 +64,14 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
         for field in exchange.request.headerFields {
             request.addValue(field.value, forHTTPHeaderField: field.name.rawName)
         }
-        guard let task = delegate.add(exchange, { session.dataTask(with: request) }) else {
-            return fail(exchange, TransferError(.shutDown, url: url))
+        calls.run { [self, request] in
+            guard let task = delegate.add(exchange, { session.dataTask(with: request) }) else {
+                return fail(exchange, TransferError(.shutDown, url: url))
+            }
+            // The reader may have closed the exchange before there was a task to cancel.
+            if exchange.isOver { return task.cancel() }
+            task.resume()
         }
-        // The reader may have closed the exchange before there was a task to cancel.
-        if exchange.isOver { return task.cancel() }
-        task.resume()
     }
 
     private func fail(_ exchange: Exchange, _ error: TransferError) {
@@ -78,13 +81,28 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
 
     package func resume(_ exchange: Exchange) { delegate.resume(exchange) }
 
-    package func stop(_ exchange: Exchange) { delegate.task(of: exchange)?.cancel() }
+    package func stop(_ exchange: Exchange) { calls.run { [delegate] in delegate.task(of: exchange)?.cancel() } }
 
-    package func retire() { session.finishTasksAndInvalidate() }
+    package func retire() { calls.run { [session] in session.finishTasksAndInvalidate() } }
 
     package func shutdown() async {
-        await delegate.ending { session.invalidateAndCancel() }
+        await delegate.ending { calls.run { [session] in session.invalidateAndCancel() } }
     }
+}
+
+/// Runs calls of a session's methods, one after another.
+///
+/// On Linux, these methods wait until the session's queue has run. That queue needs a thread of Dispatch's pool, which is the cooperative pool
+/// too. If each thread of the pool waits in such a method, nothing runs until Dispatch notices it, about a second later.
+private struct SessionCalls: Sendable {
+    #if canImport(Darwin)
+    func run(_ call: () -> Void) { call() }
+    #else
+    // A serial queue has a thread outside the limit of the pool.
+    private let queue = DispatchQueue(label: "sluice.session-calls")
+
+    func run(_ call: @escaping @Sendable () -> Void) { queue.async(execute: call) }
+    #endif
 }
 
 extension URLSessionEngine {
@@ -124,7 +142,7 @@ extension URLSessionEngine {
             state.withLock { $0.tasks[ObjectIdentifier(exchange)] }
         }
 
-        func resume(_ exchange: Exchange) { task(of: exchange)?.resume() }
+        func resume(_ exchange: Exchange) { task(of: exchange).map(letOn) }
 
         /// Calls `body` in the first call only, and returns when the session has become invalid.
         func ending(_ body: () -> Void) async {
@@ -147,7 +165,7 @@ extension URLSessionEngine {
         }
 
         private func deliver(_ exchange: Exchange, _ task: URLSessionTask) {
-            if exchange.deliver() { task.resume() }
+            if exchange.deliver() { letOn(task) }
         }
 
         // MARK: The session's calls
@@ -189,19 +207,24 @@ extension URLSessionEngine {
         }
 
         func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-            guard let exchange = running(dataTask)?.exchange, !exchange.isOver else { return dataTask.cancel() }
+            guard let exchange = running(dataTask)?.exchange, !exchange.isOver else { return dropped(dataTask) }
             // URLSession can't keep these bytes, so the exchange takes them even if it is full, and the task is suspended.
             if case .full = exchange.offered() { holdBack(dataTask) }
             exchange.receivedChunk(data)
             deliver(exchange, dataTask)
         }
 
-        private func holdBack(_ task: URLSessionTask) {
-            // On Linux, suspending a task holds nothing back, and traps if the task ends at the same time.
-            #if canImport(Darwin)
-            task.suspend()
-            #endif
-        }
+        // On Linux, suspending a task holds nothing back, and traps if the task ends at the same time. The session's methods may not be
+        // called here at all, see `SessionCalls`; who closes an exchange has cancelled its task.
+        #if canImport(Darwin)
+        private func holdBack(_ task: URLSessionTask) { task.suspend() }
+        private func letOn(_ task: URLSessionTask) { task.resume() }
+        private func dropped(_ task: URLSessionTask) { task.cancel() }
+        #else
+        private func holdBack(_: URLSessionTask) {}
+        private func letOn(_: URLSessionTask) {}
+        private func dropped(_: URLSessionTask) {}
+        #endif
 
         func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
             let running = state.withLock { state in

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Runs the tests, and names those that hang.
+
+    Scripts/checks/watched.py make test
+    Scripts/checks/watched.py --silence 60 swift test --filter Limiter
+
+Runs the command with the variable `SLUICE_TEST_EVENTS`, the file of the test library's events (`swift test --event-stream-output-path`).
+If no test starts or ends for `--silence` seconds, it prints the tests that are running and the stacks of the test process's threads, ends
+the command, and exits with 124. Otherwise it exits like the command. A limit of the whole step couldn't tell which test hangs.
+"""
+import argparse, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+
+
+class Events:
+    """Follows the file of events: one JSON object on each line."""
+
+    def __init__(self, path: pathlib.Path):
+        self.path, self.offset, self.started = path, 0, {}
+
+    def read(self) -> bool:
+        """Reads what was added, and returns whether it was anything."""
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(self.offset)
+                lines = file.read().splitlines(keepends=True)
+        except FileNotFoundError:
+            return False
+        complete = [line for line in lines if line.endswith(b"\n")]
+        self.offset += sum(map(len, complete))
+        for event in map(json.loads, complete):
+            payload = event["payload"]
+            key = (payload.get("testID"), (payload.get("_testCase") or {}).get("id"))
+            if payload.get("kind") in ("testStarted", "testCaseStarted"):
+                self.started[key] = time.monotonic(), (payload.get("_testCase") or {}).get("displayName")
+            elif payload.get("kind") in ("testEnded", "testCaseEnded", "testSkipped"):
+                self.started.pop(key, None)
+        return bool(complete)
+
+    def running(self) -> list[str]:
+        # A suite runs as long as its tests do, so it isn't of interest.
+        tests = {key: value for key, value in self.started.items() if "/" in key[0] and ".swift:" in key[0]}
+        with_cases = {test for test, case in tests if case}
+        return [f"{time.monotonic() - since:5.0f} s  {test}" + (f"  with {name}" if name else "")
+                for (test, case), (since, name) in sorted(tests.items(), key=lambda item: item[1][0])
+                if case or test not in with_cases]
+
+
+def descendants(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for directory in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((directory / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue
+        children.setdefault(parent, []).append(int(directory.name))
+    found, waiting = [], [root]
+    while waiting:
+        found += (new := children.get(waiting.pop(), []))
+        waiting += new
+    return found
+
+
+def name(process: int) -> str:
+    try:
+        return pathlib.Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200]
+    except OSError:
+        return ""
+
+
+def print_stacks(process: int) -> None:
+    if debugger := shutil.which("gdb"):
+        command = [debugger, "-batch", "-nx", "-p", str(process), "-ex", "thread apply all backtrace 40"]
+    elif debugger := shutil.which("lldb"):
+        command = [debugger, "--batch", "-p", str(process), "-o", "thread backtrace all"]
+    else:
+        return print("neither gdb nor lldb is installed, so there are no stacks")
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120, stdin=subprocess.DEVNULL)
+        print("\n".join(line[:240] for line in result.stdout.splitlines() if "New LWP" not in line))
+    except subprocess.TimeoutExpired:
+        print("the debugger took longer than two minutes")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--silence", type=float, default=150, metavar="SECONDS")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    if not options.command:
+        parser.error("a command is missing")
+    with tempfile.TemporaryDirectory() as directory:
+        events = Events(pathlib.Path(directory) / "events")
+        process = subprocess.Popen(options.command, env=os.environ | {"SLUICE_TEST_EVENTS": str(events.path)})
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda number, _: process.send_signal(number))
+        began = last = time.monotonic()
+        while (status := process.poll()) is None:
+            time.sleep(0.5)
+            now = time.monotonic()
+            if events.read():
+                last = now
+            # Without an event the tests aren't built yet.
+            if events.offset == 0 or now - last < options.silence:
+                continue
+            print(f"\nno test has started or ended for {now - last:.0f} s. After {now - began:.0f} s these are running:", flush=True)
+            print("\n".join(events.running()))
+            below = descendants(process.pid)
+            print("\n".join(f"process {child}: {name(child)}" for child in below), flush=True)
+            for child in below:
+                if ".xctest" in name(child) or "swiftpm-testing-helper" in name(child):
+                    print_stacks(child)
+            sys.stdout.flush()
+            for child in [process.pid, *below]:
+                try:
+                    os.kill(child, signal.SIGTERM)
+                except ProcessLookupError:
+                    pass
+            process.wait()
+            return 124
+        return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
