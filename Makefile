@@ -21,7 +21,8 @@ demo: packages
 	swift run sluice demo
 
 test: packages
-	swift test $(if $(TRAITS),--traits $(TRAITS))
+	swift test $(if $(TRAITS),--traits $(TRAITS)) \
+	    $(if $(SLUICE_TEST_EVENTS),--event-stream-version 0 --event-stream-output-path '$(SLUICE_TEST_EVENTS)')
 
 install: packages
 	swift build -c release --product sluice --static-swift-stdlib --scratch-path .build-install

@@ -104,18 +104,22 @@ def main() -> int:
                 continue
             print(f"\nno test has started or ended for {now - last:.0f} s. After {now - began:.0f} s these are running:", flush=True)
             print("\n".join(events.running()))
-            below = descendants(process.pid)
-            print("\n".join(f"process {child}: {name(child)}" for child in below), flush=True)
-            for child in below:
+            processes = [process.pid, *descendants(process.pid)]
+            print("\n".join(f"process {child}: {name(child)}" for child in processes), flush=True)
+            for child in processes:
                 if ".xctest" in name(child) or "swiftpm-testing-helper" in name(child):
                     print_stacks(child)
             sys.stdout.flush()
-            for child in [process.pid, *below]:
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                for child in processes:
+                    try:
+                        os.kill(child, number)
+                    except ProcessLookupError:
+                        pass
                 try:
-                    os.kill(child, signal.SIGTERM)
-                except ProcessLookupError:
+                    process.wait(timeout=5)
+                except subprocess.TimeoutExpired:
                     pass
-            process.wait()
             return 124
         return status if status >= 0 else 128 - status
 

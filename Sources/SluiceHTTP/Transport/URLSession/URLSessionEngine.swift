@@ -215,7 +215,7 @@ extension URLSessionEngine {
         }
 
         // On Linux, suspending a task holds nothing back, and traps if the task ends at the same time. The session's methods may not be
-        // called here at all, see `SessionCalls`; who closes an exchange has cancelled its task.
+        // called here at all, see `SessionCalls`. A closed exchange has cancelled its task.
         #if canImport(Darwin)
         private func holdBack(_ task: URLSessionTask) { task.suspend() }
         private func letOn(_ task: URLSessionTask) { task.resume() }
