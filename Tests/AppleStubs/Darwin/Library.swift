@@ -26,6 +26,8 @@ public var CLOCK_REALTIME: clockid_t { clockid_t(0) }
 @discardableResult
 public func clock_gettime(_ clock: clockid_t, _ time: UnsafeMutablePointer<timespec>!) -> Int32 { 0 }
 
+@discardableResult public func usleep(_ microseconds: UInt32) -> Int32 { 0 }
+
 public let _SC_PAGESIZE: Int32 = 29
 public let _SC_NPROCESSORS_ONLN: Int32 = 58
 public func sysconf(_ name: Int32) -> Int { 0 }
