@@ -127,6 +127,14 @@ import Testing
         #expect(block.replacing(0..<0, with: "x ").difference(from: Document("x [a]\n\n")) == nil)
     }
 
+    @Test(arguments: ["\n", "x\n\n", "- a\n"])
+    func `a byte order mark that comes to the beginning is ignored`(before: String) {
+        let rest = "\u{FEFF}# Hi\n\ntext\n"
+        let document = Document(before + rest).replacing(0..<before.utf8.count, with: "")
+        #expect(document.difference(from: Document(rest)) == nil)
+        #expect(Array(document.root.children)[0].kind == .heading(level: 1))
+    }
+
     @Test func `CR and LF can be edited separately`() {
         let document = Document("a\r\nb\r\n\r\nc\r\n")
         for position in 0...document.source.utf8.count {

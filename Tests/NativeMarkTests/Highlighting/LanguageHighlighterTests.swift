@@ -18,6 +18,11 @@ import Testing
         #expect(shown("let", "SWIFT") == ["keyword:let"])
     }
 
+    @Test func `after the line of a literal that doesn't end are those of code`() {
+        let tokens = shown("\"a \\(b\nlet c) let\nlet", "swift")
+        #expect(tokens.filter { $0 == "keyword:let" }.count == 3, "\(tokens)")
+    }
+
     /// Pieces that begin something that may not end.
     private static let pieces = [
         "\"", "'", "`", "\"\"\"", "'''", "\\", "\\(", "${", "#{", "{", "}", "(", ")", "$(", "#", "##\"", "r#\"", "f\"",
