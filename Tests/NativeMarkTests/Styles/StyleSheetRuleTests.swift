@@ -96,6 +96,17 @@ import Testing
         #expect(heading.text.kerning == 60)
     }
 
+    @Test func `an em is the size of the text in whatever order its styles were written`() {
+        let resolved = StyleSheet().resolved(in: .init())
+        let body = resolved.document.text
+
+        let first = resolved.text(body, with: [.kerning(.em(1)), .textStyle(.title1)])
+
+        #expect(first.fontSize > body.fontSize)
+        #expect(first.kerning == first.fontSize)
+        #expect(resolved.text(body, with: [.textStyle(.title1), .kerning(.em(1))]) == first)
+    }
+
     @Test func `each style of text arrives`() {
         let sheet = StyleSheet().setting(inline: [
             .link: [
