@@ -30,7 +30,7 @@ import Testing
             try pattern(99).write(to: directory.appending(path: "file.part"))
             let url = directory.appending(path: "file")
             try await pattern(10).asyncWrite(to: url, options: .init(temporaryName: "file.part"), using: io)
-            #expect(log.all == ["create", "lock", "truncate", "write", "fsync", "rename", "close"])
+            #expect(log.all == ["create", "lock", "truncate", "write", "fsync", "rename", "unlock", "close"])
             #expect(same(contents(of: url), pattern(10)))
             #expect(names(in: directory) == ["file"])
         }

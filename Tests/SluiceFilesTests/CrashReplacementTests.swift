@@ -45,7 +45,7 @@ struct `Killed while replacing` {
             }
             print("killed while replacing, \(level), \(name): \(deaths) deaths, \(whenNew) with the new file in place")
             #expect(deaths >= (level == "none" ? 5 : 6))
-            #expect(whenNew == (level == "fullAndDirectory" ? 3 : 0) + (name == "-" ? 0 : 1))
+            #expect(whenNew == (level == "fullAndDirectory" ? 3 : 0) + (name == "-" ? 0 : 2))
         }
     }
 }

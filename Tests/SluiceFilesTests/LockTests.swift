@@ -91,9 +91,9 @@ import Testing
         struct Mine: Error {}
         let unlocked = Guarded(0)
         var calls = SystemCalls.system
-        calls.lock = { descriptor, operation in
-            if operation == LOCK_UN { unlocked.withLock { $0 += 1 } }
-            return SystemCalls.system.lock(descriptor, operation)
+        calls.unlock = { descriptor in
+            unlocked.withLock { $0 += 1 }
+            return SystemCalls.system.unlock(descriptor)
         }
         try await withIO(calls: calls) { io, directory in
             let lock = directory.appending(path: "lock")
@@ -349,12 +349,10 @@ import Testing
         var calls = SystemCalls.recorded(in: log)
         calls.lock = { [real = calls.lock] descriptor, operation in
             let result = real(descriptor, operation)
-            let replaces =
-                operation != LOCK_UN
-                && replacements.withLock { left in
-                    left -= 1
-                    return left >= 0
-                }
+            let replaces = replacements.withLock { left in
+                left -= 1
+                return left >= 0
+            }
             if replaces,
                 let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
             {
@@ -374,20 +372,63 @@ import Testing
         }
     }
 
-    @Test func `the lock is given back before the file is closed`() async throws {
-        // A child between fork and exec holds a copy of the descriptor.
+    /// The calls of a process in which each locked file has a copy of its descriptor, as in a child between fork and exec.
+    private func withCopiedDescriptors(_ body: (FileIO, URL) async throws -> Void) async throws {
         let copies = Guarded<[CInt]>([])
         var calls = SystemCalls.system
         calls.lock = { descriptor, operation in
-            if operation != LOCK_UN { copies.withLock { $0.append(dup(descriptor)) } }
+            copies.withLock { $0.append(dup(descriptor)) }
             return SystemCalls.system.lock(descriptor, operation)
         }
-        try await withIO(calls: calls) { io, directory in
+        defer { for copy in copies.withLock({ $0 }) { close(copy) } }
+        try await withIO(calls: calls, body)
+        #expect(!copies.withLock { $0.isEmpty })
+    }
+
+    @Test func `the lock is given back before the file is closed`() async throws {
+        try await withCopiedDescriptors { io, directory in
             let lock = directory.appending(path: "lock")
             try await lock.withFileLock(using: io) {}
             try await lock.withFileLock(timeout: .zero, using: io) {}
         }
-        for copy in copies.withLock({ $0 }) { close(copy) }
+    }
+
+    @Test func `a locked stream gives its lock back when it is closed or published`() async throws {
+        try await withCopiedDescriptors { io, directory in
+            let part = directory.appending(path: "song.part")
+            let song = directory.appending(path: "song")
+            try await part.openForWriting(locked: true, using: io).close()
+            let stream = try await part.openForWriting(locked: true, using: io)
+            try await stream.publish(as: song)
+            try await song.withFileLock(timeout: .zero, using: io) {}
+        }
+    }
+
+    @Test func `a file that replaces another one isn't locked`() async throws {
+        try await withCopiedDescriptors { io, directory in
+            let song = directory.appending(path: "song")
+            try await pattern(3).asyncWrite(to: song, options: .init(temporaryName: "song.new"), using: io)
+            try await song.withFileLock(timeout: .zero, using: io) {}
+        }
+    }
+
+    @Test func `a file with a checkpoint gives its lock back when it is closed`() async throws {
+        try await withCopiedDescriptors { io, directory in
+            let places = CheckpointedFile.Places(
+                file: directory.appending(path: "song.part"), checkpoint: directory.appending(path: "song.state"),
+                temporary: directory.appending(path: "song.new"))
+            let opened = try await CheckpointedFile.openLocked(places, mode: .always, using: io)
+            try await opened?.file.close(appending: [pattern(3)], durability: .none) { _ in Data("state".utf8) }
+            #expect(try await CheckpointedFile.removeUnlessLocked(places, using: io))
+            #expect(names(in: directory) == [])
+
+            // A file with a second name is closed, and a new one is created.
+            try pattern(3).write(to: places.file)
+            try FileManager.default.linkItem(at: places.file, to: directory.appending(path: "song"))
+            let second = try await CheckpointedFile.openLocked(places, mode: .always, using: io)
+            #expect(second?.size == 0)
+            await second?.file.discard()
+        }
     }
 }
 

@@ -42,7 +42,7 @@ import Testing
             try await part.withFileForWriting(locked: true, using: io) { try await $0.write(pattern(5)) }
             #expect(same(contents(of: song), pattern(100)), "the finished file is whole")
             #expect(same(contents(of: part), pattern(5)))
-            #expect(log.all == ["create", "lock", "close", "create", "lock", "write", "close"])
+            #expect(log.all == ["create", "lock", "unlock", "close", "create", "lock", "write", "unlock", "close"])
         }
     }
 
@@ -73,10 +73,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (Durability.none, ["rename", "close"]),
-        (.data, ["fdatasync", "rename", "close"]),
-        (.full, ["fsync", "rename", "close"]),
-        (.fullAndDirectory, ["fsync", "rename", "open directory", "fsync directory", "close", "close"]),
+        (Durability.none, ["rename", "unlock", "close"]),
+        (.data, ["fdatasync", "rename", "unlock", "close"]),
+        (.full, ["fsync", "rename", "unlock", "close"]),
+        (.fullAndDirectory, ["fsync", "rename", "open directory", "fsync directory", "close", "unlock", "close"]),
     ])
     func `publishing is one job in the order of its level`(durability: Durability, order: [String]) async throws {
         let log = CallLog()
@@ -174,7 +174,7 @@ import Testing
             await expectPublishError(code, of: stream) {
                 try await $0.publish(as: directory.appending(path: "song"), existing: .replace, removingOnFailure: true)
             }
-            #expect(log.all.suffix(2) == ["unlink", "close"])
+            #expect(log.all.suffix(3) == ["unlink", "unlock", "close"])
             #expect(io.statistics.openCount == 0)
             #expect(names(in: directory) == [])
         }
@@ -213,7 +213,7 @@ import Testing
             try await io.waitForStatistics { $0.withdrawnCount >= 1 }
             gate.open()
             try await publishing.value
-            #expect(log.all == ["create", "lock", "publish"] + (isRemoving ? ["unlink"] : []) + ["close"])
+            #expect(log.all == ["create", "lock", "publish"] + (isRemoving ? ["unlink"] : []) + ["unlock", "close"])
             #expect(names(in: directory) == (isRemoving ? [] : ["song.part"]))
         }
     }

@@ -37,10 +37,10 @@ extension CheckpointedFile {
                 try written.get()
             } catch {
                 if let error = error as? FileError, Self.isDamaging(error) { removeAll() }
-                if file.takeDescriptor() { kernel.closeQuietly(file.descriptor) }
+                file.closeOnceQuietly()
                 throw error
             }
-            if file.takeDescriptor() { try kernel.close(file.descriptor, file.path) }
+            try file.closeOnce()
         }
     }
 
@@ -48,7 +48,7 @@ extension CheckpointedFile {
     package func discard() async {
         try? await file.io.run(mustRun: true) { [self] _ in
             removeAll()
-            if file.takeDescriptor() { file.io.kernel.closeQuietly(file.descriptor) }
+            file.closeOnceQuietly()
         }
     }
 
@@ -81,14 +81,13 @@ extension CheckpointedFile {
         let paths = try Paths(places)
         return try await files.run(mustRun: true) { _ in
             let kernel = files.kernel
-            var descriptor: CInt?
-            defer { if let descriptor { kernel.closeQuietly(descriptor) } }
+            var opened: OpenedFile?
+            defer { if let opened { kernel.closeQuietly(opened.descriptor, isLocked: opened.isLocked) } }
             if try kernel.status(of: paths.file, followingLinks: false)?.isRegularFile == true {
                 do {
                     // Without O_CREAT, so that a missing file isn't created here.
-                    descriptor = try kernel.openLocked(
-                        paths.file, flags: O_WRONLY, permissions: 0, truncating: false, for: "open"
-                    ).descriptor
+                    opened = try kernel.openLocked(
+                        paths.file, flags: O_WRONLY, permissions: 0, truncating: false, for: "open")
                 } catch let error as FileError where error.code == .locked {
                     return false
                 } catch let error as FileError where error.code == .notFound {
@@ -97,7 +96,7 @@ extension CheckpointedFile {
             }
             try kernel.removeIfThere(paths.checkpoint)
             try kernel.removeIfThere(paths.temporary)
-            if descriptor != nil { try kernel.removeIfThere(paths.file) }
+            if opened != nil { try kernel.removeIfThere(paths.file) }
             return true
         }
     }

@@ -80,7 +80,7 @@ package final class CheckpointedFile: Sendable {
             }
             var opened = try kernel.openToAppend(paths.file, truncating: false)
             if opened.status.links > 1 {
-                kernel.closeQuietly(opened.descriptor)
+                kernel.closeQuietly(opened.descriptor, isLocked: opened.isLocked)
                 opened = try kernel.openToAppend(paths.file, truncating: true)
             }
             let file = CheckpointedFile(OpenFile(opened, files), paths, boot: BootIdentity.read(kernel))

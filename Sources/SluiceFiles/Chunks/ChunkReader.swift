@@ -178,9 +178,9 @@ final class ChunkReader: Sendable {
             } catch {
                 end = .failure(error)
             }
-            if end != nil, let file, file.takeDescriptor() {
+            if end != nil, let file {
                 // An earlier failure takes precedence over this one.
-                let closing = Result { try io.kernel.close(file.descriptor, file.path) }
+                let closing = Result { try file.closeOnce() }
                 if case .success = end { end = closing }
             }
             let step = arrived(chunk, end, mayGoOn: left > 0)

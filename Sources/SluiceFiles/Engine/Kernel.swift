@@ -74,13 +74,18 @@ final class Kernel: Sendable {
 
     /// Closes a descriptor once: even after EINTR it's closed, and its number may already be another file's. See close(2), "Dealing with
     /// error returns from close()".
-    func close(_ descriptor: CInt, _ path: String) throws(FileError) {
+    ///
+    /// `isLocked` says that the descriptor holds a lock. Closing alone may not release it: a forked child process that hasn't called
+    /// exec yet holds a copy of the descriptor, and with it the lock. See flock(2).
+    func close(_ descriptor: CInt, isLocked: Bool = false, _ path: String) throws(FileError) {
+        if isLocked { _ = retrying { calls.unlock(descriptor) } }
         let result = brief.closing(descriptor) { calls.close(descriptor) }
         openCount.subtract(1, ordering: .relaxed)
         if result != -EINTR { try check(result, "close", path) }
     }
 
-    func closeQuietly(_ descriptor: CInt) {
+    func closeQuietly(_ descriptor: CInt, isLocked: Bool = false) {
+        if isLocked { _ = retrying { calls.unlock(descriptor) } }
         _ = brief.closing(descriptor) { calls.close(descriptor) }
         openCount.subtract(1, ordering: .relaxed)
     }

@@ -28,8 +28,8 @@ extension Kernel {
     ) throws(FileError) -> OpenedFile {
         for _ in 0..<Self.maximumLockAttempts {
             let descriptor = try openToLock(path, flags, permissions: permissions, for: operation)
+            let locked = retrying { calls.lock(descriptor, kind.operation | LOCK_NB) }
             do throws(FileError) {
-                let locked = retrying { calls.lock(descriptor, kind.operation | LOCK_NB) }
                 let opened = try status(ofDescriptor: descriptor, path)
                 // Before the lock's result: for a FIFO that another process has locked, the error must say that it's a FIFO.
                 guard opened.isRegularFile else {
@@ -48,15 +48,15 @@ extension Kernel {
                         if truncating, opened.size > 0 {
                             try check(retrying { calls.truncate(descriptor, 0) }, "empty", path)
                         }
-                        return OpenedFile(descriptor: descriptor, path: path, status: opened)
+                        return OpenedFile(descriptor: descriptor, path: path, status: opened, isLocked: locked >= 0)
                     }
                     try unlink(path)
                 }
             } catch {
-                closeQuietly(descriptor)
+                closeQuietly(descriptor, isLocked: locked >= 0)
                 throw error
             }
-            closeQuietly(descriptor)
+            closeQuietly(descriptor, isLocked: locked >= 0)
         }
         throw FileError(
             code: .locked, operation: "lock", path: path,

@@ -128,13 +128,8 @@ struct LockPauses {
 
 extension OpenFile {
     fileprivate func unlock() async {
-        // Closing alone may not release the lock: a forked child process that hasn't called exec yet holds a copy of the descriptor,
-        // and with it the lock. Errors of close are ignored, because the file wasn't written.
-        try? await io.run(mustRun: true) { [self] _ in
-            guard takeDescriptor() else { return }
-            _ = io.kernel.retrying { io.kernel.calls.lock(descriptor, LOCK_UN) }
-            io.kernel.closeQuietly(descriptor)
-        }
+        // Errors of close are ignored, because the file wasn't written.
+        try? await io.run(mustRun: true) { [self] _ in closeOnceQuietly() }
     }
 }
 

@@ -23,6 +23,7 @@ package struct SystemCalls: Sendable {
     package var truncate: @Sendable (_ descriptor: CInt, _ size: Int64) -> CInt
     package var changeMode: @Sendable (_ descriptor: CInt, _ mode: UInt32) -> CInt
     package var lock: @Sendable (_ descriptor: CInt, _ operation: CInt) -> CInt
+    package var unlock: @Sendable (_ descriptor: CInt) -> CInt
     package var statusOfDescriptor: @Sendable (_ descriptor: CInt, _ status: inout RawStatus) -> CInt
 
     // MARK: Durability
@@ -73,6 +74,7 @@ extension SystemCalls {
         truncate: { csluice_ftruncate($0, $1) },
         changeMode: { csluice_fchmod($0, mode_t($1)) },
         lock: { csluice_flock($0, $1) },
+        unlock: { csluice_flock($0, LOCK_UN) },
         statusOfDescriptor: { descriptor, status in
             var found = csluice_status()
             let result = csluice_fstat(descriptor, &found)

@@ -54,7 +54,7 @@ extension AsyncFileStream where Mode == WriteMode {
         let file = file
         try await file.io.run(mustRun: true) { _ in
             let kernel = file.io.kernel
-            defer { if file.takeDescriptor() { kernel.closeQuietly(file.descriptor) } }
+            defer { file.closeOnceQuietly() }
             try kernel.unlink(file.path, ifStill: file.status)
         }
     }
@@ -85,14 +85,14 @@ extension OpenFile {
             abandon(removing: false)
             throw error
         }
-        if takeDescriptor() { try kernel.close(descriptor, final) }
+        try closeOnce(as: final)
     }
 
     /// Closes the file if it is open. Removes it first: while the lock is held, no other process uses the name.
     fileprivate func abandon(removing: Bool) {
         guard takeDescriptor() else { return }
         if removing { try? io.kernel.unlink(path, ifStill: status) }
-        io.kernel.closeQuietly(descriptor)
+        io.kernel.closeQuietly(descriptor, isLocked: isLocked)
     }
 
     /// Sets the mode only if it differs: some file systems (FAT, SMB) have one mode for all files and refuse to set any.

@@ -82,4 +82,6 @@ struct OpenedFile: Sendable {
     var path: String
     var status: RawStatus
     var isWaitedFor = false
+    /// Whether the descriptor holds a lock, which has to be released before the close. See `Kernel.close`.
+    var isLocked = false
 }

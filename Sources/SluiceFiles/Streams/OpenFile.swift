@@ -16,6 +16,7 @@ final class OpenFile: Sendable {
     let status: RawStatus
     /// Whether the readiness lane reads and writes the file: a FIFO, terminal or socket.
     let isWaitedFor: Bool
+    let isLocked: Bool
     /// The bytes taken by a read that failed or was cancelled, from a file that is waited for. The next read starts with them.
     private let unread = Lock(Data())
     private let isClosed = Atomic(false)
@@ -28,12 +29,15 @@ final class OpenFile: Sendable {
         path = opened.path
         status = opened.status
         isWaitedFor = opened.isWaitedFor
+        isLocked = opened.isLocked
     }
 
     deinit {
         guard takeDescriptor() else { return }
         // close(2) may block (NFS, a slow disk), and this may be a thread of the cooperative pool.
-        io.runDetached { [kernel = io.kernel, descriptor] in kernel.closeQuietly(descriptor) }
+        io.runDetached { [kernel = io.kernel, descriptor, isLocked] in
+            kernel.closeQuietly(descriptor, isLocked: isLocked)
+        }
     }
 
     /// Returns whether the caller must close the descriptor. Returns true once.
@@ -45,15 +49,22 @@ final class OpenFile: Sendable {
 
     func refuseInline() { isRefusingInline.store(true, ordering: .relaxed) }
 
+    /// Closes the file unless it is closed. An error names `path`, or the path that was opened.
+    func closeOnce(as path: String? = nil) throws(FileError) {
+        if takeDescriptor() { try io.kernel.close(descriptor, isLocked: isLocked, path ?? self.path) }
+    }
+
+    func closeOnceQuietly() {
+        if takeDescriptor() { io.kernel.closeQuietly(descriptor, isLocked: isLocked) }
+    }
+
     /// Closes the file in a job that runs even if the task is cancelled. A FIFO is closed on this thread: its close never waits.
     func close() async throws {
         if isWaitedFor, status.isFIFO {
-            if takeDescriptor() { try io.kernel.close(descriptor, path) }
+            try closeOnce()
             return
         }
-        try await io.run(mustRun: true) { [self] _ in
-            if takeDescriptor() { try io.kernel.close(descriptor, path) }
-        }
+        try await io.run(mustRun: true) { [self] _ in try closeOnce() }
     }
 }
 

@@ -18,27 +18,25 @@ extension Kernel {
         let replaced = try statusOfReplaced(path, options.existing, for: "write")
         let directory = Path.directory(of: path)
         let temporary: OpenedFile
-        let isLocked: Bool
         if let name = options.temporaryName {
             try checkTemporaryName(name, for: path)
             temporary = try openLocked(
                 Path.join(directory, name), flags: O_WRONLY | O_CREAT,
                 permissions: options.permissions.rawValue, truncating: true, for: "create temporary file")
-            isLocked = true
         } else {
             temporary = try createTemporary(in: directory, permissions: options.permissions.rawValue)
-            isLocked = false
         }
 
+        let hasChosenName = options.temporaryName != nil
         var descriptor: CInt? = temporary.descriptor
         do {
-            if let mode = replaced?.permissions ?? staleMode(of: temporary, options, isLocked) {
+            if let mode = replaced?.permissions ?? staleMode(of: temporary, options) {
                 try check(
                     retrying { calls.changeMode(temporary.descriptor, mode) }, "set the mode of", temporary.path)
             }
             try write(temporary.descriptor, bytes, temporary.path, progress)
             try sync(temporary.descriptor, options.durability, temporary.path)
-            if !isLocked {
+            if !hasChosenName {
                 descriptor = nil
                 try close(temporary.descriptor, temporary.path)
             }
@@ -46,10 +44,10 @@ extension Kernel {
         } catch {
             // Remove first: while this process holds the lock, the name is its own.
             unlinkQuietly(temporary.path)
-            if let descriptor { closeQuietly(descriptor) }
+            if let descriptor { closeQuietly(descriptor, isLocked: temporary.isLocked) }
             throw error
         }
-        if let descriptor { try close(descriptor, path) }
+        if let descriptor { try close(descriptor, isLocked: temporary.isLocked, path) }
         if options.durability == .fullAndDirectory { try syncDirectory(of: path) }
         progress?.finish()
     }
@@ -69,9 +67,9 @@ extension Kernel {
     }
 
     /// The mode to set on an existing temporary file, so that it has no more permissions than requested.
-    private func staleMode(of temporary: OpenedFile, _ options: FileWriteOptions, _ isLocked: Bool) -> UInt32? {
+    private func staleMode(of temporary: OpenedFile, _ options: FileWriteOptions) -> UInt32? {
         let wanted = temporary.status.permissions & options.permissions.rawValue
-        return isLocked && wanted != temporary.status.permissions ? wanted : nil
+        return options.temporaryName != nil && wanted != temporary.status.permissions ? wanted : nil
     }
 
     private func checkTemporaryName(_ name: String, for path: String) throws(FileError) {

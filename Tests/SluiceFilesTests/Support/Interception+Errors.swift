@@ -31,6 +31,7 @@ extension Call {
         case .changeMode: [EACCES, EINTR, EIO, ENOMEM, EPERM, EROFS, EOPNOTSUPP]
         // flock(2); mounts without locks return EOPNOTSUPP or ENOSYS
         case .lock: [EINTR, EINVAL, ENOLCK, EWOULDBLOCK, EOPNOTSUPP, ENOSYS, EIO]
+        case .unlock: [EINTR, EIO]
         // fstat(2), stat(2)
         case .statusOfDescriptor: [EIO, ENOMEM, EOVERFLOW, ESTALE]
         case .status, .statusAt: [EACCES, EINTR, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, EOVERFLOW, ESTALE]

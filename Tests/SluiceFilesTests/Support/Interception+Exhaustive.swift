@@ -134,6 +134,8 @@ extension FaultedOperation {
             (.renameAtWithoutReplacing, EINVAL), (.renameAtWithoutReplacing, ENOSYS),
             (.renameAtWithoutReplacing, EPERM):
             true
+        // Closing the file releases the lock.
+        case (.unlock, _): true
         // A file system without locks.
         case (.lock, EOPNOTSUPP), (.lock, ENOLCK), (.lock, EINVAL), (.lock, ENOSYS): true
         default: false

@@ -6,7 +6,8 @@ import Synchronization
 /// Add each new call here, in `intercepted(by:observing:)` and in `documentedErrors`. Tests report a
 /// missing call.
 enum Call: String, CaseIterable, Sendable {
-    case open, openAt, close, read, write, writeVector, waitUntilReady, truncate, changeMode, lock, statusOfDescriptor
+    case open, openAt, close, read, write, writeVector, waitUntilReady, truncate, changeMode, lock, unlock
+    case statusOfDescriptor
     case sync, syncData, syncDirectory
     case status, rename, renameWithoutReplacing, link, unlink, removeDirectory, makeDirectory, unlinkAt, list
     case startThread
@@ -111,6 +112,7 @@ extension SystemCalls {
         interceptor.wrap(.truncate, &calls.truncate)
         interceptor.wrap(.changeMode, &calls.changeMode)
         interceptor.wrap(.lock, &calls.lock)
+        interceptor.wrap(.unlock, &calls.unlock)
         interceptor.wrap(.sync, &calls.sync)
         interceptor.wrap(.syncData, &calls.syncData)
         interceptor.wrap(.syncDirectory, &calls.syncDirectory)

@@ -70,6 +70,9 @@ extension SystemCalls {
         calls.lock = {
             log.add("lock"); return real.lock($0, $1)
         }
+        calls.unlock = {
+            log.add("unlock"); return real.unlock($0)
+        }
         calls.truncate = {
             log.add("truncate"); return real.truncate($0, $1)
         }
