@@ -177,8 +177,9 @@ final class CoordinatorRun: Sendable {
         let timing = coordinator.timing
         var wake = wakes.next
         while !Task.isCancelled, !state.withLock({ $0.isStopping }) {
-            let limit = state.withLock { $0.arm(chore, now: timing.now()) }
-            await timing.wait(for: wake, atMost: limit.map { .milliseconds($0) })
+            let now = timing.now()
+            let limit = state.withLock { $0.arm(chore, now: now) }
+            await timing.wait(for: wake, until: limit.map { now + $0 })
             if Task.isCancelled { break }
             wake = wakes.next
             if state.withLock({ $0.takes(chore, now: timing.now()) }) { await body() }

@@ -52,6 +52,8 @@ struct CoordinatorState {
     private var unknown: Set<JobLease> = []
     private var isExchanging = false
     private var wantsAnother = false
+    /// Whether the exchange that is running has noted what is due next.
+    private var isAnswered = false
     /// Whether a job had to stop that the exchange that is running may have claimed.
     private var hasMissedStop = false
     private var exchangeCount = 0
@@ -121,13 +123,13 @@ struct CoordinatorState {
         guard isLast || now >= outage.until else { return false }
         wantsAnother = isExchanging
         guard !isExchanging else { return false }
-        isExchanging = true
+        (isExchanging, isAnswered) = (true, false)
         exchangeCount += 1
         return true
     }
 
     mutating func endExchange(now: Int64) -> Bool {
-        defer { wantsAnother = false }
+        defer { (wantsAnother, isAnswered) = (false, false) }
         isExchanging = wantsAnother && failure == nil && now >= outage.until
         if !isExchanging { hasMissedStop = false }
         return isExchanging
@@ -162,7 +164,7 @@ struct CoordinatorState {
     /// Returns whether a waiting task must be woken.
     mutating func noteAnswer(due: Int64?, isEmpty: Bool) -> Bool {
         (outage, isOutageReported) = (Outage(), false)
-        self.due = due
+        (self.due, isAnswered) = (due, true)
         if isEmpty, active.isEmpty, settled.isEmpty { isStopping = true }
         if hasMissedStop {
             hasMissedStop = false
@@ -227,8 +229,10 @@ struct CoordinatorState {
     /// Returns the time to wait; `nil` to wait until woken.
     mutating func arm(_ chore: Chore, now: Int64) -> Int64? {
         var time = requested.contains(chore) ? now : time(of: chore)
-        // What is overdue has been looked for, unless an exchange runs: that one notes what is due next.
-        if chore == .look, let due = time, due <= now, isExchanging, !requested.contains(chore) { time = nil }
+        // An exchange that will still note what is due next looks for what is overdue. One that has noted it doesn't: what has come due
+        // since then needs another exchange.
+        let isLookedFor = isExchanging && (!isAnswered || wantsAnother)
+        if chore == .look, let due = time, due <= now, isLookedFor, !requested.contains(chore) { time = nil }
         if chore == .look, let poll = intervals.poll { time = min(time ?? .max, now + (isListening ? 5 * poll : poll)) }
         armed[chore.rawValue] = time ?? .max
         return time.map { max(0, $0 - now) }

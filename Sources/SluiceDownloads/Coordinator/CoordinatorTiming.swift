@@ -5,6 +5,7 @@ struct CoordinatorTiming: Sendable {
     let clock: any Clock<Duration>
     /// The time in milliseconds since the value was created.
     let now: @Sendable () -> Int64
+    private let waitUntil: @Sendable (Condition, Int64) async -> Void
     /// The interval at which a shared store is checked for changes by other processes.
     var poll: Duration
     /// The minimum time between two snapshots.
@@ -20,6 +21,16 @@ struct CoordinatorTiming: Sendable {
         self.frame = frame
         let start = clock.now
         now = { start.duration(to: clock.now).milliseconds }
+        waitUntil = { _ = try? await $0.wait(until: start.advanced(by: .milliseconds($1)), clock: clock) }
+    }
+
+    /// Waits until a condition is signalled or it is `time` (see ``now``). Returns immediately if the task is cancelled.
+    func wait(for condition: Condition, until time: Int64?) async {
+        if let time {
+            await waitUntil(condition, time)
+        } else {
+            _ = try? await condition.waitUnlessCancelled()
+        }
     }
 
     /// Waits until a condition is signalled or the limit passes. Returns immediately if the task is cancelled.

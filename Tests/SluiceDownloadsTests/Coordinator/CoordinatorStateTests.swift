@@ -61,6 +61,20 @@ import Testing
         #expect(state.arm(.look, now: 95) == 0)
     }
 
+    @Test func `what comes due before an exchange has ended is looked for by another one`() {
+        let state = Self.state()
+        #expect(state.beginExchange(now: 0))
+        #expect(state.noteAnswer(due: 50, isEmpty: false))
+        #expect(state.arm(.look, now: 60) == 0)
+        #expect(state.takes(.look, now: 60))
+        #expect(!state.beginExchange(now: 60))
+        #expect(state.arm(.look, now: 60) == nil, "the other exchange is certain")
+        #expect(state.endExchange(now: 60))
+        #expect(state.arm(.look, now: 60) == nil)
+        #expect(state.noteAnswer(due: 90, isEmpty: false))
+        #expect(!state.endExchange(now: 60))
+    }
+
     @Test func `asks a shared store less often while it announces changes`() {
         let state = Self.state(poll: 1000)
         #expect(state.arm(.look, now: 0) == 1000)
