@@ -57,7 +57,6 @@ final class PartialFile {
         if checkpoint?.url != urlDigest { checkpoint = nil }
     }
 
-    /// With `.ifCheckpointed`, returns `nil` unless an earlier attempt left a checkpoint.
     static func openLocked(_ mode: CheckpointedFile.OpeningMode, for transfer: Transfer) async throws -> PartialFile? {
         let opened = try await CheckpointedFile.openLocked(
             transfer.request.checkpointedPlaces, mode: mode, using: transfer.files)

@@ -53,7 +53,7 @@ struct Transfer {
             if mayBePublished, let size = try await sizeOfPublished() {
                 return TransferResult(bytes: size, isCheckpointed: true)
             }
-            let partial = mayResume ? try await PartialFile.openLocked(.ifCheckpointed, for: self) : nil
+            let partial = mayResume ? try await openPartial(.ifCheckpointed) : nil
             var course = TransferCourse(transfer: self, partial: partial)
             do {
                 return try await course.run()
@@ -63,6 +63,8 @@ struct Transfer {
                 if existing == .skip, (error as? FileError)?.code == .exists { await forget() }
                 throw error
             }
+        } catch let published as Published {
+            return TransferResult(bytes: published.bytes, isCheckpointed: true)
         } catch let failure as TransferFailure {
             throw error(of: failure)
         } catch let failure as FileError {
@@ -97,6 +99,22 @@ struct Transfer {
         try await files.statuses(of: requests.map(\.checkpointPlace), followingLinks: false).map { found in
             if case .success(nil) = found { false } else { true }
         }
+    }
+
+    /// Opens and locks the partial file. With `.ifCheckpointed`, returns `nil` unless an earlier attempt left a checkpoint.
+    ///
+    /// Throws ``Published`` if the job's file has its final name by now. A worker that has lost its lease, but not its lock, may have given
+    /// it that name until this lock was taken, and no other worker can do it from then on.
+    func openPartial(_ mode: CheckpointedFile.OpeningMode) async throws -> PartialFile? {
+        let partial = try await PartialFile.openLocked(mode, for: self)
+        guard mayBePublished, let partial, let size = try await sizeOfPublished() else { return partial }
+        // The checkpoint stays until the outcome is recorded.
+        try await partial.file.close(appending: [], durability: .none) { _ in nil }
+        throw Published(bytes: size)
+    }
+
+    private struct Published: Error {
+        var bytes: Int64
     }
 
     private func sizeOfPublished() async throws -> Int64? {

@@ -79,7 +79,7 @@ struct TransferCourse {
 
     private mutating func openPartial() async throws -> PartialFile {
         if let partial { return partial }
-        guard let opened = try await PartialFile.openLocked(.always, for: transfer) else {
+        guard let opened = try await transfer.openPartial(.always) else {
             preconditionFailure("A file that is always created wasn't opened.")
         }
         partial = opened

@@ -41,6 +41,44 @@ import TestSupport
         }
     }
 
+    @Test func `is recognized if another worker publishes it while this one asks the server`() async throws {
+        let other = Guarded<TransferScene?>(nil)
+        try await TransferScene.with { request in
+            // A worker that has lost its lease, and doesn't know it, has the file first.
+            if let scene = other.withLock({ $0.take() }) { _ = try? await scene.transfer().run() }
+            return OriginResponse.file(Self.content, etag: "\"v1\"", request: request)
+        } _: { scene in
+            other.withLock { $0 = scene }
+            let transfer = scene.transfer(mayBePublished: true)
+            let result = try await transfer.run()
+            #expect(result == TransferResult(bytes: 900_000, isCheckpointed: true))
+            #expect(scene.target(is: Self.content))
+            await transfer.forget()
+            #expect(scene.names == ["a.bin"])
+        }
+    }
+
+    @Test func `is recognized if another worker publishes it before this one locks its partial file`() async throws {
+        try await published { scene in
+            let (target, partial) = (scene.request.target.path, scene.request.partialTarget.path)
+            try FileManager.default.moveItem(atPath: target, toPath: target + ".before")
+            var calls = SystemCalls.system
+            calls.open = { path, flags, permissions in
+                if String(cString: path) == partial { rename(target + ".before", target) }
+                return SystemCalls.system.open(path, flags, permissions)
+            }
+            let files = FileIO(configuration: .init(), calls: calls)
+            let transfer = scene.transfer(files: files, mayBePublished: true)
+            let result = try await transfer.run()
+            #expect(result == TransferResult(bytes: 900_000, isCheckpointed: true))
+            #expect(scene.origin.metrics.requests == 1)
+            #expect(scene.checkpoint != nil, "until the outcome is recorded")
+            await transfer.forget()
+            #expect(scene.names == ["a.bin"])
+            await files.shutdown()
+        }
+    }
+
     @Test func `is another's if the job never wrote it`() async throws {
         try await published { scene in
             let error = await #expect(throws: TransferError.self) { try await scene.transfer().run() }
