@@ -61,32 +61,32 @@ extension Document.Node {
 /// A traversal of one region without a stack or recursion: every node stores the index of its parent.
 struct TreeWalk: Sendable {
     struct Step {
-        var index: Int
+        var node: NodeRecord
         var isEnter: Bool
     }
 
     private let start: Int
-    private var upcoming: Step?
+    private var upcoming: (index: Int, isEnter: Bool)?
 
     init(from start: Int) {
         self.start = start
-        upcoming = Step(index: start, isEnter: true)
+        upcoming = (start, true)
     }
 
-    mutating func next(in region: DocumentRegion) -> Step? {
-        guard let step = upcoming else { return nil }
-        let record = region[step.index]
-        if step.isEnter, record.firstChild >= 0 {
-            upcoming = Step(index: Int(record.firstChild), isEnter: true)
-        } else if step.isEnter, !record.tag.isLeaf {
-            upcoming = Step(index: step.index, isEnter: false)
-        } else if step.index == start {
+    @inline(__always) mutating func next(in region: DocumentRegion) -> Step? {
+        guard let (index, isEnter) = upcoming else { return nil }
+        let node = region[index]
+        if isEnter, node.firstChild >= 0 {
+            upcoming = (Int(node.firstChild), true)
+        } else if isEnter, !node.tag.isLeaf {
+            upcoming = (index, false)
+        } else if index == start {
             upcoming = nil
-        } else if record.next >= 0 {
-            upcoming = Step(index: Int(record.next), isEnter: true)
+        } else if node.next >= 0 {
+            upcoming = (Int(node.next), true)
         } else {
-            upcoming = Step(index: Int(record.parent), isEnter: false)
+            upcoming = (Int(node.parent), false)
         }
-        return step
+        return Step(node: node, isEnter: isEnter)
     }
 }

@@ -140,7 +140,7 @@ final class DocumentRegion: @unchecked Sendable {
         var walk = TreeWalk(from: id)
         while let step = walk.next(in: self) {
             guard step.isEnter else { continue }
-            let node = self[step.index]
+            let node = step.node
             switch node.tag {
             case .text, .code: withBytes { result += $0[Int(node.value)..<Int(node.value + node.extra)] }
             case .softBreak: result.append(0x20)

@@ -67,14 +67,27 @@ struct UTF16Index: Sendable {
             rest |= raw[index]
             index += 1
         }
-        return all & 0x8080_8080_8080_8080 == 0 && rest < 0x80
+        return all & UInt64(repeating: 0x80) == 0 && rest < 0x80
     }
 
+    /// Counts the bytes that begin a scalar, and again those that begin a scalar of four bytes.
     private static func units(in source: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Int {
+        precondition(range.lowerBound >= 0 && range.upperBound <= source.count)
+        let raw = UnsafeRawBufferPointer(source)
         var units = 0
-        for index in range {
+        var index = range.lowerBound
+        while index &+ 8 <= range.upperBound {
+            let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            // The lowest bit of each byte that is 10xxxxxx, and of each that is 1111xxxx.
+            let continuations = word >> 7 & ~(word >> 6) & UInt64(repeating: 0x01)
+            let pairs = word >> 7 & word >> 6 & word >> 5 & word >> 4 & UInt64(repeating: 0x01)
+            units &+= 8 &- continuations.nonzeroBitCount &+ pairs.nonzeroBitCount
+            index &+= 8
+        }
+        while index < range.upperBound {
             let byte = source[index]
             units &+= (byte & 0xC0 == 0x80 ? 0 : 1) &+ (byte >= 0xF0 ? 1 : 0)
+            index &+= 1
         }
         return units
     }

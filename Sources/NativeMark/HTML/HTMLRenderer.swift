@@ -29,7 +29,7 @@ public struct HTMLRenderer: Sendable, Hashable {
     /// A highlighter divides code blocks into elements such as `<span class="code-keyword">`, which a style sheet styles by
     /// ``StyleSheet/InlineSelector/token(_:)``.
     public func render(_ document: Document, highlighter: (any CodeHighlighter)? = nil) -> String {
-        let fragment = String(decoding: bytes(of: document, highlighter: highlighter), as: UTF8.self)
+        let fragment = fragment(of: document, highlighter: highlighter)
         guard let style else { return fragment }
         return "<style>\n\(StyleSheetCSS.text(of: style))</style>\n<div class=\"nativemark\">\n\(fragment)</div>\n"
     }
@@ -54,7 +54,7 @@ public struct HTMLRenderer: Sendable, Hashable {
             <title>\(HTMLWriter.escaped(title))</title>
             \(css.map { "<style>\n\($0)</style>\n" } ?? "")</head>
             <body\(css == nil ? "" : " class=\"nativemark\"")>
-            \(String(decoding: bytes(of: document, highlighter: highlighter), as: UTF8.self))</body>
+            \(fragment(of: document, highlighter: highlighter))</body>
             </html>
 
             """
@@ -67,9 +67,9 @@ public struct HTMLRenderer: Sendable, Hashable {
 
         """
 
-    package func bytes(of document: Document, highlighter: (any CodeHighlighter)? = nil) -> [UInt8] {
+    private func fragment(of document: Document, highlighter: (any CodeHighlighter)?) -> String {
         var writer = HTMLWriter(storage: document.storage, images: images, highlighter: highlighter)
         writer.write()
-        return writer.output
+        return writer.output.text
     }
 }

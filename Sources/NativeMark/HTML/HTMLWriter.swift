@@ -1,10 +1,10 @@
-struct HTMLWriter {
+struct HTMLWriter: ~Copyable {
     private let document: DocumentStorage
     let images: Bool
     let highlighter: (any CodeHighlighter)?
     /// The first word after the fence of the code block whose text is written.
     private var language: String?
-    var output: [UInt8] = []
+    var output: HTMLOutput
     /// Greater than 0 within the description of an image, where only text is written.
     private var imageDepth = 0
     private var inFootnotes = false
@@ -15,7 +15,7 @@ struct HTMLWriter {
         self.images = images
         self.highlighter = highlighter
         let count = storage.regions.extent.bytes
-        output.reserveCapacity(count + count / 4 + 64)
+        output = HTMLOutput(capacity: count + count / 4 + 64)
     }
 
     mutating func write() {
@@ -29,13 +29,12 @@ struct HTMLWriter {
     private mutating func write(_ first: Int, of region: DocumentRegion) {
         var walk = TreeWalk(from: first)
         while let step = walk.next(in: region) {
-            let node = region[step.index]
             if imageDepth > 0 {
-                writeDescription(node, isEnter: step.isEnter, in: region)
+                writeDescription(step.node, isEnter: step.isEnter, in: region)
             } else if step.isEnter {
-                enter(node, in: region)
+                enter(step.node, in: region)
             } else {
-                leave(node, in: region)
+                leave(step.node, in: region)
             }
         }
     }
@@ -45,7 +44,7 @@ struct HTMLWriter {
     private mutating func enter(_ node: NodeRecord, in region: DocumentRegion) {
         switch node.tag {
         case .text:
-            if let highlighter, let language {
+            if language != nil, let highlighter, let language {
                 writeCode(node, in: region, language: language, highlighter: highlighter)
             } else {
                 writeEscaped(node, in: region)
@@ -204,11 +203,9 @@ struct HTMLWriter {
 
     // MARK: Bytes
 
-    private mutating func write(_ text: StaticString) {
-        output.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
+    @inline(__always) private mutating func write(_ text: StaticString) { output.append(text) }
 
-    private mutating func write(_ text: String) { output.append(contentsOf: text.utf8) }
+    private mutating func write(_ text: String) { output.append(text) }
 
     private mutating func block(_ text: StaticString) {
         if let last = output.last, last != 0x0A { output.append(0x0A) }
@@ -230,57 +227,28 @@ struct HTMLWriter {
             let code = UnsafeBufferPointer(rebasing: bytes[first..<last])
             var place = 0
             for token in highlighter.tokens(in: String(decoding: code, as: UTF8.self), ofBlock: language) {
-                Self.escape(UnsafeBufferPointer(rebasing: code[place..<token.range.lowerBound]), to: &output)
+                output.appendEscaped(UnsafeBufferPointer(rebasing: code[place..<token.range.lowerBound]))
                 write("<span class=\"code-")
                 write(token.kind.rawValue)
                 write("\">")
-                Self.escape(UnsafeBufferPointer(rebasing: code[token.range]), to: &output)
+                output.appendEscaped(UnsafeBufferPointer(rebasing: code[token.range]))
                 write("</span>")
                 place = token.range.upperBound
             }
-            Self.escape(UnsafeBufferPointer(rebasing: code[place...]), to: &output)
+            output.appendEscaped(UnsafeBufferPointer(rebasing: code[place...]))
         }
     }
 
     private mutating func writeEscaped(_ node: NodeRecord, in region: DocumentRegion) {
         let first = Int(node.value)
-        let last = first + Int(node.extra)
-        region.withBytes {
-            Self.escape(UnsafeBufferPointer(rebasing: $0[first..<last]), to: &output)
-        }
+        region.withBytes { output.appendEscaped(UnsafeBufferPointer(rebasing: $0[first..<first + Int(node.extra)])) }
     }
 
-    private mutating func writeEscaped(_ text: String) {
-        var text = text
-        text.withUTF8 { Self.escape($0, to: &output) }
-    }
+    private mutating func writeEscaped(_ text: String) { output.appendEscaped(text) }
 
     static func escaped(_ text: String) -> String {
-        var text = text
-        var output: [UInt8] = []
-        text.withUTF8 { escape($0, to: &output) }
-        return String(decoding: output, as: UTF8.self)
-    }
-
-    private static func escape(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
-        var copied = 0
-        var index = 0
-        while index < bytes.count {
-            let entity: StaticString
-            switch bytes[index] {
-            case 0x26: entity = "&amp;"
-            case 0x3C: entity = "&lt;"
-            case 0x3E: entity = "&gt;"
-            case 0x22: entity = "&quot;"
-            default:
-                index &+= 1
-                continue
-            }
-            output.append(contentsOf: bytes[copied..<index])
-            output.append(contentsOf: UnsafeBufferPointer(start: entity.utf8Start, count: entity.utf8CodeUnitCount))
-            index &+= 1
-            copied = index
-        }
-        output.append(contentsOf: bytes[copied...])
+        var output = HTMLOutput()
+        output.appendEscaped(text)
+        return output.text
     }
 }

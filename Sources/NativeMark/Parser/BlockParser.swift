@@ -99,8 +99,7 @@ struct BlockParser {
     {
         var position = start == 0 ? byteOrderMarkLength : start
         while position < count, goesOn(&self) {
-            var end = position
-            while end < count, source[end] != 0x0A, source[end] != 0x0D { end &+= 1 }
+            let end = source.firstLineEnd(in: position..<count)
             lineStart = position
             lineEnd = end
             position = end + 1
@@ -281,20 +280,16 @@ struct BlockParser {
     }
 
     mutating func appendContent(from start: Int) {
-        builder.map.append(content: builder.content.count, source: start)
-        var copied = start
-        var index = start
-        while index < lineEnd {
-            if source[index] == 0 {
-                builder.content.append(contentsOf: source[copied..<index])
-                builder.map.append(content: builder.content.count, source: index)
-                builder.content.append(contentsOf: [0xEF, 0xBF, 0xBD])
-                copied = index + 1
-                builder.map.append(content: builder.content.count, source: copied)
-            }
-            index &+= 1
+        var start = start
+        while true {
+            builder.map.append(content: builder.content.count, source: start)
+            let zero = source.firstZero(in: start..<lineEnd)
+            builder.content.append(contentsOf: source[start..<zero])
+            guard zero < lineEnd else { break }
+            builder.map.append(content: builder.content.count, source: zero)
+            builder.content.append(contentsOf: [0xEF, 0xBF, 0xBD])
+            start = zero + 1
         }
-        builder.content.append(contentsOf: source[copied..<lineEnd])
         builder.content.append(0x0A)
     }
 }

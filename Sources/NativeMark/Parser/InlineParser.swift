@@ -127,8 +127,7 @@ struct InlineParser {
         let bytes = bytes
         let special = special
         while true {
-            var index = position
-            while index < limit, !special[Int(bytes[index])] { index &+= 1 }
+            let index = bytes.firstSpecial(in: position..<limit, table: special)
             builder.steps &+= index - position
             position = index
             guard index < limit else { break }

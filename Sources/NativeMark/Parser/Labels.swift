@@ -58,13 +58,18 @@ extension Unicode.Scalar {
         switch value {
         case 0x20, 0x09, 0x0A, 0x0C, 0x0D: true
         case 0..<0x80: false
-        default: properties.generalCategory == .spaceSeparator
+        default: isSpaceSeparator
         }
     }
 
     /// Punctuation as defined by CommonMark: categories P and S.
-    var isMarkdownPunctuation: Bool {
-        if value < 0x80 { return UInt8(value).isPunctuation }
+    var isMarkdownPunctuation: Bool { value < 0x80 ? UInt8(value).isPunctuation : isPunctuationOrSymbol }
+
+    // The properties of Unicode are slow to get, also where a character turns out to be ASCII.
+
+    @inline(never) private var isSpaceSeparator: Bool { properties.generalCategory == .spaceSeparator }
+
+    @inline(never) private var isPunctuationOrSymbol: Bool {
         switch properties.generalCategory {
         case .connectorPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation, .initialPunctuation,
             .finalPunctuation, .otherPunctuation, .mathSymbol, .currencySymbol, .modifierSymbol, .otherSymbol:

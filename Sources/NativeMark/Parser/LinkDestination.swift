@@ -30,6 +30,8 @@ enum LinkDestination {
 
     /// Returns whether a normalized destination has no dangerous scheme, by the rules of markdown-it's `validateLink`.
     static func isHarmless(_ destination: String) -> Bool {
+        // Few destinations begin with the letter of a dangerous scheme.
+        guard let first = destination.utf8.first, "dfjv".utf8.contains(first | 0x20) else { return true }
         let bytes = destination.utf8.prefix(24).map { byte in byte &- 0x41 < 26 ? byte | 0x20 : byte }
         func begins(_ scheme: StaticString) -> Bool {
             let scheme = UnsafeBufferPointer(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount)

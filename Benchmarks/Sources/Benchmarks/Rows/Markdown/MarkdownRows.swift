@@ -5,13 +5,15 @@ import NativeMark
 enum MarkdownRows {
     static var all: [Row] {
         [
-            html("1.1 MB of paragraphs with markup", figure: .atMost(1.5)) { _ in paragraphs(1_100_000, isPlain: false)
+            html("1.1 MB of paragraphs with markup", figure: .atMost(0.5)) { _ in paragraphs(1_100_000, isPlain: false)
             },
-            html("1.1 MB of plain paragraphs", figure: .atMost(1.5)) { _ in paragraphs(1_100_000, isPlain: true) },
-            html("20 MB of paragraphs with markup") {
+            html("1.1 MB of plain paragraphs", figure: .atMost(0.5)) { _ in paragraphs(1_100_000, isPlain: true) },
+            html("20 MB of paragraphs with markup", figure: .atMost(0.5)) {
                 paragraphs($0.count(20_000_000, quick: 5_000_000), isPlain: false)
             },
-            html("1 MB of this project's documentation", isComparable: false) { _ in try documentation() },
+            html("1 MB of this project's documentation", figure: .atMost(0.5), isComparable: false) { _ in
+                try documentation()
+            },
             memory,
             attributed,
             highlighting,

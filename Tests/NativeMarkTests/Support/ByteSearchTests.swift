@@ -1,0 +1,66 @@
+import TestSupport
+import Testing
+
+@testable import NativeMark
+
+@Suite struct `Searches of eight bytes at a time` {
+    /// As in the parser: what may be markup.
+    static let special = Set("\n\\`&<[]!*_~:.@'\"-".utf8)
+
+    /// Compares all searches with loops over the bytes.
+    static func check(_ bytes: [UInt8], in range: Range<Int>) {
+        let table = (0..<256).map { special.contains(UInt8($0)) }
+        bytes.withUnsafeBufferPointer { bytes in
+            table.withUnsafeBufferPointer { table in
+                func expected(_ isMatch: (UInt8) -> Bool) -> Int {
+                    range.first { isMatch(bytes[$0]) } ?? range.upperBound
+                }
+                #expect(bytes.firstLineEnd(in: range) == expected { $0 == 0x0A || $0 == 0x0D })
+                #expect(bytes.firstZero(in: range) == expected { $0 == 0 })
+                #expect(
+                    table.baseAddress.map { bytes.firstSpecial(in: range, table: $0) }
+                        == expected { special.contains($0) })
+            }
+        }
+    }
+
+    @Test func `find each byte at each place, whatever is before it`() {
+        for byte in UInt8.min...UInt8.max {
+            for other in [0x61, 0x5A, 0x20, 0x01, 0x7F, 0x80, 0xFF, byte ^ 1, byte ^ 0x80] {
+                for place in 0..<17 {
+                    var bytes = [UInt8](repeating: other, count: 17)
+                    bytes[place] = byte
+                    Self.check(bytes, in: 0..<17)
+                }
+            }
+        }
+    }
+
+    @Test func `stay in their range`() {
+        var random = SeededRandom(seed: 21)
+        for _ in 0..<3_000 {
+            let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+                Self.special.union([0, 0x0D]).randomElement(using: &random) ?? 0
+            }
+            let start = Int.random(in: 0...bytes.count, using: &random)
+            var text = [UInt8](repeating: 0x78, count: bytes.count)
+            let place = Int.random(in: 0...bytes.count, using: &random)
+            if place < bytes.count { text[place] = bytes[place] }
+            for bytes in [bytes, text] {
+                Self.check(bytes, in: start..<Int.random(in: start...bytes.count, using: &random))
+            }
+        }
+    }
+
+    @Test func `lines end where they end, and zeros are replaced, at each length`() {
+        for length in 0..<40 {
+            let line = String(repeating: "x", count: length)
+            for (end, lines) in [("\n", 2), ("\r", 2), ("\r\n", 2), ("\u{2028}", 1)] {
+                let children = Document("a\(line)\(end)\(line)b").root.firstChild?.children
+                #expect(children?.count { $0.kind == .softBreak } == lines - 1)
+            }
+            #expect(
+                Document("a\(line)\0\(line)\0\0b").root.plainText == "a\(line)\u{FFFD}\(line)\u{FFFD}\u{FFFD}b")
+        }
+    }
+}
