@@ -17,6 +17,14 @@
 
 #define IS_DOTS(name) ((name)[0] == '.' && ((name)[1] == 0 || ((name)[1] == '.' && (name)[2] == 0)))
 
+#ifdef O_PATH
+const int csluice_open_to_search = O_PATH;
+#elif defined(O_SEARCH)
+const int csluice_open_to_search = O_SEARCH;
+#else
+const int csluice_open_to_search = O_RDONLY;
+#endif
+
 // MARK: Entries
 
 #ifdef __linux__
@@ -40,9 +48,13 @@ int csluice_read_entries(int directory, csluice_entry_function each, void *conte
         if (filled == 0) return 0;
         for (long place = 0; place < filled;) {
             struct record *record = (struct record *)(buffer + place);
+            size_t head = offsetof(struct record, name);
+            if ((size_t)(filled - place) < head || record->length <= head || record->length > filled - place) return -EIO;
+            size_t length = strnlen(record->name, record->length - head);
             place += record->length;
+            if (length == record->length - head) return -EIO;
             if (IS_DOTS(record->name)) continue;
-            each(context, record->name, strlen(record->name), (uint32_t)record->type << 12);
+            each(context, record->name, length, (uint32_t)record->type << 12);
             count += 1;
         }
     }
@@ -63,7 +75,9 @@ int csluice_read_entries(int directory, csluice_entry_function each, void *conte
     char *record = buffer;
     for (int index = 0; index < count; index++) {
         uint32_t length;
+        if (buffer + sizeof buffer - record < (ptrdiff_t)(sizeof length + sizeof(attribute_set_t))) return -EIO;
         memcpy(&length, record, sizeof length);
+        if (length < sizeof length + sizeof(attribute_set_t) || length > buffer + sizeof buffer - record) return -EIO;
         char *field = record + sizeof length;
         attribute_set_t returned;
         memcpy(&returned, field, sizeof returned);

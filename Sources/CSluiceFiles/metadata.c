@@ -16,17 +16,21 @@
 #define TIME_OF(status, which) ((struct csluice_time){(status)->st_##which##tim.tv_sec, (status)->st_##which##tim.tv_nsec})
 #endif
 
+// What a damaged file system or a broken server reports may be out of range.
+#define SIZE_OF(size) ((uint64_t)(size) > INT64_MAX ? INT64_MAX : (int64_t)(size))
+// The number of blocks counts 512 bytes each, independent of the block size.
+#define SIZE_OF_BLOCKS(blocks) ((uint64_t)(blocks) > INT64_MAX / 512 ? INT64_MAX : (int64_t)(blocks) * 512)
+
 static void copy_status(const struct stat *from, struct csluice_status *into) {
     *into = (struct csluice_status){
         .device = (uint64_t)from->st_dev,
         .inode = (uint64_t)from->st_ino,
         .mode = (uint32_t)from->st_mode,
-        .links = (uint32_t)from->st_nlink,
+        .links = (uint64_t)from->st_nlink > UINT32_MAX ? UINT32_MAX : (uint32_t)from->st_nlink,
         .user = (uint32_t)from->st_uid,
         .group = (uint32_t)from->st_gid,
         .size = (int64_t)from->st_size,
-        // st_blocks counts 512 bytes each, independent of st_blksize.
-        .allocated = (int64_t)from->st_blocks * 512,
+        .allocated = SIZE_OF_BLOCKS(from->st_blocks),
         .accessed = TIME_OF(from, a),
         .modified = TIME_OF(from, m),
         .changed = TIME_OF(from, c),
@@ -48,8 +52,8 @@ static void copy_statx(const struct statx *from, struct csluice_status *into) {
         .links = from->stx_nlink,
         .user = from->stx_uid,
         .group = from->stx_gid,
-        .size = (int64_t)from->stx_size,
-        .allocated = (int64_t)from->stx_blocks * 512,
+        .size = SIZE_OF(from->stx_size),
+        .allocated = SIZE_OF_BLOCKS(from->stx_blocks),
         .accessed = time_of(from->stx_atime),
         .modified = time_of(from->stx_mtime),
         .changed = time_of(from->stx_ctime),
@@ -129,6 +133,10 @@ int csluice_chmod(const char *path, mode_t mode) { RESULT(chmod(path, mode)); }
 
 int csluice_chown(int directory, const char *name, uint32_t user, uint32_t group, bool following_links) {
     RESULT(fchownat(directory, name, (uid_t)user, (gid_t)group, following_links ? 0 : AT_SYMLINK_NOFOLLOW));
+}
+
+int csluice_fchmodat(int directory, const char *name, mode_t mode) {
+    RESULT(fchmodat(directory, name, mode, AT_SYMLINK_NOFOLLOW));
 }
 
 int csluice_fchown(int descriptor, uint32_t user, uint32_t group) {

@@ -146,4 +146,53 @@ private func untouchedZeros(_ count: Int) throws -> Data {
             }
         }
     }
+
+    @Test(.enabled(if: memoryDirectory != nil, "needs a file system whose files may be that large"))
+    func `files of the largest size are copied with their progress, alone and in trees`() async throws {
+        try await withIO(in: memoryDirectory) { io, directory in
+            let tree = directory.appending(path: "tree")
+            try await io.makeDirectory(at: tree)
+            for name in ["a", "b"] {
+                let path = tree.appending(path: name).path
+                close(creat(path, 0o600))
+                guard truncate(path, .max) == 0 else { return print("skipped: a file can't be that large here") }
+            }
+            let last = Guarded(FileProgress())
+            let result = try await io.copy(tree.appending(path: "a"), to: directory.appending(path: "copy")) {
+                progress in
+                last.withLock { $0 = progress }
+            }
+            #expect(result.bytes == .max)
+            #expect(last.withLock { $0.completedBytes == .max && $0.isFinished })
+            let copied = try await io.copyTree(tree, to: directory.appending(path: "trees")) { progress in
+                last.withLock { $0 = progress }
+            }
+            #expect(copied.files == 2 && copied.bytes == .max)
+            try await tree.appending(path: "a").withRandomAccessFile(.readWrite, using: io) { file in
+                for offset in [Int64.max - 5, .max - 1, .max] {
+                    #expect(try await file.read(at: offset, upToCount: .max).count == Int(Int64.max - offset))
+                    #expect(try await file.read(at: offset, upToCount: 1 << 20).count == Int(Int64.max - offset))
+                    var room = [UInt8](repeating: 0, count: 10)
+                    var span = room.mutableSpan
+                    var bytes = span.mutableBytes
+                    #expect(try await file.read(at: offset, into: &bytes) == Int(Int64.max - offset))
+                    await #expect(throws: FileError.self) { try await file.write(pattern(10), at: offset) }
+                }
+                _ = try? await file.preallocate(.max - 1 ..< .max)
+                _ = try? await file.punchHole(0 ..< .max)
+                try await file.advise(.needed, for: 0 ..< .max)
+            }
+            try await tree.appending(path: "a").withFileForReading(using: io) { stream in
+                try await stream.seek(to: .max - 1)
+                // The kernel refuses a read that reaches beyond the largest offset.
+                for count in [1 << 20, .max] { _ = try? await stream.read(upToCount: count) }
+                _ = try? await stream.readToEnd(maximumSize: .max)
+                #expect(try await stream.read(upToCount: 1).count == 1)
+            }
+            await #expect(throws: FileError.self) {
+                try await Data(
+                    asyncContentsOf: tree.appending(path: "a"), options: .mappedIfSafe, maximumSize: 1 << 20, using: io)
+            }
+        }
+    }
 }

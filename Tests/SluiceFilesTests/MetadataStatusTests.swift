@@ -107,6 +107,80 @@ struct `Times of files` {
         #expect(times.shuffled().sorted() == times)
         #expect(times[2] == .epoch)
     }
+
+    @Test func `nanoseconds out of range are clamped`() {
+        for (given, wanted) in [(-1, 0), (0, 0), (999_999_999, 999_999_999), (.max, 999_999_999), (.min, 0)]
+            as [(Int64, Int)]
+        {
+            #expect(FileTime(seconds: 5, clamping: given) == FileTime(seconds: 5, nanoseconds: wanted))
+        }
+    }
+
+    /// What a damaged file system or a broken server may report.
+    enum Damage: CaseIterable {
+        case negativeSize, hugeSize, negativeAllocation, hugeAllocation, noLinks, manyLinks, extremeTimes
+
+        func apply(to status: inout RawStatus) {
+            switch self {
+            case .negativeSize: status.size = .min
+            case .hugeSize: status.size = .max
+            case .negativeAllocation: status.allocated = .min
+            case .hugeAllocation: status.allocated = .max
+            case .noLinks: status.links = 0
+            case .manyLinks: status.links = .max
+            case .extremeTimes:
+                status.modified = FileTime(seconds: .max, nanoseconds: 999_999_999)
+                status.accessed = FileTime(seconds: .min)
+                status.created = FileTime(seconds: .max)
+            }
+        }
+    }
+
+    @Test(arguments: Damage.allCases)
+    func `numbers that make no sense are reported or refused, and stop nothing`(damage: Damage) async throws {
+        let real = SystemCalls.system
+        var calls = real
+        calls.status = { path, following, status in
+            defer { damage.apply(to: &status) }
+            return real.status(path, following, &status)
+        }
+        calls.statusOfDescriptor = { descriptor, status in
+            defer { damage.apply(to: &status) }
+            return real.statusOfDescriptor(descriptor, &status)
+        }
+        calls.directories.statusAt = { directory, name, following, status in
+            defer { damage.apply(to: &status) }
+            return real.directories.statusAt(directory, name, following, &status)
+        }
+        try await withIO(calls: calls) { io, directory in
+            let (file, copy) = (directory.appending(path: "tree/file"), directory.appending(path: "copy"))
+            try makeTree(["tree/file"], in: directory)
+            let status = try #require(try await io.status(of: file))
+            _ = [status.modificationTime.date, status.accessTime.date]
+            // Whether these succeed depends on the damage. None may end the process.
+            _ = try? await Data(asyncContentsOf: file, using: io)
+            _ = try? await Data(asyncContentsOf: file, options: .mappedIfSafe, using: io)
+            _ = try? await io.contents(of: file, size: 9)
+            _ = try? await file.withFileForReading(using: io) { stream in
+                _ = try await stream.read(upToCount: 3)
+                _ = try await stream.readToEnd()
+            }
+            _ = try? await { for try await _ in file.chunks(of: 4, using: io) {} }()
+            _ = try? await { for try await _ in file.chunks(using: io).lines() {} }()
+            _ = try? await file.withMappedFile(using: io) { _ in }
+            _ = try? await file.withRandomAccessFile(using: io) { try await $0.read(at: 0, upToCount: 8 << 20) }
+            _ = try? await io.copy(file, to: copy, options: .init(keeping: .allButOwner)) { _ = $0.fractionCompleted }
+            _ = try? await io.copyTree(directory.appending(path: "tree"), to: directory.appending(path: "trees")) { _ in
+            }
+            _ = try? await pattern(10).asyncWrite(to: file, using: io)
+            let places = CheckpointedFile.Places(
+                file: file, checkpoint: copy, temporary: directory.appending(path: "t"))
+            if let opened = try? await CheckpointedFile.openLocked(places, mode: .always, using: io) {
+                _ = try? await opened.file.append([pattern(3)])
+                try? await opened.file.close(appending: [], durability: .none) { _ in nil }
+            }
+        }
+    }
 }
 
 /// What stat(2) says, as a time.

@@ -13,6 +13,10 @@ typedef void (*csluice_entry_function)(void *context, const char *name, size_t l
 /// Apple platforms. Returns their number, 0 at the end.
 int csluice_read_entries(int directory, csluice_entry_function each, void *context);
 
+/// The access mode of open(2) for a directory that is only searched, which needs no permission to read it: O_PATH on Linux, O_SEARCH on
+/// Apple platforms.
+extern const int csluice_open_to_search;
+
 int csluice_renameat(int from_directory, const char *from, int to_directory, const char *to);
 /// renameat2(2) with RENAME_NOREPLACE; renameatx_np(2) on Apple platforms; -ENOSYS elsewhere.
 int csluice_renameat_noreplace(int from_directory, const char *from, int to_directory, const char *to);

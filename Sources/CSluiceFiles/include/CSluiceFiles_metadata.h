@@ -43,6 +43,8 @@ int csluice_set_times(
     bool following_links);
 int csluice_fset_times(int descriptor, const struct csluice_time *modified, const struct csluice_time *accessed);
 int csluice_chmod(const char *path, mode_t mode);
+/// fchmodat(2). Fails with EOPNOTSUPP for a symbolic link, which has no mode, and where the system can't set the mode without following.
+int csluice_fchmodat(int directory, const char *name, mode_t mode);
 /// A number of all ones doesn't change that owner.
 int csluice_chown(int directory, const char *name, uint32_t user, uint32_t group, bool following_links);
 int csluice_fchown(int descriptor, uint32_t user, uint32_t group);

@@ -123,7 +123,8 @@ private struct ContentsCopy: ~Copyable {
     private mutating func copyUntold(_ cancellation: borrowing Cancellation) throws {
         while true {
             try cancellation.check()
-            let read = try readPiece(buffer.count)
+            // No byte is behind the largest offset, and a request that reaches beyond it fails with EINVAL.
+            let read = try readPiece(min(buffer.count, .max - position))
             if read == 0 { return }
             // Checked after the read, so that the size includes bytes that were appended before it.
             if try kernel.status(ofDescriptor: source.descriptor, source.path).size > told { return }
@@ -143,8 +144,8 @@ private struct ContentsCopy: ~Copyable {
                 return true
             }
             let hole = data < 0 ? data : kernel.retrying { kernel.calls.copying.nextHole(source.descriptor, data) }
-            guard hole > data else {
-                // This file system doesn't report holes, or the file is being changed.
+            guard hole > data, data >= position else {
+                // This file system doesn't report holes, or reports nonsense, or the file is being changed.
                 try seek(to: position)
                 return try copy(upTo: told, cancellation)
             }

@@ -21,7 +21,7 @@ extension TreeCopy {
             try kernel.sync(copy.descriptor, options.durability, path)
             descriptor = nil
             try kernel.close(copy.descriptor, path)
-            result.bytes += copied.bytes
+            result.bytes = result.bytes.addingOrMaximum(copied.bytes)
         } catch {
             _ = entry.rawName.withCString { name in
                 kernel.retrying { kernel.calls.unlinkAt(directory.descriptor, name, 0) }

@@ -25,8 +25,8 @@ package struct RawStatus: Sendable, Hashable {
         links = status.links
         user = status.user
         group = status.group
-        size = status.size
-        allocated = status.allocated
+        size = max(0, status.size)
+        allocated = max(0, status.allocated)
         accessed = FileTime(status.accessed)
         modified = FileTime(status.modified)
         changed = FileTime(status.changed)
@@ -47,7 +47,12 @@ package struct RawStatus: Sendable, Hashable {
 }
 
 extension FileTime {
-    init(_ time: csluice_time) { self.init(seconds: time.seconds, nanoseconds: Int(time.nanoseconds)) }
+    init(_ time: csluice_time) { self.init(seconds: time.seconds, clamping: time.nanoseconds) }
+
+    /// Creates a time from numbers of the kernel. A damaged file system reports nanoseconds outside the range.
+    package init(seconds: Int64, clamping nanoseconds: Int64) {
+        self.init(seconds: seconds, nanoseconds: Int(min(max(0, nanoseconds), 999_999_999)))
+    }
 
     var raw: csluice_time { csluice_time(seconds: seconds, nanoseconds: Int64(nanoseconds)) }
 }

@@ -12,16 +12,19 @@ package final class ProgressCounter: Sendable {
 
     private struct State {
         var progress: FileProgress
-        var nextBytes = Int64(ProgressCounter.bytesPerReport)
-        var nextEntries = ProgressCounter.entriesPerReport
+        var reportedBytes: Int64 = 0
+        var reportedEntries = 0
         var isReporting = false
 
         /// Returns the report to make now, or `nil` if none is due or another thread is reporting.
         mutating func due() -> FileProgress? {
             guard !isReporting else { return nil }
-            guard progress.completedBytes >= nextBytes || progress.completedEntries >= nextEntries else { return nil }
-            nextBytes = progress.completedBytes + Int64(ProgressCounter.bytesPerReport)
-            nextEntries = progress.completedEntries + ProgressCounter.entriesPerReport
+            guard
+                progress.completedBytes - reportedBytes >= Int64(ProgressCounter.bytesPerReport)
+                    || progress.completedEntries - reportedEntries >= ProgressCounter.entriesPerReport
+            else { return nil }
+            reportedBytes = progress.completedBytes
+            reportedEntries = progress.completedEntries
             isReporting = true
             return progress
         }
@@ -46,8 +49,8 @@ package final class ProgressCounter: Sendable {
 
     package func add(bytes: Int = 0, entries: Int = 0) {
         var due = state.withLock { state in
-            state.progress.completedBytes += Int64(bytes)
-            state.progress.completedEntries += entries
+            state.progress.completedBytes = state.progress.completedBytes.addingOrMaximum(Int64(bytes))
+            state.progress.completedEntries = state.progress.completedEntries.addingOrMaximum(entries)
             return state.due()
         }
         while let progress = due {
@@ -67,5 +70,13 @@ package final class ProgressCounter: Sendable {
             return state.progress
         }
         report(progress)
+    }
+}
+
+extension FixedWidthInteger {
+    /// The sum, or the largest value if it is larger: a file with holes may have 2^63 - 1 bytes, and a tree many of them.
+    func addingOrMaximum(_ other: Self) -> Self {
+        let (sum, isTooLarge) = addingReportingOverflow(other)
+        return isTooLarge ? .max : sum
     }
 }

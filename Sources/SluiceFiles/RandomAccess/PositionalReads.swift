@@ -49,8 +49,8 @@ extension Kernel {
         let count = min(count, Int(clamping: .max - offset))
         var expected = count
         if count > Self.smallRead {
-            let size = try status(ofDescriptor: descriptor, path).size
-            expected = max(Self.smallRead, Int(clamping: max(offset, size) - offset) + 1)
+            let rest = max(offset, try status(ofDescriptor: descriptor, path).size) - offset
+            expected = max(Self.smallRead, Int(clamping: rest.addingOrMaximum(1)))
         }
         var buffer = ReadBuffer(expected: min(count, expected))
         while buffer.count < count {

@@ -4,6 +4,7 @@ extern int *__error(void);
 #define errno (*__error())
 #define EPERM 1
 #define ENOENT 2
+#define EIO 5
 #define EINTR 4
 #define ENOMEM 12
 #define EEXIST 17

@@ -38,6 +38,7 @@ struct stat {
 
 int chmod(const char *, mode_t);
 int fchmod(int, mode_t);
+int fchmodat(int, const char *, mode_t, int) SINCE(10.10, 8.0, 9.0, 2.0);
 int fstat(int, struct stat *);
 int fstatat(int, const char *, struct stat *, int) SINCE(10.10, 8.0, 9.0, 2.0);
 int futimens(int, const struct timespec[2]) SINCE(10.13, 11.0, 11.0, 4.0);
