@@ -201,6 +201,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max) * 2, .zero, .seconds(-1), .seconds(Int64.min)])
+    func `a timeout may have any length`(timeout: Duration) async throws {
+        try await withIO { io, directory in
+            let lock = directory.appending(path: "lock")
+            let isHeld = try await lock.withFileLock(timeout: timeout, using: io) { true }
+            #expect(isHeld)
+        }
+    }
+
     @Test func `a cancelled wait with a deadline ends`() async throws {
         try await withIO { io, directory in
             let lock = directory.appending(path: "lock")

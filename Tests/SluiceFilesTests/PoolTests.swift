@@ -237,4 +237,19 @@ struct `The queue of jobs` {
         #expect(log.all == ["ended"])
         #expect(io.statistics.threadCount == 0)
     }
+
+    @Test(arguments: [Int.min, 0, 1, 48 << 10])
+    func `a stack size that is too small is raised`(size: Int) async throws {
+        let io = FileIO(configuration: .init(concurrency: 1, stackSize: size))
+        try await io.withTemporaryDirectory { directory in
+            try await pattern(1).asyncWrite(to: directory.appending(path: "file"), using: io)
+            #expect(try await io.entries(of: directory).count == 1)
+            let (tree, copy) = (directory.appending(path: "tree"), directory.appending(path: "copy"))
+            try await io.makeDirectory(at: tree.appending(path: "a/b/c"))
+            try await io.copyTree(tree, to: copy, options: .init(keeping: .allButOwner))
+            for try await _ in io.walk(copy) {}
+            try await io.removeTree(copy)
+        }
+        await io.shutdown()
+    }
 }

@@ -479,4 +479,20 @@ extension DirectoryWalk {
             try await changes.value
         }
     }
+
+    @Test func `a maximum depth of 0 or less delivers nothing`() async throws {
+        try await withIO { io, directory in
+            try makeTree(["a/b"], in: directory)
+            for depth in [0, -1, .min] {
+                var options = WalkOptions()
+                options.maximumDepth = depth
+                for try await item in io.walk(directory, options: options) { Issue.record("\(item.relativePath)") }
+            }
+            await expectFileError(.notFound) {
+                var options = WalkOptions()
+                options.maximumDepth = 0
+                for try await _ in io.walk(directory.appending(path: "none"), options: options) {}
+            }
+        }
+    }
 }

@@ -45,7 +45,7 @@ final class TreeWalk: @unchecked Sendable {
         self.options = options
         io = root.io
         depthOfRoot = root.place.depth
-        push(root, entry: nil, isByLink: false)
+        if options.maximumDepth < 1 { retired.append(root) } else { push(root, entry: nil, isByLink: false) }
     }
 
     /// Returns the next entries, or an empty array at the end. Entries that were found before a failure are returned first.

@@ -16,7 +16,8 @@ public struct WalkOptions: Sendable {
     /// What happens at a directory that can't be opened or read.
     public var unreadableDirectories = UnreadableDirectories.fail
 
-    /// The depth of the deepest entries to deliver. With 1, only the entries of the directory itself are delivered.
+    /// The depth of the deepest entries to deliver. With 1, only the entries of the directory itself are delivered,
+    /// and with 0 or less, none.
     public var maximumDepth = Int.max
 
     /// A predicate that decides whether to enter a directory; `nil` enters all. The directory itself is delivered in both cases.

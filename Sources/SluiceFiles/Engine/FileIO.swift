@@ -40,10 +40,10 @@ public final class FileIO: Sendable {
         kernel = Kernel(calls: calls)
         inline = InlineLane(isWanted: configuration.lanes.contains(.inline), calls)
         self.configuration = configuration
+        let stackSize = max(configuration.stackSize, Configuration.minimumStackSize)
         pool = WorkerPool(
-            threads: configuration.concurrency, stackSize: configuration.stackSize, changes,
-            startingThreads: calls.startThread)
-        readiness = ReadinessLane(kernel, stackSize: configuration.stackSize, changes)
+            threads: configuration.concurrency, stackSize: stackSize, changes, startingThreads: calls.startThread)
+        readiness = ReadinessLane(kernel, stackSize: stackSize, changes)
     }
 
     deinit {
@@ -129,7 +129,7 @@ extension FileIO {
         /// The number of operations that may run concurrently, each on its own thread. By default ``defaultConcurrency``.
         public var concurrency: Int
 
-        /// The stack size of each thread in bytes.
+        /// The stack size of each thread in bytes. A value below ``minimumStackSize`` has the same effect as that size.
         public var stackSize: Int
 
         /// The lanes that operations may use. The pool and the readiness lane are always used.
@@ -145,6 +145,9 @@ extension FileIO {
             self.stackSize = stackSize
             self.lanes = lanes
         }
+
+        /// The smallest stack that runs every operation, and closures of yours that need little: 256 KiB.
+        public static var minimumStackSize: Int { 256 << 10 }
 
         /// The number of processors, but at least 4 and at most 16.
         public static var defaultConcurrency: Int {

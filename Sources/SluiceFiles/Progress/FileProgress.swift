@@ -2,8 +2,9 @@
 ///
 /// Every long operation of this module, such as ``FileIO/copy(_:to:options:progress:)``, passes its progress to a closure:
 ///
-/// - The closure is called on a thread of the engine, after each 4 MiB or 128 entries, and once more with ``isFinished`` at the end. If
-///   the operation throws, there is no last report.
+/// - The closure is called on a thread of the engine, after each 4 MiB or 128 entries, and once more with ``isFinished`` at the end. A
+///   whole read of a FIFO or terminal uses no such thread: its only report, the last one, comes on the thread of the calling task. If the
+///   operation throws, there is no last report.
 /// - Reports come one after the other, never go backwards, and end before the operation returns.
 /// - The operation waits for the closure, so pass the value on (to a `Mutex`, an `AsyncStream`) and return.
 public struct FileProgress: Sendable, Hashable {
