@@ -19,25 +19,61 @@ package struct ReadinessStateMachine<Waiter> {
         case remove(CInt)
     }
 
-    private struct Registration {
-        var serial: UInt32
-        var waiters: [(id: WaiterID, readiness: Readiness, waiter: Waiter)]
-        /// The number of waiters with `watching`, whose descriptor other code may close.
-        var watching = 0
+    private struct Entry {
+        /// Its place in the order of arrival.
+        var order: UInt64
+        var readiness: Readiness
+        var isWatching: Bool
+        var waiter: Waiter
+    }
 
-        var interest: Readiness { waiters.reduce(into: []) { $0.formUnion($1.readiness) } }
+    /// Each waiter is added and removed in constant time: thousands of tasks may wait for one descriptor.
+    private struct Registration {
+        let serial: UInt32
+        private(set) var waiters: [WaiterID: Entry] = [:]
+        /// The number of waiters for each direction, and of those with `watching`, whose descriptor other code may close.
+        private var reading = 0
+        private var writing = 0
+        private(set) var watching = 0
+
+        init(serial: UInt32) { self.serial = serial }
+
+        var interest: Readiness {
+            var interest: Readiness = []
+            if reading > 0 { interest.insert(.reading) }
+            if writing > 0 { interest.insert(.writing) }
+            return interest
+        }
+
+        mutating func add(_ id: WaiterID, _ entry: Entry) {
+            waiters[id] = entry
+            count(entry, 1)
+        }
+
+        mutating func remove(_ id: WaiterID) -> Entry? {
+            guard let entry = waiters.removeValue(forKey: id) else { return nil }
+            count(entry, -1)
+            return entry
+        }
+
+        private mutating func count(_ entry: Entry, _ change: Int) {
+            if entry.readiness.contains(.reading) { reading += change }
+            if entry.readiness.contains(.writing) { writing += change }
+            if entry.isWatching { watching += change }
+        }
     }
 
     private var registrations: [CInt: Registration] = [:]
     private var descriptors: [WaiterID: CInt] = [:]
-    private var watchers: Set<WaiterID> = []
+    private var watching = 0
     private var lastSerial: UInt32 = 0
+    private var lastOrder: UInt64 = 0
 
     package init() {}
 
     package var waiters: Int { descriptors.count }
     package var isEmpty: Bool { descriptors.isEmpty }
-    package var isWatching: Bool { !watchers.isEmpty }
+    package var isWatching: Bool { watching > 0 }
 
     // MARK: Events
 
@@ -46,14 +82,13 @@ package struct ReadinessStateMachine<Waiter> {
         _ id: WaiterID, for descriptor: CInt, _ readiness: Readiness, watching: Bool, _ waiter: Waiter
     ) -> Change {
         let isNew = registrations[descriptor] == nil
-        if isNew { registrations[descriptor] = Registration(serial: nextSerial(), waiters: []) }
-        registrations[descriptor]!.waiters.append((id, readiness, waiter))
-        if watching {
-            registrations[descriptor]!.watching += 1
-            watchers.insert(id)
-        }
+        if isNew { registrations[descriptor] = Registration(serial: nextSerial()) }
         let old = descriptors.updateValue(descriptor, forKey: id)
         precondition(old == nil, "A waiter may be added only once.")
+        lastOrder += 1
+        registrations[descriptor]!.add(
+            id, Entry(order: lastOrder, readiness: readiness, isWatching: watching, waiter: waiter))
+        if watching { self.watching += 1 }
         return set(descriptor, isNew: isNew)
     }
 
@@ -65,15 +100,9 @@ package struct ReadinessStateMachine<Waiter> {
     /// Replaces a registration after its number has become another file's. Returns its waiters except the newcomer, and a new
     /// registration for the newcomer.
     package mutating func replaced(_ descriptor: CInt, by newcomer: WaiterID) -> (stale: [Waiter], Change?) {
-        guard let index = registrations[descriptor]?.waiters.firstIndex(where: { $0.id == newcomer }) else {
-            return (end(descriptor), nil)
-        }
-        let entry = registrations[descriptor]!.waiters.remove(at: index)
-        let isWatching = watchers.remove(newcomer) != nil
-        if isWatching { registrations[descriptor]!.watching -= 1 }
-        descriptors[newcomer] = nil
+        guard let entry = remove(newcomer, descriptor) else { return (end(descriptor), nil) }
         let stale = end(descriptor)
-        return (stale, wait(newcomer, for: descriptor, entry.readiness, watching: isWatching, entry.waiter))
+        return (stale, wait(newcomer, for: descriptor, entry.readiness, watching: entry.isWatching, entry.waiter))
     }
 
     /// Handles an event. Returns the tasks that waited for it, in order of arrival.
@@ -84,38 +113,27 @@ package struct ReadinessStateMachine<Waiter> {
         }
         // Tasks that wait for either direction of a descriptor that failed or hung up learn the reason from their next call.
         let wakesAll = !event.readiness.isDisjoint(with: [.hungUp, .failed, .notOpen])
-        let woken = registration.waiters.filter { wakesAll || !event.readiness.isDisjoint(with: $0.readiness) }
-        var rest = registration
-        rest.waiters.removeAll { entry in wakesAll || !event.readiness.isDisjoint(with: entry.readiness) }
-        for entry in woken {
-            descriptors[entry.id] = nil
-            if watchers.remove(entry.id) != nil { rest.watching -= 1 }
-        }
-        return (woken.map(\.waiter), keep(rest, descriptor))
+        let woken = registration.waiters.filter { wakesAll || !event.readiness.isDisjoint(with: $0.value.readiness) }
+        for id in woken.keys { _ = remove(id, descriptor) }
+        return (Self.inOrder(woken.values), keep(descriptor))
     }
 
     /// Removes a waiter. Returns `nil` if it has been woken already or isn't registered yet.
     package mutating func cancel(_ id: WaiterID) -> (Waiter, Change?)? {
-        guard let descriptor = descriptors.removeValue(forKey: id), var rest = registrations[descriptor] else {
-            return nil
-        }
-        let index = rest.waiters.firstIndex { $0.id == id }!
-        let waiter = rest.waiters.remove(at: index).waiter
-        if watchers.remove(id) != nil { rest.watching -= 1 }
-        if rest.waiters.isEmpty {
+        guard let descriptor = descriptors[id], let waiter = remove(id, descriptor)?.waiter else { return nil }
+        if registrations[descriptor]?.waiters.isEmpty == true {
             registrations[descriptor] = nil
             return (waiter, .remove(descriptor))
         }
         // The registration stays armed for too much. A superfluous event wakes no task and arms it correctly.
-        registrations[descriptor] = rest
         return (waiter, nil)
     }
 
     package mutating func close() -> [Waiter] {
-        let all = registrations.values.flatMap(\.waiters).sorted { $0.id < $1.id }.map(\.waiter)
+        let all = Self.inOrder(registrations.values.flatMap(\.waiters.values))
         registrations = [:]
         descriptors = [:]
-        watchers = []
+        watching = 0
         return all
     }
 
@@ -152,21 +170,29 @@ extension ReadinessStateMachine {
     private static func descriptor(of token: UInt64) -> CInt { CInt(truncatingIfNeeded: token >> 32) }
     private static func serial(of token: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: token) }
 
-    private mutating func keep(_ rest: Registration, _ descriptor: CInt) -> Change {
-        if rest.waiters.isEmpty {
+    private mutating func remove(_ id: WaiterID, _ descriptor: CInt) -> Entry? {
+        guard let entry = registrations[descriptor]?.remove(id) else { return nil }
+        descriptors[id] = nil
+        if entry.isWatching { watching -= 1 }
+        return entry
+    }
+
+    private static func inOrder(_ entries: some Collection<Entry>) -> [Waiter] {
+        entries.sorted { $0.order < $1.order }.map(\.waiter)
+    }
+
+    private mutating func keep(_ descriptor: CInt) -> Change {
+        if registrations[descriptor]?.waiters.isEmpty != false {
             registrations[descriptor] = nil
             return .remove(descriptor)
         }
-        registrations[descriptor] = rest
         return set(descriptor, isNew: false)
     }
 
     private mutating func end(_ descriptor: CInt) -> [Waiter] {
         guard let registration = registrations.removeValue(forKey: descriptor) else { return [] }
-        for entry in registration.waiters {
-            descriptors[entry.id] = nil
-            watchers.remove(entry.id)
-        }
-        return registration.waiters.map(\.waiter)
+        for id in registration.waiters.keys { descriptors[id] = nil }
+        watching -= registration.watching
+        return Self.inOrder(registration.waiters.values)
     }
 }
