@@ -8,7 +8,7 @@ extension FaultedOperation {
         Self("rename over", twoFiles) { io, directory in
             try await io.rename(
                 directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .replace)
-        }.checking(oneOfBoth),
+        }.checking(oneOfBoth).believing(.status, ENOENT, ENOTDIR),
         Self("rename, not over", old()) { io, directory in
             try await io.rename(
                 directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .fail)
@@ -23,6 +23,24 @@ extension FaultedOperation {
         }.denying([.renameWithoutReplacing: EINVAL]).believing(.link, EPERM).checking { directory, outcome in
             names(in: directory) == [outcome.isSuccess ? "other" : "directory"] ? nil : "has \(names(in: directory))"
         },
+        Self("rename over another name of the file", oneFile) { io, directory in
+            try await io.rename(
+                directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .replace)
+        }.checking { directory, outcome in
+            let left = names(in: directory)
+            if outcome.isSuccess || outcome.fault.error == ENOENT {
+                return left.contains("other") ? nil : "has \(left)"
+            }
+            // What can't be renamed or removed stays.
+            return left == ["file", "other"] || outcome.fault.isLasting ? nil : "has \(left)"
+        }.believing(.status, ENOENT, ENOTDIR).believing(.rename, ENOENT).believing(.unlink, ENOENT),
+        Self("rename, not over, in a sticky directory where renameat2 is missing") { directory in
+            try old()(directory)
+            chmod(directory.path, 0o1777)
+        } run: { io, directory in
+            try await io.rename(
+                directory.appending(path: "file"), to: directory.appending(path: "other"), existing: .fail)
+        }.denying([.renameWithoutReplacing: EINVAL]).checking(oneOfBoth),
         Self("remove a file", old()) { io, directory in try await io.remove(directory.appending(path: "file")) }
             .checking { directory, outcome in
                 outcome.isSuccess == names(in: directory).isEmpty ? nil : "is not as said"
@@ -52,6 +70,11 @@ extension FaultedOperation {
             }
         }.believing(.status, ENOENT, ENOTDIR),
     ]
+
+    private static let oneFile: @Sendable (URL) throws -> Void = { directory in
+        try pattern(300).write(to: directory.appending(path: "file"))
+        link(directory.appending(path: "file").path, directory.appending(path: "other").path)
+    }
 
     private static let twoFiles: @Sendable (URL) throws -> Void = { directory in
         try pattern(300).write(to: directory.appending(path: "file"))
@@ -93,8 +116,21 @@ extension FaultedOperation {
                 try pattern(9).write(to: temporary.appending(path: "x"))
             }
         }.removingTrees().believing(.makeDirectory, EEXIST)
-            .believing(.open, ENOENT).believing(.list, ENOENT).believing(.unlink, ENOENT).believing(
+            .believing(.open, ENOENT, EACCES).believing(.unlinkAt, EACCES).believing(.list, ENOENT).believing(
+                .unlink, ENOENT
+            ).believing(
                 .removeDirectory, ENOENT),
+        Self("temporary directory with one that may not be opened") { io, directory in
+            try await io.withTemporaryDirectory(in: directory) { temporary in
+                try FileManager.default.createDirectory(
+                    at: temporary.appending(path: "a/b"), withIntermediateDirectories: true)
+            }
+        }.denyingOnce([.openAt: EACCES, .open: EACCES]).removingTrees().believing(.makeDirectory, EEXIST)
+            .believing(.open, ENOENT, EACCES).believing(.openAt, EACCES).believing(.unlinkAt, EACCES)
+            .believing(.list, ENOENT).believing(.unlink, ENOENT).believing(.removeDirectory, ENOENT)
+            // If the mode can't be set, the error is that of the directory.
+            .believing(.changeMode, EACCES, EIO, ENOMEM, EPERM, EROFS, EOPNOTSUPP)
+            .believing(.changeModeAt, EACCES, EIO, ENOENT, ENOTDIR, EOPNOTSUPP, EPERM, EROFS),
     ]
 
     /// Changes that another process may make to a tree meanwhile: removing or swapping its entries. Directories were only read.

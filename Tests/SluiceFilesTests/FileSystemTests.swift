@@ -51,6 +51,43 @@ struct FileSystem: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: FileSystem.all)
+    func `a rename to another name of the same file leaves that name only`(system: FileSystem) async throws {
+        try await withIO(in: system.directory) { io, directory in
+            let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
+            for round in 0..<4 {
+                try pattern(10).write(to: a)
+                guard Foundation.link(a.path, b.path) == 0 else { return }  // A file system without hard links.
+                switch round {
+                case 0: try await io.rename(a, to: b, existing: .replace)
+                case 1:
+                    let entry = try await io.entries(of: directory).first { $0.name == "a" }
+                    #expect(try await entry?.rename(to: "b", existing: .replace).name == "b")
+                case 2:
+                    let stream = try await a.openForWriting(existing: .append, locked: true, using: io)
+                    try await stream.publish(as: b, existing: .replace)
+                default:
+                    // Without replacing, a name that exists is an error, whatever it leads to.
+                    await expectFileError(.exists) { try await io.rename(a, to: b) }
+                    #expect(names(in: directory) == ["a", "b"])
+                    try FileManager.default.removeItem(at: a)
+                }
+                #expect(names(in: directory) == ["b"])
+                #expect(same(contents(of: b), pattern(10)))
+                // A name that is renamed to itself stays.
+                try await io.rename(b, to: b, existing: .replace)
+                #expect(Foundation.link(b.path, a.path) == 0)
+                for same in ["b", "./b", "../\(directory.lastPathComponent)/b"] {
+                    try await io.rename(b, to: directory.appending(path: same), existing: .replace)
+                    #expect(names(in: directory) == ["a", "b"])
+                }
+                for name in names(in: directory) {
+                    try FileManager.default.removeItem(at: directory.appending(path: name))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: FileSystem.all)
     func `streams append, cut off, sync, and are read in pieces`(system: FileSystem) async throws {
         try await withIO(in: system.directory) { io, directory in
             let file = directory.appending(path: "file")

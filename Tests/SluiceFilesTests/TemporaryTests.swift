@@ -52,6 +52,17 @@ import Testing
         }
     }
 
+    @Test(arguments: ["../outside", "a/b", "zero\0byte", "/"])
+    func `a prefix that isn't part of one name is refused for directories too`(prefix: String) async throws {
+        try await withIO { io, directory in
+            let inner = directory.appending(path: "inner")
+            try await io.makeDirectory(at: inner)
+            await expectFileError(.invalidPath) {
+                try await io.withTemporaryDirectory(prefix: prefix, in: inner) { Issue.record("made \($0)") }
+            }
+            #expect(names(in: directory) == ["inner"] && names(in: inner) == [])
+        }
+    }
     @Test func `a name that is taken is never used, and parts of a path are refused`() async throws {
         let first = Guarded(true)
         var calls = SystemCalls.system

@@ -115,6 +115,48 @@ private struct RawPath: Hashable {
         }
     }
 
+    @Test func `a copy that is durable with its directory syncs the directory that holds it`() async throws {
+        let synced = Guarded<Set<UInt64>>([])
+        var calls = SystemCalls.system
+        calls.syncDirectory = { descriptor in
+            var found = stat()
+            fstat(descriptor, &found)
+            let inode = UInt64(found.st_ino)
+            _ = synced.withLock { $0.insert(inode) }
+            return SystemCalls.system.syncDirectory(descriptor)
+        }
+        try await withIO(calls: calls) { io, directory in
+            try makeTree(["source/a/b"], in: directory)
+            let copy = directory.appending(path: "copy")
+            try await io.copyTree(
+                directory.appending(path: "source"), to: copy, options: .init(durability: .fullAndDirectory))
+            let wanted = [directory, copy, copy.appending(path: "a")].map { UInt64(status($0).st_ino) }
+            #expect(synced.withLock { $0 } == Set(wanted))
+        }
+    }
+
+    @Test(arguments: [[], .allButOwner] as [FileCopyOptions.Attributes])
+    func `a directory of the original that is removed while it is copied ends the copy of that directory only`(
+        keeping: FileCopyOptions.Attributes
+    ) async throws {
+        try await withIO { outer, directory in
+            try makeTree(["source/gone/a", "source/stays/b"], in: directory)
+            let gone = directory.appending(path: "source/gone")
+            var calls = SystemCalls.system
+            calls.directories.createAt = { descriptor, name, flags, mode in
+                if String(cString: name) == "a" { try? FileManager.default.removeItem(at: gone) }
+                return SystemCalls.system.directories.createAt(descriptor, name, flags, mode)
+            }
+            let io = FileIO(calls: calls)
+            let copy = directory.appending(path: "copy")
+            let result = try await io.copyTree(
+                directory.appending(path: "source"), to: copy, options: .init(keeping: keeping))
+            await io.shutdown()
+            #expect(result.directories == 3 && io.statistics.openCount == 0)
+            #expect(same(contents(of: copy.appending(path: "stays/b")), Data("source/stays/b".utf8)))
+        }
+    }
+
     @Test(.enabled(if: getuid() == 0)) func `owners are kept if asked, of links and FIFOs too`() async throws {
         try await withIO { io, directory in
             let source = directory.appending(path: "source")

@@ -16,7 +16,11 @@ extension FileIO {
     /// Names are copied byte for byte, at any depth. If another process replaces a directory with a symbolic link during the
     /// copy, on either side, the link isn't followed. Files are copied as in ``copy(_:to:options:progress:)``. Symbolic links and
     /// FIFOs are recreated. Hard links within the tree stay hard links if the destination's file system supports them. A
-    /// directory gets its mode and times after its contents have been copied.
+    /// directory gets its mode and times after its contents have been copied. Until then, only the current user can open it or the file
+    /// that is being copied, if the modes are kept.
+    ///
+    /// An original that is removed during the copy is left out. If it is a directory, the entries that were copied stay, in a directory
+    /// that only its owner can open.
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately. A running copy throws it between two pieces of at
     ///   most 4 MiB.
@@ -40,6 +44,7 @@ extension FileIO {
                     made.status.withLock { $0 = status }
                 }
                 let result = try copy.run(cancellation)
+                if options.durability == .fullAndDirectory { try kernel.syncDirectory(of: to) }
                 counter?.finish()
                 return result
             }
@@ -48,7 +53,8 @@ extension FileIO {
                 try? await run(mustRun: true) { [kernel] cancellation in
                     // Only the directory that this copy created: another process may have put a different one there.
                     if try kernel.status(of: to, followingLinks: false)?.isSameFile(as: status) == true {
-                        try kernel.removeTree(to, cancellation)
+                        // Its finished directories may be read-only, as the originals are.
+                        try kernel.removeTree(to, cancellation, changingModes: true)
                     }
                 }
             }

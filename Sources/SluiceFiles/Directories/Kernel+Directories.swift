@@ -14,10 +14,12 @@ extension Kernel {
         return result > 0
     }
 
-    func openDirectory(_ name: DirectoryEntry.Name, in directory: OpenDirectory, followingLinks: Bool) throws(FileError)
-        -> CInt
-    {
-        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
+    /// Opens a directory inside another one. `toSearch` says that it won't be listed, which needs no permission to read it.
+    func openDirectory(
+        _ name: DirectoryEntry.Name, in directory: OpenDirectory, followingLinks: Bool, toSearch: Bool = false
+    ) throws(FileError) -> CInt {
+        let access = toSearch ? csluice_open_to_search : O_RDONLY
+        let flags = access | O_DIRECTORY | O_CLOEXEC | (followingLinks ? 0 : O_NOFOLLOW)
         let result = name.withCString { name in retrying { calls.openAt(directory.descriptor, name, flags) } }
         try check(result, "open", directory.place.shownPath(of: name))
         openCount.add(1, ordering: .relaxed)
@@ -46,6 +48,9 @@ extension Kernel {
                 code: .invalidPath, operation: "give the name '\(name)' to", path: entry.shownPath,
                 remedy: "Choose a name that isn't empty, '.' or '..', and has no slash and no zero byte.")
         }
+        if existing == .replace, try areLinks(entry, name) {
+            return try removeLink(entry, to: name)
+        }
         let result = entry.rawName.withCString { from in
             name.withCString { to in
                 switch existing {
@@ -57,18 +62,54 @@ extension Kernel {
         try check(result, "give the name '\(name)' to", entry.shownPath)
     }
 
+    /// See `rename(_:to:existing:)` for paths.
+    private func areLinks(_ entry: DirectoryEntry, _ name: DirectoryEntry.Name) throws(FileError) -> Bool {
+        guard entry.rawName != name,
+            let old = try status(of: entry.rawName, in: entry.directory, followingLinks: false), old.links > 1,
+            !old.isDirectory, let new = try status(of: name, in: entry.directory, followingLinks: false)
+        else { return false }
+        return new.isSameFile(as: old)
+    }
+
+    private func removeLink(_ entry: DirectoryEntry, to name: DirectoryEntry.Name) throws(FileError) {
+        let directory = entry.directory.descriptor
+        let aside = DirectoryEntry.Name(uniqueName(prefix: ".sluice-"))
+        let result = aside.withCString { aside in
+            let moved = entry.rawName.withCString { from in
+                retrying { calls.directories.renameAt(directory, from, directory, aside) }
+            }
+            if moved < 0 { return moved }
+            var replaced = name.withCString { to in
+                retrying { calls.directories.renameAt(directory, aside, directory, to) }
+            }
+            if replaced == 0 { replaced = retrying { calls.unlinkAt(directory, aside, 0) } }
+            if replaced == -ENOENT { return 0 }  // Now it was another file's name, and is replaced.
+            if replaced < 0 {
+                _ = entry.rawName.withCString { from in
+                    retrying { calls.directories.renameAtWithoutReplacing(directory, aside, directory, from) }
+                }
+            }
+            return replaced
+        }
+        try check(result, "give the name '\(name)' to", entry.shownPath)
+    }
+
     private func renameWithoutReplacing(_ from: SystemCalls.Path, _ to: SystemCalls.Path, in directory: CInt) -> CInt {
         let calls = calls
         let result = retrying { calls.directories.renameAtWithoutReplacing(directory, from, directory, to) }
-        guard RenameInSteps.isWanted(after: result) else { return result }
+        guard
+            RenameInSteps.isWanted(
+                after: result,
+                ofNoNames: {
+                    "".withCString { calls.directories.renameAtWithoutReplacing(directory, $0, directory, $0) }
+                })
+        else { return result }
         return RenameInSteps(
+            statusOfDirectory: { calls.statusOfDescriptor(directory, &$0) },
+            statusOfFile: { calls.directories.statusAt(directory, from, false, &$0) },
+            user: { calls.metadata.effectiveUser() },
             link: { calls.directories.linkAt(directory, from, directory, to) },
             unlink: { name in calls.unlinkAt(directory, name == .old ? from : to, 0) },
-            isDirectory: {
-                var status = RawStatus()
-                let found = calls.directories.statusAt(directory, from, false, &status)
-                return found < 0 ? found : status.isDirectory ? 1 : 0
-            },
             makeDirectory: { calls.directories.makeDirectoryAt(directory, to, 0o700) },
             rename: { calls.directories.renameAt(directory, from, directory, to) },
             removeDirectory: { calls.unlinkAt(directory, to, AT_REMOVEDIR) }

@@ -44,8 +44,11 @@ final class OpenDirectory: Sendable {
         directory = nil
     }
 
-    static func open(_ path: String, _ io: FileIO, for operation: String) throws(FileError) -> OpenDirectory {
-        let descriptor = try io.kernel.open(path, O_RDONLY | O_DIRECTORY, for: operation)
+    static func open(
+        _ path: String, _ io: FileIO, toSearch: Bool = false, for operation: String
+    ) throws(FileError) -> OpenDirectory {
+        let access = toSearch ? csluice_open_to_search : O_RDONLY
+        let descriptor = try io.kernel.open(path, access | O_DIRECTORY, for: operation)
         return try OpenDirectory(descriptor, DirectoryPlace(path: path), io)
     }
 }

@@ -142,8 +142,8 @@ final class TreeCopy {
 
     private func leave(from entry: DirectoryEntry?) throws(FileError) {
         if let entry {
-            let source = try kernel.openDirectory(entry.rawName, in: entry.directory, followingLinks: false)
-            defer { kernel.closeQuietly(source) }
+            let source = try openOriginal(entry, levels[levels.count - 1].source)
+            defer { if let source { kernel.closeQuietly(source) } }
             try finish(levels[levels.count - 1], from: source, entry.shownPath)
         }
         var child = levels.removeLast().directory
@@ -163,12 +163,38 @@ final class TreeCopy {
         result.directories += 1
     }
 
-    /// Copies the attributes of a directory after all its entries have been created.
-    private func finish(_ level: Level, from source: CInt, _ sourcePath: String) throws(FileError) {
+    /// Opens a directory of the original again. Returns `nil` if it was removed or replaced after its entries were copied.
+    private func openOriginal(_ entry: DirectoryEntry, _ wanted: RawStatus) throws(FileError) -> CInt? {
+        let descriptor: CInt
+        do throws(FileError) {
+            descriptor = try kernel.openDirectory(entry.rawName, in: entry.directory, followingLinks: false)
+        } catch  where [ENOENT, ENOTDIR, ELOOP].contains(error.systemError) {
+            return nil
+        }
+        do throws(FileError) {
+            let found = try kernel.status(ofDescriptor: descriptor, entry.shownPath)
+            if found.isSameFile(as: wanted) { return descriptor }
+        } catch {
+            kernel.closeQuietly(descriptor)
+            throw error
+        }
+        kernel.closeQuietly(descriptor)
+        return nil
+    }
+
+    /// Copies the attributes of a directory after all its entries have been created. If the original is gone, the copy gets what its
+    /// status said: the times, the owner, and of the mode the bits of the owner, because its access control list is unknown.
+    private func finish(_ level: Level, from source: CInt?, _ sourcePath: String) throws(FileError) {
         guard let directory = level.directory else { preconditionFailure("The lowest directory must be open.") }
         let path = directory.place.shownPath()
+        var original = OpenedFile(descriptor: source ?? directory.descriptor, path: sourcePath, status: level.source)
+        var keeping = options.keeping
+        if source == nil {
+            keeping.remove(.extendedAttributes)
+            original.status.mode &= ~0o7077
+        }
         try kernel.copyAttributes(
-            options.keeping, of: OpenedFile(descriptor: source, path: sourcePath, status: level.source),
+            keeping, of: original,
             to: OpenedFile(descriptor: directory.descriptor, path: path, status: directory.status))
         if options.durability == .fullAndDirectory {
             let synced = kernel.retrying { kernel.calls.syncDirectory(directory.descriptor) }
@@ -181,10 +207,13 @@ final class TreeCopy {
     }
 
     private func checkIsOutside(_ destination: String) throws(FileError) {
-        var directory: OpenDirectory? = try OpenDirectory.open(Path.directory(of: destination), io, for: "copy to")
+        // The directories above may be ones that this process may search but not list.
+        var directory: OpenDirectory? = try OpenDirectory.open(
+            Path.directory(of: destination), io, toSearch: true, for: "copy to")
         while let current = directory {
             if current.status.isSameFile(as: root.status) { throw Self.intoItself(destination) }
-            let descriptor = try kernel.openDirectory(DirectoryEntry.Name(".."), in: current, followingLinks: false)
+            let descriptor = try kernel.openDirectory(
+                DirectoryEntry.Name(".."), in: current, followingLinks: false, toSearch: true)
             let above = try OpenDirectory(descriptor, current.place, io)
             directory = above.status.isSameFile(as: current.status) ? nil : above
         }

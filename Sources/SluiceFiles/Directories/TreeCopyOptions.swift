@@ -4,7 +4,8 @@ public struct TreeCopyOptions: Sendable, Hashable {
     /// with the mode of the original, less the process's umask.
     public var keeping: FileCopyOptions.Attributes
 
-    /// What is guaranteed for each file after a power failure. Directories are synced only with ``Durability/fullAndDirectory``.
+    /// What is guaranteed for each file after a power failure. Directories are synced only with ``Durability/fullAndDirectory``: those of
+    /// the copy, and the one that the copy is in.
     public var durability: Durability
 
     /// What happens at a socket or device.

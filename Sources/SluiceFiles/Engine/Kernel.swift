@@ -128,12 +128,49 @@ final class Kernel: Sendable {
     // MARK: Names
 
     /// Renames a file. Unless `existing` is `.replace`, never replaces an existing one. See rename(2), renameat2(2).
+    ///
+    /// If both names lead to one file, rename(2) succeeds and does nothing. Then the old name is removed.
     func rename(_ source: String, to destination: String, existing: ExistingFile) throws(FileError) {
+        if existing == .replace, try areLinks(source, destination) {
+            return try removeLink(source, to: destination)
+        }
+        try renameUnique(source, to: destination, existing: existing)
+    }
+
+    /// Returns whether two different names lead to one file.
+    private func areLinks(_ source: String, _ destination: String) throws(FileError) -> Bool {
+        guard let old = try status(of: source, followingLinks: false), old.links > 1, !old.isDirectory,
+            let new = try status(of: destination, followingLinks: false), new.isSameFile(as: old)
+        else { return false }
+        // Byte by byte: strings with the same characters can be different names.
+        if !Path.name(of: source).utf8.elementsEqual(Path.name(of: destination).utf8) { return true }
+        let directories = (try status(of: Path.directory(of: source)), try status(of: Path.directory(of: destination)))
+        guard let above = directories.0, let other = directories.1 else { return false }
+        return !above.isSameFile(as: other)
+    }
+
+    /// Moves a name out of the way and then over the other one. Unlike removing the name, this is right even if another process changes
+    /// one of the names meanwhile, and if both are one name in a directory that doesn't distinguish case.
+    private func removeLink(_ source: String, to destination: String) throws(FileError) {
+        let aside = Path.join(Path.directory(of: source), uniqueName(prefix: ".sluice-"))
+        try renameUnique(source, to: aside, existing: .fail)
+        do throws(FileError) {
+            try renameUnique(aside, to: destination, existing: .replace)
+            try unlink(aside)
+        } catch {
+            if error.systemError == ENOENT { return }  // Now it was another file's name, and is replaced.
+            try? renameUnique(aside, to: source, existing: .fail)
+            throw error.with(operation: "give the name '\(destination)' to", path: source)
+        }
+    }
+
+    /// Renames a file that has only this name, such as a temporary file.
+    func renameUnique(_ source: String, to destination: String, existing: ExistingFile) throws(FileError) {
         let result = source.withCString { from in
             destination.withCString { to in
                 switch existing {
                 case .replace: retrying { calls.rename(from, to) }
-                case .fail, .skip: renameWithoutReplacing(from, to)
+                case .fail, .skip: renameWithoutReplacing(from, to, source)
                 }
             }
         }
@@ -144,18 +181,22 @@ final class Kernel: Sendable {
         throw FileError(operation: "give the name '\(destination)' to", path: source, systemError: -result)
     }
 
-    private func renameWithoutReplacing(_ from: SystemCalls.Path, _ to: SystemCalls.Path) -> CInt {
+    private func renameWithoutReplacing(
+        _ from: SystemCalls.Path, _ to: SystemCalls.Path, _ source: String
+    ) -> CInt {
         let calls = calls
         let result = retrying { calls.renameWithoutReplacing(from, to) }
-        guard RenameInSteps.isWanted(after: result) else { return result }
+        guard
+            RenameInSteps.isWanted(
+                after: result, ofNoNames: { "".withCString { calls.renameWithoutReplacing($0, $0) } })
+        else { return result }
+        let directory = Path.directory(of: source)
         return RenameInSteps(
+            statusOfDirectory: { status in directory.withCString { calls.status($0, true, &status) } },
+            statusOfFile: { calls.status(from, false, &$0) },
+            user: { calls.metadata.effectiveUser() },
             link: { calls.link(from, to) },
             unlink: { name in calls.unlink(name == .old ? from : to) },
-            isDirectory: {
-                var status = RawStatus()
-                let found = calls.status(from, false, &status)
-                return found < 0 ? found : status.isDirectory ? 1 : 0
-            },
             makeDirectory: { calls.makeDirectory(to, 0o700) },
             rename: { calls.rename(from, to) },
             removeDirectory: { calls.removeDirectory(to) }

@@ -17,6 +17,8 @@ extension FileIO {
     /// directory by mkdir(2) and rename(2). This isn't atomic: for a moment, both names of the file exist, or an empty directory
     /// exists at the destination.
     ///
+    /// If both URLs are names of the same file (hard links), replacing removes the old name, although rename(2) would do nothing.
+    ///
     /// Both URLs must be on the same file system. `.skip` is the same as `.fail`. The new name isn't synced: see
     /// <doc:WhatSurvivesACrash>.
     ///

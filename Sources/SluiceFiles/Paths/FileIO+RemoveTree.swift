@@ -44,11 +44,14 @@ extension Kernel {
     /// The number of entries that one listing of a directory reads. When they are removed, the directory is read again from its start.
     static var entriesPerListing: Int { 1024 }
 
+    /// With `changingModes`, for a tree that this process has created: if a directory may not be read or changed, its owner gets all
+    /// permissions first.
     func removeTree(
-        _ path: String, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter? = nil
+        _ path: String, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter? = nil,
+        changingModes: Bool = false
     ) throws {
-        if let root = try openTree(path) {
-            try empty(root, path, cancellation, counter)
+        if let root = try openTree(path, changingModes: changingModes) {
+            try empty(root, path, cancellation, counter, changingModes: changingModes)
         }
         try remove(path)
         counter?.add(entries: 1)
@@ -67,19 +70,28 @@ extension Kernel {
     }
 
     /// Opens a directory, or returns `nil` for anything else, including a link to a directory.
-    private func openTree(_ path: String) throws(FileError) -> CInt? {
+    private func openTree(_ path: String, changingModes: Bool) throws(FileError) -> CInt? {
         do throws(FileError) {
             return try open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, for: "remove")
         } catch {
             if error.systemError == ENOTDIR || error.systemError == ELOOP { return nil }
+            if error.systemError == EACCES, changingModes, path.withCString({ makeUsable($0, in: AT_FDCWD) }) {
+                return try openTree(path, changingModes: false)
+            }
             throw error
         }
     }
 
+    /// Gives the owner of a directory all permissions. Returns whether that succeeded. A link that has taken its place isn't followed.
+    fileprivate func makeUsable(_ name: UnsafePointer<CChar>, in directory: CInt) -> Bool {
+        retrying { calls.directories.changeModeAt(directory, name, 0o700) } == 0
+    }
+
     private func empty(
-        _ root: CInt, _ path: String, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter?
+        _ root: CInt, _ path: String, _ cancellation: borrowing Cancellation, _ counter: ProgressCounter?,
+        changingModes: Bool = false
     ) throws {
-        var walk = RemovalWalk(kernel: self, path: path, counter: counter)
+        var walk = RemovalWalk(kernel: self, path: path, counter: counter, changingModes: changingModes)
         try walk.enter(root, name: nil)
         while try walk.step() { try cancellation.check() }
     }
@@ -99,9 +111,11 @@ private struct RemovalWalk: ~Copyable {
     let kernel: Kernel
     let path: String
     let counter: ProgressCounter?
+    private let changingModes: Bool
     private var directories: [Directory] = []
 
-    init(kernel: Kernel, path: String, counter: ProgressCounter?) {
+    init(kernel: Kernel, path: String, counter: ProgressCounter?, changingModes: Bool) {
+        self.changingModes = changingModes
         self.kernel = kernel
         self.path = path
         self.counter = counter
@@ -145,7 +159,7 @@ private struct RemovalWalk: ~Copyable {
                 return true
             }
         }
-        let child = entry.name.withUnsafeBufferPointer { kernel.openDirectory($0.baseAddress!, in: descriptor) }
+        let child = entry.name.withUnsafeBufferPointer { open($0.baseAddress!, in: descriptor) }
         switch child {
         case -ENOENT: return true
         case -ENOTDIR, -ELOOP:
@@ -194,7 +208,22 @@ private struct RemovalWalk: ~Copyable {
     }
 
     private func unlink(_ name: UnsafePointer<CChar>, in directory: CInt, flags: CInt) -> CInt {
-        kernel.retrying { kernel.calls.unlinkAt(directory, name, flags) }
+        let result = kernel.retrying { kernel.calls.unlinkAt(directory, name, flags) }
+        guard result == -EACCES, makeUsable(directory) else { return result }
+        return kernel.retrying { kernel.calls.unlinkAt(directory, name, flags) }
+    }
+
+    /// Opens a directory. EACCES may be about the directory above, which may not be searched, or about the directory itself.
+    private func open(_ name: UnsafePointer<CChar>, in directory: CInt) -> CInt {
+        let result = kernel.openDirectory(name, in: directory)
+        guard result == -EACCES, makeUsable(directory) else { return result }
+        let second = kernel.openDirectory(name, in: directory)
+        guard second == -EACCES, kernel.makeUsable(name, in: directory) else { return second }
+        return kernel.openDirectory(name, in: directory)
+    }
+
+    private func makeUsable(_ directory: CInt) -> Bool {
+        changingModes && kernel.retrying { kernel.calls.changeMode(directory, 0o700) } == 0
     }
 
     /// Throws the error of a failed call. The path is computed only here.

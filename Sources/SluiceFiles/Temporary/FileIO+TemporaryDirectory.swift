@@ -15,7 +15,7 @@ extension FileIO {
     ///
     /// The directory has a unique name that begins with `prefix`, and only the current user can access it (mode 0700). By default it
     /// is in the system's temporary directory (`TMPDIR`, or /tmp). It is removed whether `body`, which runs in the caller's isolation,
-    /// returns or throws.
+    /// returns or throws, and so are directories in it that `body` has made read-only.
     ///
     /// - Cancellation: A queued call throws `CancellationError` immediately, without calling `body`. The directory is removed even
     ///   if the task is cancelled.
@@ -35,7 +35,7 @@ extension FileIO {
     func removeTemporary(_ path: String) async throws {
         try await run(mustRun: true) { [kernel] cancellation in
             do {
-                try kernel.removeTree(path, cancellation)
+                try kernel.removeTree(path, cancellation, changingModes: true)
             } catch let error as FileError where error.code == .notFound {
                 // `body` has removed or renamed it.
             }
@@ -47,7 +47,13 @@ extension Kernel {
     fileprivate func makeTemporaryDirectory(prefix: String, in parent: String) throws(FileError) -> String {
         var attempt = 1
         while true {
-            let path = Path.join(parent, uniqueName(prefix: prefix + "-"))
+            let name = uniqueName(prefix: prefix + "-")
+            guard DirectoryEntry.Name(name).isSingle else {
+                throw FileError(
+                    code: .invalidPath, operation: "create temporary directory", path: name,
+                    remedy: "Pass a prefix that has no slash and no zero byte.")
+            }
+            let path = Path.join(parent, name)
             let made = path.withCString { path in retrying { calls.makeDirectory(path, 0o700) } }
             if made == -EEXIST, attempt < 100 {
                 attempt += 1

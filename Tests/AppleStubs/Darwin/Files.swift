@@ -54,6 +54,7 @@ public var S_IFLNK: mode_t { 0o120000 }
 public var S_IFSOCK: mode_t { 0o140000 }
 public var S_ISUID: mode_t { 0o004000 }
 public var S_ISGID: mode_t { 0o002000 }
+public var S_ISVTX: mode_t { 0o001000 }
 
 public struct timespec {
     public var tv_sec: Int

@@ -44,6 +44,7 @@ public func _exit(_ status: Int32) -> Never { fatalError() }
 public func exit(_ status: Int32) -> Never { fatalError() }
 public func getpgrp() -> pid_t { 0 }
 public func getpid() -> pid_t { 0 }
+public func geteuid() -> uid_t { 0 }
 @discardableResult public func setuid(_ user: uid_t) -> Int32 { 0 }
 @discardableResult public func setgid(_ group: gid_t) -> Int32 { 0 }
 @discardableResult

@@ -91,6 +91,7 @@ extension Call {
         case .watchMakeQueue: [EINVAL, EMFILE, ENFILE, ENOMEM, ENOSYS]
         case .watchAdd: [EACCES, EINVAL, EINTR, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, ENOTDIR, ELOOP]
         // utimensat(2), fchownat(2)
+        case .changeModeAt: [EACCES, EINTR, EIO, ENOENT, ENOTDIR, EOPNOTSUPP, EPERM, EROFS]
         case .setTimesAt, .changeOwnerAt:
             [EACCES, EINTR, EINVAL, EIO, ELOOP, ENAMETOOLONG, ENOENT, ENOMEM, ENOTDIR, EPERM, EROFS, EDQUOT]
         // symlinkat(2), readlinkat(2)

@@ -130,10 +130,11 @@ extension FaultedOperation {
         // A file system without this operation: see `Kernel.syncDirectory`.
         case (.syncDirectory, EINVAL): true
         // link(2) and unlink(2) replace it.
-        case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS), (.renameWithoutReplacing, EPERM),
-            (.renameAtWithoutReplacing, EINVAL), (.renameAtWithoutReplacing, ENOSYS),
-            (.renameAtWithoutReplacing, EPERM):
+        case (.renameWithoutReplacing, EINVAL), (.renameWithoutReplacing, ENOSYS),
+            (.renameAtWithoutReplacing, EINVAL), (.renameAtWithoutReplacing, ENOSYS):
             true
+        // A sandbox denies each such call. One refusal is about the names.
+        case (.renameWithoutReplacing, EPERM), (.renameAtWithoutReplacing, EPERM): fault.isLasting
         // Closing the file releases the lock.
         case (.unlock, _): true
         // A file system without locks.

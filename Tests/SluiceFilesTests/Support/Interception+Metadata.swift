@@ -17,6 +17,7 @@ extension Interceptor {
         wrap(.metadataChangeMode, &calls.changeMode)
         wrap(.metadataChangeOwner, &calls.changeOwner)
         wrap(.metadataChangeOwnerOfDescriptor, &calls.changeOwnerOfDescriptor)
+        wrap(.metadataEffectiveUser, &calls.effectiveUser)
         wrap(.metadataSymbolicLink, &calls.symbolicLink)
         wrap(.metadataLink, &calls.link)
         wrap(.metadataReadLink, &calls.readLink)
@@ -53,6 +54,8 @@ extension Call {
         case .metadataChangeMode: Self.ofPaths + [EOPNOTSUPP, EPERM, EROFS]
         case .metadataChangeOwner: Self.ofPaths + [EDQUOT, EINVAL, EPERM, EROFS]
         case .metadataChangeOwnerOfDescriptor: [EDQUOT, EINTR, EINVAL, EIO, EPERM, EROFS]
+        // geteuid(2)
+        case .metadataEffectiveUser: []
         // symlink(2), linkat(2), readlink(2), realpath(3)
         case .metadataSymbolicLink: Self.ofPaths + [EDQUOT, EEXIST, ENOSPC, EPERM, EROFS]
         case .metadataLink: Self.ofPaths + [EDQUOT, EEXIST, EMLINK, ENOSPC, EOPNOTSUPP, EPERM, EROFS, EXDEV]

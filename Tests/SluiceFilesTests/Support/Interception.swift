@@ -58,6 +58,7 @@ enum Call: String, CaseIterable, Sendable {
     case readLinkAt = "directories.readLinkAt"
     case makeFIFOAt = "directories.makeFIFOAt"
     case setTimesAt = "directories.setTimesAt"
+    case changeModeAt = "directories.changeModeAt"
     case changeOwnerAt = "directories.changeOwnerAt"
 
     // CopyCalls
@@ -72,6 +73,7 @@ enum Call: String, CaseIterable, Sendable {
     case metadataChangeMode = "metadata.changeMode"
     case metadataChangeOwner = "metadata.changeOwner"
     case metadataChangeOwnerOfDescriptor = "metadata.changeOwnerOfDescriptor"
+    case metadataEffectiveUser = "metadata.effectiveUser"
     case metadataSymbolicLink = "metadata.symbolicLink"
     case metadataLink = "metadata.link"
     case metadataReadLink = "metadata.readLink"
@@ -145,6 +147,7 @@ extension SystemCalls {
         interceptor.wrap(.readLinkAt, &calls.directories.readLinkAt)
         interceptor.wrap(.makeFIFOAt, &calls.directories.makeFIFOAt)
         interceptor.wrap(.setTimesAt, &calls.directories.setTimesAt)
+        interceptor.wrap(.changeModeAt, &calls.directories.changeModeAt)
         interceptor.wrap(.changeOwnerAt, &calls.directories.changeOwnerAt)
         interceptor.wrap(.watchMakeQueue, &calls.watching.makeQueue)
         interceptor.wrap(.watchAdd, &calls.watching.addWatch)

@@ -23,6 +23,8 @@ package struct DirectoryCalls: Sendable {
     /// Sets the times of the link itself if the name is a symbolic link.
     package var setTimesAt:
         @Sendable (_ directory: CInt, _ name: Path, _ modified: FileTime?, _ accessed: FileTime?) -> CInt
+    /// Fails for a symbolic link.
+    package var changeModeAt: @Sendable (_ directory: CInt, _ name: Path, _ mode: UInt32) -> CInt
     package var changeOwnerAt: @Sendable (_ directory: CInt, _ name: Path, _ user: UInt32, _ group: UInt32) -> CInt
 
     package static let system = DirectoryCalls(
@@ -44,6 +46,7 @@ package struct DirectoryCalls: Sendable {
         setTimesAt: { directory, name, modified, accessed in
             MetadataCalls.withPointers(modified, accessed) { csluice_set_times(directory, name, $0, $1, false) }
         },
+        changeModeAt: { csluice_fchmodat($0, $1, mode_t($2)) },
         changeOwnerAt: { csluice_chown($0, $1, $2, $3, false) }
     )
 

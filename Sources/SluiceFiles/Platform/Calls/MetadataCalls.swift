@@ -19,6 +19,9 @@ package struct MetadataCalls: Sendable {
     package var changeOwner: @Sendable (_ path: Path, _ user: UInt32?, _ group: UInt32?, _ followingLinks: Bool) -> CInt
     package var changeOwnerOfDescriptor: @Sendable (_ descriptor: CInt, _ user: UInt32?, _ group: UInt32?) -> CInt
 
+    /// The user whose permissions count. See geteuid(2).
+    package var effectiveUser: @Sendable () -> Int
+
     // MARK: Links
 
     package var symbolicLink: @Sendable (_ target: Path, _ path: Path) -> CInt
@@ -46,6 +49,7 @@ extension MetadataCalls {
         changeMode: { csluice_chmod($0, mode_t($1)) },
         changeOwner: { csluice_chown(AT_FDCWD, $0, $1 ?? .max, $2 ?? .max, $3) },
         changeOwnerOfDescriptor: { csluice_fchown($0, $1 ?? .max, $2 ?? .max) },
+        effectiveUser: { Int(geteuid()) },
         symbolicLink: { csluice_symlink($0, $1) },
         link: { csluice_link_as($0, $1, $2) },
         readLink: { csluice_readlink($0, $1.baseAddress, $1.count) },
