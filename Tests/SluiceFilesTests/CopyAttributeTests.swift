@@ -58,12 +58,12 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "only root gives files away"))
-    func `set-user-ID only together with the user`() async throws {
+    func `set-user-ID and set-group-ID only together with the user and the group`() async throws {
         try await withIO { io, directory in
             let (a, b) = (directory.appending(path: "a"), directory.appending(path: "b"))
             try makeFile(a, 100)
             for (user, group, keeping, expected) in [
-                (7, 8, .permissions, 0o755), (0, 8, .permissions, 0o4755), (7, 0, .permissions, 0o2755),
+                (7, 8, .permissions, 0o755), (0, 8, .permissions, 0o755), (7, 0, .permissions, 0o755),
                 (7, 8, [.permissions, .owner], 0o6755),
             ] as [(uid_t, gid_t, FileCopyOptions.Attributes, Int)] {
                 #expect(chown(a.path, user, group) == 0 && chmod(a.path, 0o6755) == 0)

@@ -54,8 +54,10 @@ extension FaultedOperation {
             // A caller that hears that it is gone believes it.
             if outcome.fault.error == ENOENT { return nil }
             return outcome.isSuccess && !names(in: directory).isEmpty ? "is still there" : nil
-        }.believing(.open, EEXIST, ENOENT, ENOTDIR, ELOOP).ignoring(.close).believing(.unlink, ENOENT, EISDIR, EPERM)
-            .believing(.removeDirectory, ENOTDIR),
+        }.believing(.open, EEXIST, ENOENT, ENOTDIR, ELOOP, EACCES).ignoring(.close).believing(
+            .unlink, ENOENT, EISDIR, EPERM
+        )
+        .believing(.removeDirectory, ENOTDIR),
         Self("remove the tree of an entry", deepTree) { io, directory in
             for entry in try await io.entries(of: directory) { try await entry.removeTree() }
         }.onlyReading().believing(.list, ENOENT).believing(.unlinkAt, ENOENT, EISDIR, EPERM, ENOTEMPTY, ENOTDIR),
@@ -82,7 +84,7 @@ extension FaultedOperation {
                 outcome.fault.call)
             return names(in: directory) == ["source"] || isStuck || isSmall ? nil : "leaves the copy"
         }.believing(.statusAt, ENOENT, ENOTDIR).believing(.readLinkAt, ENOENT)
-            .believing(.changeMode, EPERM, EOPNOTSUPP).believing(.removeDirectory, ENOTDIR)
+            .believing(.changeMode, EPERM, EOPNOTSUPP).believing(.removeDirectory, ENOTDIR).withoutLists()
             // Another way to copy, and a second copy where a link cannot be made.
             .ignoring(.copyingClone).ignoring(.copyingCopyRange).ignoring(.copyingNextData).ignoring(.copyingNextHole)
             .ignoring(.linkAt).ignoring(.openAt).ignoring(.statusOfDescriptor),

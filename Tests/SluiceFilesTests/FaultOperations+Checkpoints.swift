@@ -29,7 +29,9 @@ extension FaultedOperation {
             let isThere = names(in: directory).contains("song.check")
             return !isThere || ["old", "new"].map({ Data($0.utf8) }).contains(contents(of: checkpoint))
                 ? nil : "the checkpoint is neither old nor new"
-        }.believingCheckpoints().ignoring(.close, at: 0, 2),
+        }.believingCheckpoints().ignoring(.close, at: 0, 2, 3)
+            // The empty file that shows which rights a new one gets; its name is unique.
+            .believing(.open, EEXIST).ignoring(.unlink, at: 1),
         Self("checkpointed file: closed with a checkpoint", checkpointed) { io, directory in
             let opened = try await CheckpointedFile.openLocked(places(directory), mode: .always, using: io)
             try await opened?.file.close(appending: [pattern(10)], durability: .full) { _ in Data("new".utf8) }
@@ -67,7 +69,11 @@ extension FaultedOperation {
 
     /// A checkpoint is missing, or a file with its name isn't one. It is only read.
     private func believingCheckpoints() -> Self {
-        believing(.status, ENOENT, ENOTDIR).believing(.open, ENOENT, ELOOP, ENXIO, ENODEV, EOPNOTSUPP).ignoring(
+        // A file that others can open is closed to them, if possible.
+        withoutLists().ignoring(.changeMode, at: 0).believing(.status, ENOENT, ENOTDIR).believing(
+            .open, EEXIST, ENOENT, ELOOP, ENXIO, ENODEV, EOPNOTSUPP
+        )
+        .ignoring(
             .close, at: 0)
     }
 }

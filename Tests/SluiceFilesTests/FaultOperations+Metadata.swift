@@ -76,7 +76,7 @@ extension FaultedOperation {
         .believing(.status, ENOENT, ENOTDIR).ignoring(.copyingClone).ignoring(.copyingCopyRange)
         .ignoring(.copyingNextData).ignoring(.copyingNextHole)
         // A file system without modes.
-        .believing(.changeMode, EPERM, EOPNOTSUPP)
+        .believing(.changeMode, EPERM, EOPNOTSUPP).withoutLists()
         // A unique name that is taken is another's: the next is tried.
         .believing(.open, EEXIST)
     }

@@ -85,7 +85,12 @@ extension FaultedOperation {
 
     /// Nothing is there, and the file is new; a name is taken, and the next is tried; the directory was only read.
     private func passingOverWhatAtomicWritesDo() -> Self {
-        believing(.status, ENOENT, ENOTDIR).believing(.open, EEXIST).ignoring(.close, at: 1)
+        believing(.status, ENOENT, ENOTDIR).believing(.open, EEXIST).ignoring(.close, at: 1).withoutLists()
+    }
+
+    /// No file has an access control list, or the file system has none.
+    func withoutLists() -> Self {
+        believing(.metadataAttribute, ENODATA, EOPNOTSUPP)
     }
 
     // MARK: Streams
@@ -182,5 +187,6 @@ extension FaultedOperation {
             return nil
         }
         .believing(.status, ENOENT, ENOTDIR).ignoring(.close, at: durability == .fullAndDirectory ? 0 : -1)
+        .withoutLists()
     }
 }

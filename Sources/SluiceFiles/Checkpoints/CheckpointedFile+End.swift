@@ -52,12 +52,13 @@ extension CheckpointedFile {
         }
     }
 
-    /// Renames the file to its final name and closes it. The checkpoint stays. See `AsyncFileStream.publish(as:…)`.
+    /// Renames the file to its final name and closes it. The checkpoint stays. See `AsyncFileStream.publish(as:…)`. The file gets the
+    /// rights of the file that it replaces, or those of a new file.
     package func publish(
         as destination: URL, existing: ExistingFile, durability: Durability, removingOnFailure: Bool
     ) async throws {
         try await AsyncFileStream<WriteMode>(file).publish(
-            as: destination, existing: existing, durability: durability, removingOnFailure: removingOnFailure)
+            as: destination, existing, durability, newFile: .newFile, removingOnFailure: removingOnFailure)
     }
 
     /// Removes the checkpoint first: a file without one is written again. Removes nothing if another file has the name.

@@ -66,7 +66,7 @@ package final class CheckpointedFile: Sendable {
 
     /// Opens and locks the file, and reads its checkpoint.
     ///
-    /// The contents of the file aren't changed. If the file has further names (hard links), these keep it, and a new file is
+    /// Until it is published, only its owner can open the file. The contents of the file aren't changed. If the file has further names (hard links), these keep it, and a new file is
     /// created. Symbolic links aren't followed. An invalid checkpoint isn't an error. Throws ``FileError/Code/locked`` if the
     /// file is locked.
     package static func openLocked(
@@ -158,10 +158,15 @@ extension CheckpointedFile {
 }
 
 extension Kernel {
+    /// Opens a file that only its owner can open, because the file that it will replace may be private.
     fileprivate func openToAppend(_ path: String, truncating: Bool) throws(FileError) -> OpenedFile {
-        try openLocked(
-            path, flags: O_WRONLY | O_CREAT | O_APPEND, permissions: FilePermissions.newFile.rawValue,
-            truncating: truncating, for: "open")
+        let opened = try openLocked(
+            path, flags: O_WRONLY | O_CREAT | O_APPEND, permissions: Self.privateFile, truncating: truncating,
+            for: "open")
+        let mode = opened.status.permissions
+        // Created by another program, or an older version. If the mode can't be set, the file keeps its own.
+        if mode & 0o077 != 0 { _ = retrying { calls.changeMode(opened.descriptor, mode & 0o700) } }
+        return opened
     }
 
     /// Returns the contents of a checkpoint, or `nil` if it is missing, isn't a regular file, or is too long.

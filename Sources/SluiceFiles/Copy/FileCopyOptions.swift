@@ -8,15 +8,16 @@ public struct FileCopyOptions: Sendable, Hashable {
         /// Creates a set from its bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// The mode, regardless of the umask. Ignored on file systems without modes (FAT). Set-user-ID and set-group-ID bits are copied
-        /// only if the copy has the same owner and group.
+        /// The mode, regardless of the umask, and the access control list. Ignored on file systems without modes (FAT). Set-user-ID and
+        /// set-group-ID bits are copied only if the copy has the same owner and group. If the file system can't store the list, the
+        /// group and all others can do only what each user and group of the list could do as well.
         public static let permissions = Self(rawValue: 1 << 0)
 
         /// The modification and access times, with the precision that the file system stores (at most nanoseconds).
         public static let times = Self(rawValue: 1 << 1)
 
-        /// Extended attributes. The copy fails if a user attribute can't be copied. System attributes (`security.`, `trusted.`,
-        /// access control lists) are copied if possible. See xattr(7).
+        /// Extended attributes. The copy fails if a user attribute can't be copied. System attributes (`security.`, `trusted.`) are copied
+        /// if possible. The access control list belongs to the ``permissions``. See xattr(7).
         public static let extendedAttributes = Self(rawValue: 1 << 2)
 
         /// The owner and the group. Only root can change the owner; without permission, the copy fails. See chown(2).
@@ -35,8 +36,9 @@ public struct FileCopyOptions: Sendable, Hashable {
     /// Whether to copy the file that a symbolic link points to. If false, the link itself is copied.
     public var followingLinks: Bool
 
-    /// The attributes to take over from the original. Without ``Attributes/permissions``, the copy has the mode of the file that it
-    /// replaces; a new file gets read and write permission for all users, less the process's umask.
+    /// The attributes to take over from the original. Without ``Attributes/permissions``, the copy has the rights of the file that it
+    /// replaces, as in ``FileWriteOptions/permissions``; a new file gets read and write permission for all users, less the process's
+    /// umask.
     public var keeping: Attributes
 
     /// Creates options. By default nothing is replaced, and the copy is on the device before the call returns.

@@ -4,8 +4,8 @@ extension Kernel {
     /// Copies attributes from one open file or directory to another, after the contents have been written.
     ///
     /// The order matters, since the first steps would undo the last ones: owner (clears set-user-ID), extended attributes (need
-    /// permission to write; access control lists change the mode), mode, times. The times are those of `source` at opening, because
-    /// reading changes the access time. The status of `destination` isn't used.
+    /// permission to write), mode and access control list, times. The times are those of `source` at opening, because reading changes
+    /// the access time. The status of `destination` isn't used.
     func copyAttributes(
         _ kept: FileCopyOptions.Attributes, of source: OpenedFile, to destination: OpenedFile
     ) throws(FileError) {
@@ -33,18 +33,23 @@ extension Kernel {
         try check(result, "set the owner of", destination.path)
     }
 
-    /// Sets the mode only if it differs, because FAT and SMB have one mode for all files and refuse to set any. A refusal is
-    /// ignored: only such a file system refuses it to the process that has just created the file.
+    /// Copies the mode and the access control list. FAT and SMB have one mode for all files and refuse to set any. That is ignored: only
+    /// such a file system refuses it to the process that has just created the file.
     private func copyMode(of source: OpenedFile, to destination: OpenedFile) throws(FileError) {
         let now = try status(ofDescriptor: destination.descriptor, destination.path)
-        var mode = source.status.permissions
-        // With another owner, a set-user-ID program would run as the wrong user.
-        if now.user != source.status.user { mode &= ~UInt32(S_ISUID) }
-        if now.group != source.status.group { mode &= ~UInt32(S_ISGID) }
-        if now.permissions == mode { return }
-        let result = retrying { calls.changeMode(destination.descriptor, mode) }
-        if [-EPERM, -EOPNOTSUPP, -ENOTSUP].contains(result) { return }
-        try check(result, "set the mode of", destination.path)
+        let list = try accessList(of: .descriptor(source.descriptor), source.path)
+        var rights = AccessRights(source.status, list: list)
+        // With another owner or group, a program would run as the wrong one. For a directory, set-group-ID is about the group of new files.
+        if now.user != rights.user || now.group != rights.group {
+            let keepsGroup = now.isDirectory && now.group == rights.group
+            rights.mode &= keepsGroup ? 0o3777 : 0o1777
+        }
+        (rights.user, rights.group) = (now.user, now.group)
+        do throws(FileError) {
+            try give(rights, to: destination.descriptor, destination.path)
+        } catch  where error.operation == "set the mode of" && Self.isWithoutModes(-error.systemError) {
+            return
+        }
     }
 
     /// Copies attributes from one symbolic link to another. A link has no mode.
@@ -75,7 +80,7 @@ extension Kernel {
         }
     }
 
-    /// Copies all user attributes, and those other attributes that can be read and set.
+    /// Copies all user attributes, and those other attributes that can be read and set. An access control list belongs to the mode.
     func copyExtendedAttributes(
         of source: MetadataCalls.Target, _ sourcePath: String, to destination: MetadataCalls.Target,
         _ destinationPath: String
@@ -86,7 +91,7 @@ extension Kernel {
         } catch  where error.code == .unsupported {
             return  // The file system has no extended attributes.
         }
-        for name in names {
+        for name in names where !Self.isAccessList(name) {
             do throws(FileError) {
                 // Nil if the attribute was removed after the listing.
                 guard let value = try attribute(name, of: source, sourcePath) else { continue }
@@ -106,7 +111,15 @@ extension Kernel {
         #endif
     }
 
-    private static func isRefusal(_ number: CInt) -> Bool {
+    private static func isAccessList(_ name: [CChar]) -> Bool {
+        #if os(Linux)
+        name == accessListName
+        #else
+        false
+        #endif
+    }
+
+    static func isRefusal(_ number: CInt) -> Bool {
         [EPERM, EACCES, EOPNOTSUPP, ENOTSUP, EINVAL, ENOSYS].contains(number)
     }
 }

@@ -81,19 +81,23 @@ extension Kernel {
         // Compared by device and inode, with links at the destination followed, so other names of the file are found
         // too.
         try checkIsOther(source.status, try status(of: destination), source.path, destination)
-        let replaced = try statusOfReplaced(destination, options.existing, for: "copy to")
+        let isReplacing = try statusOfReplaced(destination, options.existing, for: "copy to") != nil
         let keepsMode = options.keeping.contains(.permissions)
-        // No other user can open the file until the mode is set, which happens after the contents are written.
-        let isNew = !keepsMode && replaced == nil
+        // No other user can open the file until it gets its rights, which happens after the contents are written.
+        let isNew = !keepsMode && !isReplacing
+        let newFile = FilePermissions.newFile.rawValue
         let temporary = try createTemporary(
-            in: Path.directory(of: destination), permissions: isNew ? FilePermissions.newFile.rawValue : 0o600)
+            in: Path.directory(of: destination), permissions: isNew ? newFile : Self.privateFile)
         var descriptor: CInt? = temporary.descriptor
         do {
             let result = try copyContents(of: source, to: temporary, progress: progress, cancellation)
             try copyAttributes(options.keeping, of: source, to: temporary)
-            if !keepsMode, let mode = replaced?.permissions {
-                try check(
-                    retrying { calls.changeMode(temporary.descriptor, mode) }, "set the mode of", temporary.path)
+            if !keepsMode, isReplacing {
+                var rights = try rightsForReplacing(destination, permissions: newFile, temporary)
+                if options.keeping.contains(.owner) {
+                    rights = rights.kept(user: source.status.user, group: source.status.group)
+                }
+                try give(rights, to: temporary.descriptor, temporary.path)
             }
             try cancellation.check()
             try sync(temporary.descriptor, options.durability, temporary.path)
@@ -101,7 +105,7 @@ extension Kernel {
             try close(temporary.descriptor, temporary.path)
             // The sync may have taken a long time.
             try cancellation.check()
-            try rename(temporary.path, to: destination, existing: options.existing)
+            try renameUnique(temporary.path, to: destination, existing: options.existing)
             return result
         } catch {
             unlinkQuietly(temporary.path)
@@ -130,7 +134,7 @@ extension Kernel {
         let temporary = try makeTemporaryLink(to: target, in: Path.directory(of: destination))
         do throws(FileError) {
             try copyAttributes(options.keeping, ofLink: source, found, to: temporary)
-            try rename(temporary, to: destination, existing: options.existing)
+            try renameUnique(temporary, to: destination, existing: options.existing)
         } catch {
             unlinkQuietly(temporary)
             throw error

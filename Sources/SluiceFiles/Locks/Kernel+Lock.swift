@@ -58,7 +58,57 @@ extension Kernel {
             }
             closeQuietly(descriptor, isLocked: locked >= 0)
         }
-        throw FileError(
+        throw Self.keepsChanging(path)
+    }
+
+    /// Creates a file and locks it. If a file with this name exists and isn't locked, a process that was killed has left it there. It is
+    /// removed and not written to, because it may be open in other processes, or have other rights.
+    func createLocked(_ path: String, permissions: UInt32, for operation: String) throws(FileError) -> OpenedFile {
+        for _ in 0..<Self.maximumLockAttempts {
+            do throws(FileError) {
+                if let created = try createOnceLocked(path, permissions: permissions, for: operation) { return created }
+            } catch  where error.systemError == EEXIST {
+                try removeUnlocked(path, for: operation)
+            }
+        }
+        throw Self.keepsChanging(path)
+    }
+
+    /// Returns `nil` if another process has removed the file before this one locked it.
+    private func createOnceLocked(
+        _ path: String, permissions: UInt32, for operation: String
+    ) throws(FileError) -> OpenedFile? {
+        let descriptor = try open(
+            path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions, for: operation)
+        let locked = retrying { calls.lock(descriptor, LOCK_EX | LOCK_NB) }
+        do throws(FileError) {
+            let created = try status(ofDescriptor: descriptor, path)
+            if !Self.hasNoLocks(locked) { try check(locked, "lock", path) }
+            if try status(of: path, followingLinks: false)?.isSameFile(as: created) == true {
+                return OpenedFile(descriptor: descriptor, path: path, status: created, isLocked: locked >= 0)
+            }
+        } catch {
+            closeQuietly(descriptor, isLocked: locked >= 0)
+            throw error
+        }
+        closeQuietly(descriptor, isLocked: locked >= 0)
+        return nil
+    }
+
+    private func removeUnlocked(_ path: String, for operation: String) throws(FileError) {
+        let stale: OpenedFile
+        do throws(FileError) {
+            stale = try openLocked(path, flags: O_WRONLY, permissions: 0, truncating: false, for: operation)
+        } catch  where error.systemError == ENOENT {
+            return
+        }
+        // While this process holds the lock, the name is its own.
+        defer { closeQuietly(stale.descriptor, isLocked: stale.isLocked) }
+        try unlink(path)
+    }
+
+    private static func keepsChanging(_ path: String) -> FileError {
+        FileError(
             code: .locked, operation: "lock", path: path,
             remedy: "Try again later, because programs keep replacing this file.")
     }

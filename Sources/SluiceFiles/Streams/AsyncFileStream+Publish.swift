@@ -12,9 +12,13 @@ extension AsyncFileStream where Mode == WriteMode {
     ///     // … verified …
     ///     try await part.publish(as: songURL, durability: .full)
     ///
-    /// One job gives the file the mode of the file that it replaces, syncs it, checks that its path still leads to it, renames it,
-    /// syncs the directory, and closes it. A symbolic link at the destination is replaced, not followed. A directory, device, FIFO
-    /// or socket is refused. See fsync(2), rename(2).
+    /// One job gives the file the owner, group, mode and access control list of the file that it replaces, as in
+    /// `Data.asyncWrite(to:options:using:)`, syncs it, checks that its path still leads to it, renames it, syncs the directory, and closes
+    /// it. A symbolic link at the destination is replaced, not followed. A directory, device, FIFO or socket is refused. See fsync(2),
+    /// rename(2).
+    ///
+    /// Until then, the file has the mode that it was opened with. To replace a file that others can't read, open the new one with
+    /// `permissions: 0o600`.
     ///
     /// The destination must be on the same file system. An existing file there is an error by default, and `.skip` is the same as
     /// `.fail`. `durability` says what is guaranteed after a power failure, and so which syncs are made.
@@ -32,11 +36,20 @@ extension AsyncFileStream where Mode == WriteMode {
         as destination: URL, existing: ExistingFile = .fail, durability: Durability = .full,
         removingOnFailure: Bool = false
     ) async throws {
+        try await publish(as: destination, existing, durability, newFile: nil, removingOnFailure: removingOnFailure)
+    }
+
+    /// Publishes the file. If it replaces none and `newFile` isn't `nil`, it gets these permissions as a new file would.
+    consuming func publish(
+        as destination: URL, _ existing: ExistingFile, _ durability: Durability, newFile: FilePermissions?,
+        removingOnFailure: Bool
+    ) async throws {
         let file = file
         do {
             let final = try Path.of(destination, for: "publish to")
             try await file.io.run { _ in
-                try file.publish(as: final, existing, durability, removingOnFailure: removingOnFailure)
+                try file.publish(
+                    as: final, existing, durability, newFile: newFile, removingOnFailure: removingOnFailure)
             }
         } catch {
             // A job that has started has closed the file. Otherwise this job closes it; it runs even if the task is cancelled.
@@ -62,12 +75,16 @@ extension AsyncFileStream where Mode == WriteMode {
 
 extension OpenFile {
     fileprivate func publish(
-        as final: String, _ existing: ExistingFile, _ durability: Durability, removingOnFailure: Bool
+        as final: String, _ existing: ExistingFile, _ durability: Durability, newFile: FilePermissions?,
+        removingOnFailure: Bool
     ) throws(FileError) {
         let kernel = io.kernel
         do throws(FileError) {
-            if let replaced = try kernel.statusOfReplaced(final, existing, for: "publish to") {
-                try takeMode(of: replaced)
+            let isReplacing = try kernel.statusOfReplaced(final, existing, for: "publish to") != nil
+            if isReplacing, let rights = try kernel.rights(of: final) {
+                try kernel.give(rights, to: descriptor, path)
+            } else if let newFile {
+                try takeRightsOfNewFile(newFile, in: Path.directory(of: final))
             }
             try kernel.sync(descriptor, durability, path)
             try checkName()
@@ -79,7 +96,9 @@ extension OpenFile {
         do throws(FileError) {
             if durability == .fullAndDirectory {
                 try kernel.syncDirectory(of: final)
-                if Path.directory(of: final) != Path.directory(of: path) { try kernel.syncDirectory(of: path) }
+                // Byte by byte: strings with the same characters can be different names.
+                let isSame = Path.directory(of: final).utf8.elementsEqual(Path.directory(of: path).utf8)
+                if !isSame { try kernel.syncDirectory(of: path) }
             }
         } catch {
             abandon(removing: false)
@@ -95,12 +114,12 @@ extension OpenFile {
         io.kernel.closeQuietly(descriptor, isLocked: isLocked)
     }
 
-    /// Sets the mode only if it differs: some file systems (FAT, SMB) have one mode for all files and refuse to set any.
-    private func takeMode(of replaced: RawStatus) throws(FileError) {
+    private func takeRightsOfNewFile(_ permissions: FilePermissions, in directory: String) throws(FileError) {
         let kernel = io.kernel
-        let mode = replaced.permissions
-        if try kernel.status(ofDescriptor: descriptor, path).permissions == mode { return }
-        try kernel.check(kernel.retrying { kernel.calls.changeMode(descriptor, mode) }, "set the mode of", path)
+        var rights = try kernel.rightsOfNewFile(in: directory, permissions: permissions.rawValue)
+        let now = try kernel.status(ofDescriptor: descriptor, path)
+        (rights.user, rights.group) = (now.user, now.group)
+        try kernel.give(rights, to: descriptor, path)
     }
 
     /// Checks that the path still leads to this file, since rename(2) takes a name, not a descriptor. The kernel has no call that

@@ -8,7 +8,7 @@ public struct FileWriteOptions: Sendable, Hashable {
 
     /// The name of the temporary file in the destination's directory, or `nil` for a unique, hidden name (`.sluice-…`).
     ///
-    /// If the process is killed, a file with a unique name stays, but one with a chosen name is overwritten by the next write with
+    /// If the process is killed, a file with a unique name stays, but one with a chosen name is removed by the next write with
     /// that name. It is locked while it is written: a second writer gets ``FileError/Code/locked``. Where the file system has no locks
     /// (see ``FileLock``), two writers with the same name aren't kept apart.
     ///
@@ -16,7 +16,16 @@ public struct FileWriteOptions: Sendable, Hashable {
     /// ``FileError/Code/tooManyLinks``, and anything else that isn't a regular file throws ``FileError/Code/notRegularFile``.
     public var temporaryName: String?
 
-    /// The mode of a new file, less the process's umask. A file that replaces another one keeps the mode of that file.
+    /// The mode of a new file, less the process's umask.
+    ///
+    /// A file that replaces another one gets the owner, the group, the mode and the access control list of that file. Until its bytes are
+    /// written, only its owner can open it. What the process may not set, or the file system can't store, never widens access:
+    ///
+    /// - With another owner or group, the file has no set-user-ID and set-group-ID bits, and the group and all others can do only what
+    ///   both could do before.
+    /// - Without its list, the group and all others can do only what each user and group of the list could do as well.
+    ///
+    /// Other extended attributes, such as capabilities, aren't kept.
     public var permissions: FilePermissions
 
     /// Creates options. By default the file is replaced atomically and is on the device before the call returns.

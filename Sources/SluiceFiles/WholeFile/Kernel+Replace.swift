@@ -4,43 +4,44 @@ internal import CSluiceFiles
 //
 //      1 create temporary file    in the destination's directory, so on the same file system
 //      2 write
-//      3 sync                     depends on the durability: the bytes are on the device before the rename
-//      4 close                    reports delayed write errors (NFS, quotas) while the destination is unchanged
-//      5 rename
-//      6 sync the directory       depends on the durability
+//      3 rights                   only if a file is replaced. Until then, only this process's user can open the temporary file
+//      4 sync                     depends on the durability: the bytes are on the device before the rename
+//      5 close                    reports delayed write errors (NFS, quotas) while the destination is unchanged
+//      6 rename
+//      7 sync the directory       depends on the durability
 //
-// A chosen temporary name is locked until the rename. Then step 4 comes after step 5, because closing releases the lock.
+// A chosen temporary name is locked until the rename. Then step 5 comes after step 6, because closing releases the lock.
 extension Kernel {
     func replaceFile(
         _ path: String, with bytes: UnsafeRawBufferPointer, _ options: FileWriteOptions,
         _ progress: ProgressCounter? = nil
     ) throws(FileError) {
-        let replaced = try statusOfReplaced(path, options.existing, for: "write")
+        let isReplacing = try statusOfReplaced(path, options.existing, for: "write") != nil
         let directory = Path.directory(of: path)
+        let permissions = isReplacing ? Self.privateFile : options.permissions.rawValue
         let temporary: OpenedFile
         if let name = options.temporaryName {
             try checkTemporaryName(name, for: path)
-            temporary = try openLocked(
-                Path.join(directory, name), flags: O_WRONLY | O_CREAT,
-                permissions: options.permissions.rawValue, truncating: true, for: "create temporary file")
+            temporary = try createLocked(
+                Path.join(directory, name), permissions: permissions, for: "create temporary file")
         } else {
-            temporary = try createTemporary(in: directory, permissions: options.permissions.rawValue)
+            temporary = try createTemporary(in: directory, permissions: permissions)
         }
 
         let hasChosenName = options.temporaryName != nil
         var descriptor: CInt? = temporary.descriptor
         do {
-            if let mode = replaced?.permissions ?? staleMode(of: temporary, options) {
-                try check(
-                    retrying { calls.changeMode(temporary.descriptor, mode) }, "set the mode of", temporary.path)
-            }
             try write(temporary.descriptor, bytes, temporary.path, progress)
+            if isReplacing {
+                let rights = try rightsForReplacing(path, permissions: options.permissions.rawValue, temporary)
+                try give(rights, to: temporary.descriptor, temporary.path)
+            }
             try sync(temporary.descriptor, options.durability, temporary.path)
             if !hasChosenName {
                 descriptor = nil
                 try close(temporary.descriptor, temporary.path)
             }
-            try rename(temporary.path, to: path, existing: options.existing)
+            try renameUnique(temporary.path, to: path, existing: options.existing)
         } catch {
             // Remove first: while this process holds the lock, the name is its own.
             unlinkQuietly(temporary.path)
@@ -66,10 +67,18 @@ extension Kernel {
         }
     }
 
-    /// The mode to set on an existing temporary file, so that it has no more permissions than requested.
-    private func staleMode(of temporary: OpenedFile, _ options: FileWriteOptions) -> UInt32? {
-        let wanted = temporary.status.permissions & options.permissions.rawValue
-        return options.temporaryName != nil && wanted != temporary.status.permissions ? wanted : nil
+    /// The mode of a file that gets its own rights once its bytes are written.
+    static var privateFile: UInt32 { 0o600 }
+
+    /// Returns the rights of the file that is replaced. They are read when the bytes are written, which may take long. If the file was
+    /// removed in the meantime, returns those of a new one.
+    func rightsForReplacing(
+        _ path: String, permissions: UInt32, _ temporary: OpenedFile
+    ) throws(FileError) -> AccessRights {
+        if let rights = try rights(of: path) { return rights }
+        // A job with a brief descriptor may open nothing else.
+        brief.keep(temporary.descriptor)
+        return try rightsOfNewFile(in: Path.directory(of: path), permissions: permissions)
     }
 
     private func checkTemporaryName(_ name: String, for path: String) throws(FileError) {
@@ -81,7 +90,7 @@ extension Kernel {
         }
     }
 
-    /// Returns the status of the file to replace, or `nil` if there is none or its mode doesn't matter. Throws if it can't be
+    /// Returns the status of the file to replace, or `nil` if there is none or its rights don't matter. Throws if it can't be
     /// replaced.
     func statusOfReplaced(
         _ path: String, _ existing: ExistingFile, for operation: String
@@ -98,14 +107,16 @@ extension Kernel {
         return status
     }
 
-    func createTemporary(in directory: String, permissions: UInt32) throws(FileError) -> OpenedFile {
+    func createTemporary(
+        in directory: String, permissions: UInt32, isBrief: Bool = true
+    ) throws(FileError) -> OpenedFile {
         var attempt = 1
         while true {
             let path = Path.join(directory, uniqueName(prefix: ".sluice-"))
             do {
                 let descriptor = try open(
                     path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: permissions,
-                    for: "create temporary file", isBrief: true)
+                    for: "create temporary file", isBrief: isBrief)
                 return OpenedFile(descriptor: descriptor, path: path, status: RawStatus())
             } catch  where error.code == .exists && attempt < 100 {
                 attempt += 1  // The name, one of 2^64, is taken.
