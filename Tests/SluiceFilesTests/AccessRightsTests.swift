@@ -227,6 +227,38 @@ private final class Observer: Sendable {
         }
     }
 
+    @Test(.enabled(if: isRoot, "only root gives files away"))
+    func `the rights come after the bytes, and the mode comes last`() async throws {
+        try await withLists { directory in
+            let log = CallLog()
+            let real = SystemCalls.system
+            var calls = SystemCalls.recorded(in: log)
+            calls.open = { path, flags, mode in
+                if flags & O_CREAT != 0 { log.add("create \(String(mode, radix: 8))") }
+                return real.open(path, flags, mode)
+            }
+            calls.changeMode = { descriptor, mode in
+                log.add("mode \(String(mode, radix: 8))")
+                return real.changeMode(descriptor, mode)
+            }
+            calls.metadata.changeOwnerOfDescriptor = { descriptor, user, group in
+                log.add("owner \(user ?? 0):\(group ?? 0)")
+                return real.metadata.changeOwnerOfDescriptor(descriptor, user, group)
+            }
+            calls.metadata.setAttribute = { target, name, value, writing in
+                log.add("list")
+                return real.metadata.setAttribute(target, name, value, writing)
+            }
+            let io = FileIO(calls: calls)
+            let file = try old(directory, mode: 0o600, owner: (7, 8))
+            #expect(setAttribute(accessName, of: file, to: readableBySeven) && chmod(file.path, 0o4640) == 0)
+            try await pattern(9).asyncWrite(to: file, using: io)
+            await io.shutdown()
+            let rights = ["owner 7:8", "list", "mode 4640"]
+            #expect(log.all == ["create 600", "write"] + rights + ["fsync", "close", "rename"])
+        }
+    }
+
     // MARK: Access control lists
 
     /// A directory whose file system has access control lists, or `nil`.
@@ -352,17 +384,28 @@ private final class Observer: Sendable {
 
 @Suite(.timeLimit(.minutes(5)), .enabled(if: getuid() == 0, "needs root to become another user"))
 struct `Directories of other users` {
-    @Test func `a rename that a sticky directory refuses leaves the old name only`() async throws {
-        try await withIO(calls: .made(by: nobody)) { io, directory in
-            let file = directory.appending(path: "file")
+    /// With `EINVAL`, the file system has no rename that never replaces, and link and unlink replace it.
+    @Test(arguments: [nil, EINVAL] as [CInt?])
+    func `a rename that a sticky directory refuses leaves the old name only`(denied: CInt?) async throws {
+        var calls = SystemCalls.made(by: nobody) { call in
+            [.renameWithoutReplacing, .renameAtWithoutReplacing].contains(call) ? denied : nil
+        }
+        calls.metadata.effectiveUser = { Int(nobody) }
+        try await withIO(calls: calls) { io, directory in
+            let (file, new) = (directory.appending(path: "file"), directory.appending(path: "new"))
             try pattern(3).write(to: file)
             #expect(chown(file.path, 7, 7) == 0 && chmod(file.path, 0o666) == 0 && chmod(directory.path, 0o1777) == 0)
-            await expectFileError(.permissionDenied) { try await io.rename(file, to: directory.appending(path: "new")) }
+            await expectFileError(.permissionDenied) { try await io.rename(file, to: new) }
             #expect(names(in: directory) == ["file"])
             for entry in try await io.entries(of: directory) {
                 await expectFileError(.permissionDenied) { try await entry.rename(to: "new") }
             }
             #expect(names(in: directory) == ["file"])
+            // The owner of the file may rename it there.
+            #expect(chown(file.path, nobody, nobody) == 0)
+            try await io.rename(file, to: new)
+            for entry in try await io.entries(of: directory) { try await entry.rename(to: "newer") }
+            #expect(names(in: directory) == ["newer"])
         }
     }
 
