@@ -23,7 +23,7 @@ extension AsyncBoundedQueue {
     /// - Throws: ``DeadlineExceeded`` if there is no space in time; otherwise the same errors as ``send(_:)``.
     @discardableResult
     public func send(_ element: sending Element, timeout: Duration) async throws -> sending SendResult {
-        try await send(element, until: .now + timeout, clock: .continuous)
+        try await send(element, until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Adds an element at the end of the queue, waiting for space until a deadline; see ``send(_:)``.

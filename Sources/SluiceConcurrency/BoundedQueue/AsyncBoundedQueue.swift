@@ -131,7 +131,7 @@ public final class AsyncBoundedQueue<Element>: Sendable {
     ///
     /// - Throws: ``DeadlineExceeded`` if no element arrives in time; `CancellationError` if the task is cancelled first.
     public func dequeue(timeout: Duration) async throws -> sending Element? {
-        try await dequeue(until: .now + timeout, clock: .continuous)
+        try await dequeue(until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Removes and returns the first element, waiting for it until a deadline; see ``dequeue()``.

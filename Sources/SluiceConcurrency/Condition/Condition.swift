@@ -56,7 +56,7 @@ public struct Condition: Sendable {
     /// - Throws: ``DeadlineExceeded`` if the timeout passes first; `CancellationError` if the task is cancelled first.
     @discardableResult
     public func wait(timeout: Duration) async throws -> Outcome {
-        try await wait(until: .now + timeout, clock: .continuous)
+        try await wait(until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Waits until the condition is signalled or abandoned, or a deadline passes. Stops waiting when the task is cancelled.

@@ -53,7 +53,7 @@ final class DeadlineWork<Value: ~Copyable, Failure: Error>: @unchecked Sendable 
                 group.cancelAll()
             } else {
                 group.addTask {
-                    (try? await clock.sleep(until: deadline, tolerance: nil)) == nil ? .sleepEnded : .deadlineCame
+                    (try? await clock.sleepInSteps(until: deadline)) == nil ? .sleepEnded : .deadlineCame
                 }
             }
             group.addTask {

@@ -8,7 +8,7 @@
 public func withDeadline<Value: ~Copyable>(
     timeout: Duration, body: () async throws -> Value
 ) async throws -> Value {
-    try await withDeadline(until: .now + timeout, clock: .continuous, body: body)
+    try await withDeadline(until: ContinuousClock().deadline(after: timeout), clock: .continuous, body: body)
 }
 
 /// Runs a body, and cancels it if it hasn't ended by a deadline.
@@ -44,7 +44,7 @@ public func withDeadline<Value: ~Copyable, C: Clock>(
 ///
 /// - Returns: The result of the body, even if the timeout has passed.
 public func withDeadline<Value: ~Copyable>(timeout: Duration, body: () async -> Value) async -> Value {
-    await withDeadline(until: .now + timeout, clock: .continuous, body: body)
+    await withDeadline(until: ContinuousClock().deadline(after: timeout), clock: .continuous, body: body)
 }
 
 /// Runs a body that cannot throw, and cancels it if it hasn't ended by a deadline.

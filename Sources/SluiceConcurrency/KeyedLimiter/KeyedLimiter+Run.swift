@@ -69,7 +69,7 @@ extension KeyedLimiter {
     public func run<Result: ~Copyable>(
         for key: Key, timeout: Duration, _ body: () async throws -> Result
     ) async throws -> Result {
-        try await run(for: key, until: .now + timeout, clock: .continuous, body)
+        try await run(for: key, until: ContinuousClock().deadline(after: timeout), clock: .continuous, body)
     }
 
     /// Runs a body if there is a place for its key before a deadline. The deadline bounds the wait, not the body.

@@ -109,7 +109,7 @@ extension KeyedLimiter {
     ///
     /// - Throws: ``DeadlineExceeded`` if the timeout passes first; `CancellationError` if the task is cancelled first.
     public func waitUntilIdle(timeout: Duration) async throws {
-        try await storage.waitUntilIdle(until: .now + timeout, clock: .continuous)
+        try await storage.waitUntilIdle(until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Waits until no body runs and no task waits, for any key, or a deadline passes.

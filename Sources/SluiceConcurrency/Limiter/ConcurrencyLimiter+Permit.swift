@@ -53,7 +53,7 @@ extension ConcurrencyLimiter {
     ///
     /// - Throws: ``DeadlineExceeded`` if no place becomes free in time; otherwise the same errors as ``acquire(weight:)``.
     public func acquire(weight: Int = 1, timeout: Duration) async throws -> Permit {
-        try await acquire(weight: weight, until: .now + timeout, clock: .continuous)
+        try await acquire(weight: weight, until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Waits for a place until a deadline, and returns a permit that holds it. If a place is free, the deadline doesn't matter.

@@ -96,7 +96,7 @@ extension ConcurrencyLimiter {
     public func run<Result: ~Copyable>(
         weight: Int = 1, timeout: Duration, _ body: () async throws -> Result
     ) async throws -> Result {
-        try await run(weight: weight, until: .now + timeout, clock: .continuous, body)
+        try await run(weight: weight, until: ContinuousClock().deadline(after: timeout), clock: .continuous, body)
     }
 
     /// Runs a body if there is a place for it before a deadline. The deadline bounds the wait, not the body.

@@ -126,7 +126,7 @@ extension ConcurrencyLimiter {
     ///
     /// - Throws: ``DeadlineExceeded`` if the timeout passes first; `CancellationError` if the task is cancelled first.
     public func waitUntilIdle(timeout: Duration) async throws {
-        try await waitUntilIdle(until: .now + timeout, clock: .continuous)
+        try await waitUntilIdle(until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Waits until no body runs and no task waits, or a deadline passes.

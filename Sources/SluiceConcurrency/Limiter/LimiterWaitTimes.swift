@@ -19,8 +19,7 @@ final class LimiterWaitTimes: Sendable {
     /// Does nothing for a task that didn't wait.
     func ended(_ began: Duration?) {
         guard let began else { return }
-        let (seconds, attoseconds) = (now() - began).components
-        let waited = UInt64(clamping: seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000)
+        let waited = UInt64(clamping: (now() - began).attoseconds / 1_000_000_000)
         total.wrappingAdd(waited, ordering: .relaxed)
         longest.max(waited, ordering: .relaxed)
     }

@@ -35,7 +35,7 @@ extension Monitor {
     public func wait<Claimed: Sendable>(
         claiming claim: @escaping @Sendable (inout State) -> Claimed?, timeout: Duration
     ) async throws -> Claimed {
-        try await wait(claiming: claim, until: .now + timeout, clock: .continuous)
+        try await wait(claiming: claim, until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Waits until a claim succeeds or a deadline passes, and returns the claimed value.

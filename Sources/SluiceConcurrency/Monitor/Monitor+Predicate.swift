@@ -30,7 +30,7 @@ extension Monitor {
     ///
     /// - Throws: ``DeadlineExceeded`` if the timeout passes first; `CancellationError` if the task is cancelled first.
     public func wait(where predicate: @escaping @Sendable (State) -> Bool, timeout: Duration) async throws {
-        try await wait(where: predicate, until: .now + timeout, clock: .continuous)
+        try await wait(where: predicate, until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Waits until a predicate of the state holds or a deadline passes.

@@ -93,7 +93,7 @@ public final class AsyncPriorityQueue<Element, Priority: Comparable & Sendable>:
     ///
     /// - Throws: ``DeadlineExceeded`` if no element arrives in time; otherwise the same errors as ``dequeue()``.
     public func dequeue(timeout: Duration) async throws -> sending Element? {
-        try await dequeue(until: .now + timeout, clock: .continuous)
+        try await dequeue(until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Removes and returns the element with the highest priority, waiting for one until a deadline.

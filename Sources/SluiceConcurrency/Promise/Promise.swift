@@ -67,7 +67,7 @@ public struct Promise<Value: Sendable, Failure: Error>: Sendable {
     /// - Throws: The error that the promise was completed with; ``DeadlineExceeded`` if the timeout passes first; `CancellationError` if
     ///   the task is cancelled first.
     public func value(timeout: Duration) async throws -> Value {
-        try await value(until: .now + timeout, clock: .continuous)
+        try await value(until: ContinuousClock().deadline(after: timeout), clock: .continuous)
     }
 
     /// Waits for the value until a deadline.

@@ -81,7 +81,7 @@ extension RateLimiter {
     ///
     /// - Throws: The same errors as ``consume(_:until:)``, immediately under the same conditions.
     public func consume(_ weight: Int = 1, timeout: Duration) async throws {
-        try await consume(weight, until: storage.clock.now.advanced(by: timeout))
+        try await consume(weight, until: storage.clock.deadline(after: timeout))
     }
 
     /// Waits until tokens are available, but not beyond a deadline, and takes them.

@@ -8,9 +8,6 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
     typealias Waiter = UnsafeContinuation<RateLimiterOutcome, Never>
     typealias Machine = RateLimiterStateMachine<Waiter>
 
-    /// The longest single sleep, because not every clock accepts a deadline that is centuries away.
-    private static var longestSleep: Duration { .seconds(86_400) }
-
     let clock: C
     private let origin: C.Instant
     let machine: Lock<Machine>
@@ -102,9 +99,7 @@ final class RateLimiterStorage<C: Clock>: Sendable where C.Duration == Duration 
     }
 
     private func instant(_ plan: Machine.Plan) -> C.Instant {
-        let now = clock.now
-        let wait = plan.moment - origin.duration(to: now).attoseconds
-        return now.advanced(by: Duration(attoseconds: min(wait, Self.longestSleep.attoseconds)))
+        clock.deadline(after: Duration(attoseconds: plan.moment - now))
     }
 
     private func resume(_ wakes: [Machine.Wake]) {

@@ -56,7 +56,7 @@ struct SharedStateMachine<Element: Sendable, Failure: Error, Waiter: Sendable, W
     private var producer: Waiter?
 
     init(buffer: Int, replay: Int) {
-        bound = max(buffer, replay + 1)
+        bound = max(buffer, replay == .max ? .max : replay + 1)
         log = BroadcastLog(replay: replay)
     }
 

@@ -225,6 +225,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [(Int.max, 0), (1, Int.max), (Int.max, Int.max)])
+    func `the buffer and the replay can be as large as a number can be`(buffer: Int, replay: Int) async throws {
+        let base = AsyncStream { continuation in
+            for number in 1...3 { continuation.yield(number) }
+            continuation.finish()
+        }
+        let shared = base.shared(buffer: buffer, replay: replay)
+        var first: [Int] = []
+        for await number in shared { first.append(number) }
+        var late: [Int] = []
+        for await number in shared { late.append(number) }
+
+        #expect(first == [1, 2, 3])
+        #expect(late == (replay > 0 ? [1, 2, 3] : []))
+    }
+
     @Test func `nonsense is refused with a sentence`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = Source(events: Recorder()).shared(buffer: 0)
