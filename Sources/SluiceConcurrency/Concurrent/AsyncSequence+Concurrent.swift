@@ -22,11 +22,11 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     public func concurrentMap<Output: Sendable>(
         concurrency: Int, _ transform: @escaping @Sendable (Element) async throws -> Output
     ) async throws -> [Output] {
-        try await runInterruptibly(transform) { transform in
+        try await runInterruptibly(transform) { transform, failure in
             var iterator = makeAsyncIterator()
             var outputs: [Output?] = []
             try await runConcurrently(
-                concurrency: concurrency, next: { try await iterator.nextUnlessCancelled() }, transform
+                concurrency: concurrency, next: { try await iterator.nextUnlessCancelled(failure) }, transform
             ) {
                 outputs.place($1, at: $0)
             }
@@ -54,10 +54,10 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     public func concurrentForEach(
         concurrency: Int, _ body: @escaping @Sendable (Element) async throws -> Void
     ) async throws {
-        try await runInterruptibly(body) { body in
+        try await runInterruptibly(body) { body, failure in
             var iterator = makeAsyncIterator()
             try await runConcurrently(
-                concurrency: concurrency, next: { try await iterator.nextUnlessCancelled() }, body
+                concurrency: concurrency, next: { try await iterator.nextUnlessCancelled(failure) }, body
             ) { _, _ in
             }
         }
@@ -65,9 +65,17 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 }
 
 extension AsyncIteratorProtocol {
-    /// Returns the next element. Throws if the sequence ends in a cancelled task: the cancellation may have ended it early.
-    fileprivate mutating func nextUnlessCancelled() async throws -> Element? {
-        let element = try await next(isolation: #isolation)
+    /// Returns the next element, and notes an error of the sequence. Throws if the task is cancelled before the sequence ends: the
+    /// cancellation may have ended it early.
+    fileprivate mutating func nextUnlessCancelled(_ failure: FirstError) async throws -> Element? {
+        try Task.checkCancellation()
+        let element: Element?
+        do {
+            element = try await next(isolation: #isolation)
+        } catch {
+            failure.note(error)
+            throw error
+        }
         if element == nil { try Task.checkCancellation() }
         return element
     }

@@ -17,9 +17,7 @@ func runConcurrently<Element: Sendable, Output: Sendable>(
                 ended += 1
                 collect(index, output)
             }
-            try Task.checkCancellation()
             guard let element = try await next() else { break }
-            // The task may have been cancelled during the wait for the element.
             try Task.checkCancellation()
             let index = started
             started += 1
@@ -29,20 +27,24 @@ func runConcurrently<Element: Sendable, Output: Sendable>(
     }
 }
 
-/// Runs work that calls a body in child tasks, cancels the work when the body first fails, and throws that first error.
+/// Runs work that calls a body in child tasks, cancels the work when the body first fails, and throws the first error.
 ///
 /// The work may be waiting for something other than the body, so it runs in a child task. This function waits for the first failure of
-/// the body or the end of the work, whichever comes first.
+/// the body or the end of the work, whichever comes first. An error of its own that ends the work early is passed to `failure`, because
+/// it makes the running bodies fail too.
 func runInterruptibly<Element: Sendable, Output: Sendable, Result: Sendable>(
     _ body: @escaping @Sendable (Element) async throws -> Output,
-    work: @escaping @Sendable (@escaping @Sendable (Element) async throws -> Output) async throws -> Result
+    work:
+        @escaping @Sendable (
+            _ body: @escaping @Sendable (Element) async throws -> Output, _ failure: FirstError
+        ) async throws -> Result
 ) async throws -> Result {
     let (isOver, over) = Condition.makeCondition()
     let failure = FirstError()
     return try await withThrowingTaskGroup(of: Result.self) { group in
         group.addTask {
             defer { over.signal() }
-            return try await work { element in
+            let noting: @Sendable (Element) async throws -> Output = { element in
                 do {
                     return try await body(element)
                 } catch {
@@ -51,6 +53,7 @@ func runInterruptibly<Element: Sendable, Output: Sendable, Result: Sendable>(
                     throw error
                 }
             }
+            return try await work(noting, failure)
         }
         await isOver.wait()
         group.cancelAll()
@@ -63,7 +66,7 @@ func runInterruptibly<Element: Sendable, Output: Sendable, Result: Sendable>(
     }
 }
 
-private final class FirstError: Sendable {
+final class FirstError: Sendable {
     private let error = Lock<(any Error)?>(nil)
 
     var noted: (any Error)? { error.withLock { $0 } }

@@ -12,7 +12,8 @@ extension Sequence where Element: Sendable {
     /// ended.
     ///
     /// **Cancellation.** Cancelling the calling task cancels the running transforms, and no more are started. If elements remain, the
-    /// method then throws `CancellationError`, even if the transform doesn't throw, because their results are missing.
+    /// method then throws `CancellationError`, even if the transform doesn't throw, because their results are missing. It takes one more
+    /// element from the sequence to know.
     ///
     /// **Cost.** The next element is taken when a child task can start for it, so the sequence can be lazy or very long. All results are
     /// kept.

@@ -141,6 +141,55 @@ import SluiceConcurrency
         #expect(noted.values == ["ended, cancelled: true", "\(Broken(number: 9))"])
     }
 
+    /// Ends with an error when the condition is signalled.
+    struct Failing: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        let mayFail: Condition
+        var number = 0
+
+        func makeAsyncIterator() -> Failing { self }
+
+        mutating func next() async throws -> Int? {
+            number += 1
+            if number == 1 { return 1 }
+            await mayFail.wait()
+            throw Broken(number: 9)
+        }
+    }
+
+    @Test(arguments: ["map", "compact map", "for each"])
+    func `an error of the sequence is thrown, though the transforms that it cancels fail too`(form: String) {
+        let (mayFail, fail) = Condition.makeCondition()
+        let noted = Recorder<String>()
+        _ = executor.spawn {
+            let never = Condition.makeCondition()
+            do {
+                let failing = Failing(mayFail: mayFail)
+                switch form {
+                case "map":
+                    _ = try await failing.concurrentMap(concurrency: 4) { _ in
+                        try await never.condition.waitUnlessCancelled()
+                    }
+                case "compact map":
+                    _ = try await failing.concurrentCompactMap(concurrency: 4) { _ in
+                        try await never.condition.waitUnlessCancelled()
+                    }
+                default:
+                    try await failing.concurrentForEach(concurrency: 4) { _ in
+                        try await never.condition.waitUnlessCancelled()
+                    }
+                }
+            } catch {
+                noted.note("\(error)")
+            }
+            withExtendedLifetime(never.signal) {}
+        }
+        executor.runUntilIdle()
+        fail.signal()
+        executor.runUntilIdle()
+
+        #expect(noted.values == ["\(Broken(number: 9))"])
+    }
+
     @Test func `an end that only came with cancellation is not taken for the end`() async {
         let (silent, continuation) = AsyncStream<Int>.makeStream()
         continuation.yield(1)

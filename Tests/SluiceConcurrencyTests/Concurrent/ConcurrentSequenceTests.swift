@@ -113,6 +113,22 @@ import SluiceConcurrency
         #expect(try await task.value == [true, true])
     }
 
+    @Test(arguments: [1, 2])
+    func `a caller that is cancelled during the last bodies gets the results`(limit: Int) async throws {
+        let (gate, open) = Condition.makeCondition()
+        let task = executor.spawnThrowing {
+            try await [1, 2].suffix(limit).concurrentMap(concurrency: limit) { number in
+                await gate.wait()
+                return number
+            }
+        }
+        executor.runUntilIdle()
+        task.cancel()
+        open.signal()
+        executor.runUntilIdle()
+        #expect(try await task.value == [1, 2].suffix(limit))
+    }
+
     @Test func `nothing in, nothing out; nil is left out of a compact map`() async throws {
         #expect(try await [Int]().concurrentMap(concurrency: 3) { $0 } == [])
         #expect(try await (0..<6).concurrentCompactMap(concurrency: 3) { $0 % 2 == 0 ? $0 : nil } == [0, 2, 4])
