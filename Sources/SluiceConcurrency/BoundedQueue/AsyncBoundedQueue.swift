@@ -28,8 +28,9 @@
 /// ``QueueFinished``. Releasing the last reference to the queue has the same effect; ``elements`` and ``changes`` don't keep it alive.
 ///
 /// **Cost.** Adding and removing an element is O(1), amortized. No operation holds the queue's lock for longer than a few instructions,
-/// except ``removeAll(where:)``, which looks at all elements. After ``snapshot``, and while a task observes ``changes``, the next change
-/// may copy all elements.
+/// except ``removeAll()`` and ``removeAll(where:)``, which admit producers to the free space, and of which the second looks at all
+/// elements, ``finish()``, which takes all waiting tasks out of their line, and a change while another task computes a ``snapshot`` or an
+/// element of ``changes``, which copies all elements.
 public final class AsyncBoundedQueue<Element>: Sendable {
     /// The result of sending an element to this queue.
     public typealias SendResult = SluiceConcurrency.SendResult<Element>
@@ -194,7 +195,7 @@ extension AsyncBoundedQueue where Element: Sendable {
 
     /// The pending elements, in order.
     ///
-    /// O(n), outside the lock. If the queue changes while the caller holds the snapshot, the change copies the elements.
+    /// O(n), outside the lock. If the queue changes meanwhile, the change copies the elements, under the lock.
     @inlinable
     public var snapshot: [Element] { storage.snapshot.map(\.element) }
 

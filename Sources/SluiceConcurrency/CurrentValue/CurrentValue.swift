@@ -16,8 +16,8 @@
 /// reference has the same effect; ``values`` doesn't keep the object alive.
 ///
 /// **Cost.** Reading is O(1), and changing O(n) in the number of waiting subscribers. A subscriber uses memory only while it waits, and a
-/// constant amount. No operation holds the lock for longer than a few instructions, except ``update(_:)``, which runs its body under the
-/// lock.
+/// constant amount. A change and ``finish()`` hold the lock while they take the waiting subscribers out of their line, and ``update(_:)``
+/// while it runs its body. All other operations hold it for a few instructions.
 public final class CurrentValue<Value: Sendable>: Sendable {
     @usableFromInline let storage: CurrentValueStorage<Value>
 

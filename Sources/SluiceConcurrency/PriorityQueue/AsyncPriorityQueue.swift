@@ -14,7 +14,8 @@
 /// Priorities are compared under the queue's lock: the comparison must be short, and it must not use the queue, which traps.
 ///
 /// **Cost.** Adding and removing an element is O(log n), a snapshot O(n log n). No operation holds the queue's lock for longer than adding
-/// an element takes, except ``removeAll(where:)``, which looks at all elements.
+/// an element takes, except ``removeAll(where:)``, which looks at all elements, ``finish()``, which takes all waiting tasks out of their
+/// line, and a change while another task computes a ``snapshot`` or an element of ``changes``, which copies all elements.
 public final class AsyncPriorityQueue<Element, Priority: Comparable & Sendable>: Sendable {
     @usableFromInline typealias Storage = QueueStorage<PriorityBuffer<Transferred<Element>, Priority>>
 

@@ -20,8 +20,8 @@
 /// the same effect; ``elements`` and ``changes`` don't keep the queue alive.
 ///
 /// **Cost.** Adding and removing an element is O(1), amortized. No operation holds the queue's lock for longer than a few instructions,
-/// except ``removeAll(where:)``, which looks at all elements. After ``snapshot``, and while a task observes ``changes``, the next change
-/// may copy all elements.
+/// except ``removeAll(where:)``, which looks at all elements, ``finish()``, which takes all waiting tasks out of their line, and a change
+/// while another task computes a ``snapshot`` or an element of ``changes``, which copies all elements.
 public final class AsyncQueue<Element>: Sendable {
     @usableFromInline typealias Storage = QueueStorage<FIFOBuffer<Transferred<Element>>>
 
@@ -152,7 +152,7 @@ extension AsyncQueue where Element: Sendable {
 
     /// The pending elements, in order.
     ///
-    /// O(n), outside the lock. If the queue changes while the caller holds the snapshot, the change copies the elements.
+    /// O(n), outside the lock. If the queue changes meanwhile, the change copies the elements, under the lock.
     @inlinable
     public var snapshot: [Element] { storage.snapshot.map(\.element) }
 
