@@ -84,7 +84,7 @@ extension KeyedLimiter {
         case .granted: break
         case .expired: throw DeadlineExceeded()
         case .cancelled: throw CancellationError()
-        case .raised, .tooHeavy: preconditionFailure("A task returned from its wait before the wait ended.")
+        case .tooHeavy: preconditionFailure("A task of a keyed limiter has no weight.")
         }
         defer { storage.leave(key) }
         return try await body()

@@ -11,9 +11,8 @@
 /// A lane is in `turns` if it has a waiting task that could run if a place in total were free. A place that is given back goes
 /// to the first lane in `turns`, which then goes to the end. So while a place is free, `turns` has no lane with a waiting task.
 ///
-/// **Priorities** order the line of a lane, never the turns. If the priority of a waiting task is raised, the task leaves the line
-/// (`settle(_:.raised)`) and enters again at the end of its new level. In between, the lane keeps its turn, so that a key with
-/// one waiting task doesn't lose it. A turn passes over a lane with an empty line.
+/// **Priorities** order the line of a lane, never the turns. If the priority of a waiting task is raised, the task moves within the line,
+/// to the end of its new level.
 struct KeyedLimiterStateMachine<Key: Hashable & Sendable, Waiter: Sendable>: Sendable {
     typealias Line = LimiterLine<Waiter>
     typealias Watch = WaitingLine<Waiter, LimiterOutcome>.Ticket
@@ -44,11 +43,9 @@ struct KeyedLimiterStateMachine<Key: Hashable & Sendable, Waiter: Sendable>: Sen
         var running = 0
         var line = Line()
         var turn: WaitingLine<Key, Bool>.Ticket?
-        /// The number of tasks that have left the line to enter again with a higher priority.
-        var rejoining = 0
 
         /// Whether no task uses the lane anymore, not even a task that was settled before it suspended.
-        var isIdle: Bool { running == 0 && line.occupied == 0 && rejoining == 0 }
+        var isIdle: Bool { running == 0 && line.occupied == 0 }
     }
 
     private typealias Index = Dictionary<Key, Lane>.Index
@@ -74,17 +71,11 @@ struct KeyedLimiterStateMachine<Key: Hashable & Sendable, Waiter: Sendable>: Sen
 // MARK: Events
 
 extension KeyedLimiterStateMachine {
-    /// If `waiter` isn't `nil`, the task is already suspended, and its wait can't be cancelled. With `rejoins`, the task was in line, and
-    /// enters again with a higher priority.
+    /// If `waiter` isn't `nil`, the task is already suspended, and its wait can't be cancelled.
     mutating func enter(
-        _ key: Key, _ request: LimiterRequest = LimiterRequest(), uninterrupted waiter: Waiter? = nil,
-        rejoins: Bool = false
+        _ key: Key, _ request: LimiterRequest = LimiterRequest(), uninterrupted waiter: Waiter? = nil
     ) -> EnterAction {
-        if rejoins, let index = lanes.index(forKey: key) { lanes.values[index].rejoining -= 1 }
-        if enterImmediately(key) {
-            if rejoins, let index = lanes.index(forKey: key) { updateTurn(index) }
-            return .run
-        }
+        if enterImmediately(key) { return .run }
         let index = lane(of: key)
         var request = request
         if waiter != nil { request.isInterruptible = false }
@@ -123,15 +114,20 @@ extension KeyedLimiterStateMachine {
         return action
     }
 
+    /// Moves a task in line to the end of a higher priority.
+    mutating func raise(_ ticket: Ticket, to priority: UInt8) {
+        guard let index = index(of: ticket) else { return }
+        lanes.values[index].line.raise(ticket.place, to: priority)
+    }
+
     /// Ends the wait of a task without a place; returns the waiter to resume, or `nil` if the task hasn't suspended yet or isn't in
-    /// line. After the outcome `.raised`, the task must enter again.
+    /// line.
     mutating func settle(
         _ ticket: Ticket, _ outcome: LimiterOutcome
     ) -> (waiter: Waiter?, forgotten: Key?) {
         guard let index = index(of: ticket), lanes.values[index].line.contains(ticket.place) else { return (nil, nil) }
         let waiter = lanes.values[index].line.settle(ticket.place, outcome)
         waiting -= 1
-        if outcome == .raised { lanes.values[index].rejoining += 1 }
         updateTurn(index)
         return (waiter, forgetIfIdle(index))
     }
@@ -198,7 +194,7 @@ extension KeyedLimiterStateMachine {
 
     private mutating func updateTurn(_ index: Index) {
         let lane = lanes.values[index]
-        let wantsTurn = (!lane.line.isEmpty || lane.rejoining > 0) && lane.running < perKey
+        let wantsTurn = !lane.line.isEmpty && lane.running < perKey
         if wantsTurn, lane.turn == nil {
             lanes.values[index].turn = turns.join(lanes.keys[index])
         } else if !wantsTurn, let turn = lane.turn {
@@ -211,8 +207,6 @@ extension KeyedLimiterStateMachine {
     private mutating func grant() -> Waiter? {
         while !turns.isEmpty, let key = turns.settleFirst(true), let index = lanes.index(forKey: key) {
             lanes.values[index].turn = nil
-            // The lane's only task has left the line to enter again, and then gets a new turn.
-            if lanes.values[index].line.isEmpty { continue }
             let waiter = lanes.values[index].line.settleNext()
             lanes.values[index].running += 1
             running += 1

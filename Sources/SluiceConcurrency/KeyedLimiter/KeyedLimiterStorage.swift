@@ -103,34 +103,19 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Waits with `suspended`. Whenever the task's priority is raised, it waits again at the end of the line of its new priority.
+    /// Waits with `suspended`. Whenever the task's priority is raised, it moves to the end of the line of its new priority.
     private func enterInLine(
         _ key: Key, isInterruptible: Bool = true, _ suspended: (Machine.Ticket) async -> LimiterOutcome
     ) async -> LimiterOutcome {
-        var request = LimiterRequest(isInterruptible: isInterruptible)
-        if order == .priority { request.priority = Task.currentPriority.rawValue }
-        var rejoins = false
-        while true {
-            let action = machine.withLock { [request, rejoins] in $0.enter(key, request, rejoins: rejoins) }
-            guard case .wait(let ticket) = action else { return .granted }
-            let outcome = await withEscalation(of: ticket) { await suspended(ticket) }
-            guard outcome == .raised else { return outcome }
-            rejoins = true
-            request.priority = max(request.priority, Task.currentPriority.rawValue)
-        }
-    }
-
-    private func withEscalation(
-        of ticket: Machine.Ticket, _ suspended: () async -> LimiterOutcome
-    ) async -> LimiterOutcome {
-        if order == .priority, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            await withTaskPriorityEscalationHandler {
-                await suspended()
-            } onPriorityEscalated: { _, _ in
-                self.settle(ticket, .raised)
-            }
-        } else {
-            await suspended()
+        let priority = Task.currentPriority
+        let request = LimiterRequest(
+            priority: order == .priority ? priority.rawValue : 0, isInterruptible: isInterruptible)
+        guard case .wait(let ticket) = machine.withLock({ $0.enter(key, request) }) else { return .granted }
+        guard order == .priority else { return await suspended(ticket) }
+        return await withEscalations(from: priority) {
+            await suspended(ticket)
+        } raised: { priority in
+            self.machine.withLock { $0.raise(ticket, to: priority.rawValue) }
         }
     }
 }

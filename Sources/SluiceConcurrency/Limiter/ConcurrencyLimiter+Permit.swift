@@ -102,7 +102,6 @@ extension ConcurrencyLimiter {
         case .tooHeavy: throw WeightExceedsLimit(weight: weight, maximumWeight: concurrency)
         case .cancelled: throw CancellationError()
         case .expired: throw DeadlineExceeded()
-        case .raised: preconditionFailure("A task returned from its wait before the wait ended.")
         }
     }
 }

@@ -70,39 +70,28 @@ extension ConcurrencyLimiter {
     private func wait(
         for request: LimiterRequest, _ suspended: (LimiterStorage.Machine.Ticket) async -> LimiterOutcome
     ) async -> LimiterOutcome {
-        var request = request
-        var began: Duration?
-        while true {
-            let ticket: LimiterStorage.Machine.Ticket
-            switch storage.enter(request) {
-            case .run:
-                waitTimes?.ended(began)
-                return .granted
-            case .refuse: return .tooHeavy
-            case .wait(let joined): ticket = joined
-            }
-            if began == nil { began = waitTimes?.began() }
-            let outcome = await withEscalation(of: ticket) { await suspended(ticket) }
-            guard outcome == .raised else {
-                waitTimes?.ended(began)
-                return outcome
-            }
-            request.priority = max(request.priority, Task.currentPriority.rawValue)
+        switch storage.enter(request) {
+        case .run(let wakeups):
+            wakeups.resume()
+            return .granted
+        case .refuse: return .tooHeavy
+        case .wait(let ticket):
+            let began = waitTimes?.began()
+            let outcome = await raising(ticket, from: request.priority) { await suspended(ticket) }
+            waitTimes?.ended(began)
+            return outcome
         }
     }
 
-    /// Ends the wait with `.raised` if the priority of the task is raised, so that the task joins the line of its new priority.
-    private func withEscalation(
-        of ticket: LimiterStorage.Machine.Ticket, _ suspended: () async -> LimiterOutcome
+    /// Moves a waiting task to the line of its new priority whenever its priority is raised.
+    private func raising(
+        _ ticket: LimiterStorage.Machine.Ticket, from priority: UInt8, _ suspended: () async -> LimiterOutcome
     ) async -> LimiterOutcome {
-        if order == .priority, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            await withTaskPriorityEscalationHandler {
-                await suspended()
-            } onPriorityEscalated: { _, _ in
-                self.storage.end(ticket, .raised).resume()
-            }
-        } else {
+        guard order == .priority else { return await suspended() }
+        return await withEscalations(from: TaskPriority(rawValue: priority)) {
             await suspended()
+        } raised: { priority in
+            self.storage.raise(ticket, to: priority.rawValue).resume()
         }
     }
 }

@@ -23,14 +23,15 @@
 /// place goes directly to the next waiting task; no other task overtakes it.
 ///
 /// **Weights.** A request can take more than one unit of capacity. With bytes as the unit, a limiter bounds memory. Smaller requests don't
-/// overtake a large one that waits for enough capacity, so large requests don't starve. A weight of zero waits its turn but takes no
-/// capacity. A negative weight traps.
+/// overtake a large one that waits for enough capacity, so large requests don't starve. With ``Order/priority``, requests of a higher
+/// priority do, up to 16 in a row. A weight of zero waits its turn but takes no capacity; ``waitUntilIdle()`` waits for its body too. A
+/// negative weight traps.
 ///
 /// **Nesting.** A body that calls `run` on the same limiter waits for a place while it holds one. If every place is held this
 /// way, the tasks deadlock. Use one limiter per level. With `tracksHolders`, the limiter detects such bodies.
 ///
-/// **Cost.** If a place is free, entering and leaving take one atomic operation each. Waiting, being admitted and being cancelled are O(1),
-/// regardless of the number of waiting tasks.
+/// **Cost.** If a place is free, entering and leaving take one atomic operation each, or a lock if the weight is zero. Waiting, being
+/// admitted and being cancelled are O(1), regardless of the number of waiting tasks.
 public final class ConcurrencyLimiter: Sendable {
     /// The order in which waiting tasks are admitted.
     public enum Order: Hashable, Sendable {
@@ -40,7 +41,7 @@ public final class ConcurrencyLimiter: Sendable {
         ///
         /// No priority starves: of 17 consecutive places, at least one goes to a waiting task of a lower priority. If tasks of several
         /// lower priorities wait, these priorities take turns. On Linux, and on Apple platforms from version 26, a waiting task whose
-        /// priority is raised joins the end of the line of its new priority. The priority of tasks that hold a place isn't raised.
+        /// priority is raised moves to the end of the line of its new priority. The priority of tasks that hold a place isn't raised.
         case priority
     }
 

@@ -5,8 +5,6 @@ enum LimiterOutcome: Hashable, Sendable {
     case cancelled
     case expired
     case tooHeavy
-    /// The priority of the task was raised: the task joins the line again.
-    case raised
 }
 
 extension LimiterOutcome {
@@ -16,103 +14,125 @@ extension LimiterOutcome {
         case .granted: return
         case .expired: throw DeadlineExceeded()
         case .cancelled: throw CancellationError()
-        case .tooHeavy, .raised: preconditionFailure("A task that waits for an idle limiter asks for no place.")
+        case .tooHeavy: preconditionFailure("A task that waits for an idle limiter asks for no place.")
         }
     }
 }
 
 struct LimiterRequest: Hashable, Sendable {
     var weight: UInt64 = 1
-    /// The priority of the line that the task joins; 0 for every task in a limiter without priorities.
+    /// The priority with which the task joins the line; 0 for every task in a limiter without priorities.
     var priority: UInt8 = 0
     var isInterruptible = true
 }
 
 /// The waiting tasks, in the order in which they are admitted.
 ///
-/// There is one line for each priority, the highest first, or a single line in a limiter without priorities. Within a line,
-/// tasks are admitted first come, first served.
+/// Tasks of a higher priority come first, and tasks of equal priority in the order of their arrival; in a limiter without priorities, all
+/// tasks are equal. All of them are in one ``WaitingLine``, which is sorted. Each level, the tasks of one priority, knows its last task:
 ///
-/// **Aging.** A line that was passed over `patience` times in a row is next, so no line starves. Of any `patience + 1` places
-/// in a row, at least one goes to each waiting line, or to another line that was passed over as often. Aging counts places,
+/// ```text
+/// priority      25           17         9
+/// line       a ─ b ─ c ─── d ─ e ───── f
+/// last               └         └       └
+/// ```
+///
+/// So a task whose priority is raised moves to the end of its new level in O(1). It keeps its ticket and never leaves the line.
+///
+/// **Aging.** A level that was passed over `patience` times in a row is next, so no level starves. Of any `patience + 1` places
+/// in a row, at least one goes to each waiting level, or to another level that was passed over as often. Aging counts places,
 /// not time.
 struct LimiterLine<Waiter: Sendable>: Sendable {
     typealias Line = WaitingLine<Waiter, LimiterOutcome>
-
-    struct Ticket: Hashable, Sendable {
-        fileprivate let priority: UInt8
-        fileprivate let place: Line.Ticket
-    }
+    typealias Ticket = Line.Ticket
 
     fileprivate struct Level: Sendable {
         let priority: UInt8
-        var line = Line()
+        var count = 0
+        /// The slot of the last task.
+        var last = Line.none
         var passedOver = 0
     }
 
     static var patience: Int { 16 }
 
-    /// The highest priority first.
+    private var line = Line()
+
+    /// The highest priority first. Levels without tasks are kept.
     private var levels: [Level] = []
 
-    private(set) var count = 0
+    var count: Int { line.count }
 
-    var isEmpty: Bool { count == 0 }
+    var isEmpty: Bool { line.isEmpty }
 
     /// Includes tasks that were settled before they suspended and haven't read their outcome yet.
-    var occupied: Int { levels.reduce(0) { $0 + $1.line.occupied } }
+    var occupied: Int { line.occupied }
 
-    var slotCount: Int { levels.reduce(0) { $0 + $1.line.slotCount } }
+    var slotCount: Int { line.slotCount }
 
     var nextWeight: UInt64? {
-        count == 0 ? nil : levels[nextLevel].line.firstWeight
+        isEmpty ? nil : line.slots[firstSlot(of: nextLevel)].weight
+    }
+
+    /// Whether a task of this priority would be the next if it joined now.
+    func wouldBeNext(_ priority: UInt8) -> Bool {
+        levels.allSatisfy { $0.count == 0 || ($0.priority < priority && $0.passedOver < Self.patience) }
+    }
+
+    /// A task that would have been the next was admitted without joining.
+    mutating func passOver() {
+        for level in levels.indices where levels[level].count > 0 { levels[level].passedOver += 1 }
     }
 
     /// If `waiter` isn't `nil`, the task is already suspended.
     mutating func join(_ request: LimiterRequest, _ waiter: Waiter?) -> Ticket {
-        count += 1
-        let place = levels[level(of: request.priority)].line.join(
-            waiter, isInterruptible: request.isInterruptible, weight: request.weight)
-        return Ticket(priority: request.priority, place: place)
+        let ticket = line.join(
+            waiter, isInterruptible: request.isInterruptible, priority: request.priority, weight: request.weight)
+        add(ticket.slot, request.priority)
+        return ticket
     }
 
     /// Stores the waiter, or returns the outcome if the wait has ended already.
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> LimiterOutcome? {
-        levels[level(of: ticket.priority)].line.suspend(ticket.place, waiter)
+        line.suspend(ticket, waiter)
     }
 
     func contains(_ ticket: Ticket) -> Bool {
-        levels.first { $0.priority == ticket.priority }?.line.contains(ticket.place) ?? false
+        line.contains(ticket)
+    }
+
+    /// Moves a task in line to the end of a higher level; returns whether it moved.
+    @discardableResult
+    mutating func raise(_ ticket: Ticket, to priority: UInt8) -> Bool {
+        guard line.contains(ticket), line.slots[ticket.slot].priority < priority else { return false }
+        remove(ticket.slot)
+        line.slots[ticket.slot].priority = priority
+        add(ticket.slot, priority)
+        return true
     }
 
     /// Returns the waiter to resume, or `nil` if the task hasn't suspended yet.
     mutating func settleNext() -> Waiter? {
-        if levels.count == 1 {
-            count -= 1
-            return levels[0].line.settleFirst(.granted)
-        }
         let next = nextLevel
-        let waiter = levels[next].line.settleFirst(.granted)
-        count -= 1
-        levels[next].passedOver = 0
-        for lower in levels.indices[(next + 1)...] where !levels[lower].line.isEmpty { levels[lower].passedOver += 1 }
-        // If an aged line goes first, the higher lines were passed over, too.
-        for upper in levels.indices[..<next] where !levels[upper].line.isEmpty { levels[upper].passedOver += 1 }
-        return waiter
+        let slot = firstSlot(of: next)
+        remove(slot)
+        // If an aged level goes first, the higher levels were passed over, too.
+        if levels.count > 1 {
+            passOver()
+            levels[next].passedOver = 0
+        }
+        return line.settle(at: slot, .granted)
     }
 
     /// Returns the waiter to resume, or `nil` if the task hasn't suspended yet or isn't in line.
     mutating func settle(_ ticket: Ticket, _ outcome: LimiterOutcome) -> Waiter? {
         guard contains(ticket) else { return nil }
-        count -= 1
-        let level = level(of: ticket.priority)
-        let waiter = levels[level].line.settle(ticket.place, outcome)
-        if levels[level].line.isEmpty { levels[level].passedOver = 0 }
-        return waiter
+        remove(ticket.slot)
+        return line.settle(at: ticket.slot, outcome)
     }
 
     func count(where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool) -> Int {
-        levels.reduce(0) { $0 + $1.line.count(where: predicate) }
+        line.count(where: predicate)
     }
 
     /// Returns the waiters to resume. O(n).
@@ -120,11 +140,14 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
         _ outcome: LimiterOutcome, where predicate: (_ isInterruptible: Bool, _ weight: UInt64) -> Bool
     ) -> [Waiter] {
         var waiters: [Waiter] = []
-        for level in levels.indices {
-            let before = levels[level].line.count
-            waiters += levels[level].line.settle(outcome, where: predicate)
-            count -= before - levels[level].line.count
-            if levels[level].line.isEmpty { levels[level].passedOver = 0 }
+        var slot = line.first
+        while slot != Line.none {
+            let next = line.slots[slot].next
+            if predicate(line.slots[slot].isInterruptible, line.slots[slot].weight) {
+                remove(slot)
+                if let waiter = line.settle(at: slot, outcome) { waiters.append(waiter) }
+            }
+            slot = next
         }
         return waiters
     }
@@ -135,7 +158,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
     private var nextLevel: Int {
         if levels.count == 1 { return 0 }
         var next = -1
-        for level in levels.indices where !levels[level].line.isEmpty {
+        for level in levels.indices where levels[level].count > 0 {
             if next < 0 {
                 next = level
             } else if levels[level].passedOver >= Self.patience && levels[level].passedOver > levels[next].passedOver {
@@ -143,6 +166,34 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
             }
         }
         return next
+    }
+
+    private func firstSlot(of level: Int) -> Int {
+        let before = lastSlot(in: levels[..<level])
+        return before == Line.none ? line.first : line.slots[before].next
+    }
+
+    private func lastSlot(in levels: ArraySlice<Level>) -> Int {
+        levels.last { $0.count > 0 }?.last ?? Line.none
+    }
+
+    /// Moves a task from anywhere in line to the end of its level, which doesn't count it yet.
+    private mutating func add(_ slot: Int, _ priority: UInt8) {
+        let level = level(of: priority)
+        if levels.count > 1 { line.move(slot, behind: lastSlot(in: levels[...level])) }
+        levels[level].count += 1
+        levels[level].last = slot
+    }
+
+    /// Takes a task out of its level, but not out of the line.
+    private mutating func remove(_ slot: Int) {
+        let level = level(of: line.slots[slot].priority)
+        levels[level].count -= 1
+        if levels[level].count == 0 {
+            (levels[level].last, levels[level].passedOver) = (Line.none, 0)
+        } else if levels[level].last == slot {
+            levels[level].last = line.slots[slot].previous
+        }
     }
 
     private mutating func level(of priority: UInt8) -> Int {

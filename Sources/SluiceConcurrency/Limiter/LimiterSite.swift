@@ -16,7 +16,7 @@ extension LimiterSite where Self: ~Copyable {
 
     /// Enters, or joins the line. In the second case the caller must call `suspend`.
     func enter(_ request: LimiterRequest) throws(Interruption) -> Machine.EnterAction {
-        if try enterImmediately(weight: request.weight) { return .run }
+        if try enterImmediately(weight: request.weight) { return .run(Machine.Wakeups()) }
         return try withMachine { (machine) throws(Interruption) in try machine.enter(self, request) }
     }
 
@@ -46,6 +46,10 @@ extension LimiterSite where Self: ~Copyable {
 
     func end(_ ticket: Machine.Ticket, _ outcome: LimiterOutcome) throws(Interruption) -> Machine.Wakeups {
         try withMachine { (machine) throws(Interruption) in try machine.end(ticket, outcome, self) }
+    }
+
+    func raise(_ ticket: Machine.Ticket, to priority: UInt8) throws(Interruption) -> Machine.Wakeups {
+        try withMachine { (machine) throws(Interruption) in try machine.raise(ticket, to: priority, self) }
     }
 
     func cancelWaiting() throws(Interruption) -> Machine.Wakeups {

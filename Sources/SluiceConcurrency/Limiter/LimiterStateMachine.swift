@@ -8,7 +8,8 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     typealias Watch = WaitingLine<Waiter, LimiterOutcome>.Ticket
 
     enum EnterAction: Sendable {
-        case run
+        /// Resumes tasks if the request passed over a priority so often that a request of it is now the next, and fits.
+        case run(Wakeups)
         case wait(Ticket)
         /// The request is more than the limit, or there is no place and the request doesn't wait.
         case refuse
@@ -24,20 +25,25 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
     /// The number of entries that the word doesn't count.
     private(set) var granted: UInt64 = 0
 
+    /// The number of tasks that hold places of weight zero, which the word doesn't count.
+    private(set) var weightless = 0
+
     init(limit: UInt64) {
         self.limit = limit
     }
 
-    /// If `waiter` isn't `nil`, the task is already suspended, and its wait can't be cancelled. With `joins`, the task waits if there is no
-    /// place.
+    /// If `waiter` isn't `nil`, the task is already suspended, and its wait can't be cancelled.
+    ///
+    /// With `joins`, the task waits if there is no place, or if it's another task's turn. Without, it gets no place while any task waits.
     mutating func enter<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell, _ request: LimiterRequest, suspended waiter: Waiter? = nil, joins: Bool = true
     ) throws(Cell.Interruption) -> EnterAction {
         guard request.weight <= limit else { return .refuse }
+        let isNext = line.isEmpty || (joins && line.wouldBeNext(request.priority))
         var word = try cell.load()
         while true {
             var next = word
-            let fits = line.isEmpty && word.running + request.weight <= limit
+            let fits = isNext && word.running + request.weight <= limit
             if fits {
                 next.enter(request.weight)
             } else if joins {
@@ -49,7 +55,11 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
                 word = found
             } else if fits {
                 cell.note(running: next.running)
-                return .run
+                if request.weight == 0 { weightless += 1 }
+                line.passOver()
+                var wakeups = Wakeups()
+                try grantWhatFits(cell, &wakeups)
+                return .run(wakeups)
             } else {
                 return .wait(line.join(request, waiter))
             }
@@ -82,6 +92,17 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         try thinOut(to: line.count - 1, cell)
         var wakeups = Wakeups(line.settle(ticket, outcome), outcome)
         try grantWhatFits(cell, &wakeups)
+        return wakeups
+    }
+
+    /// Moves a task in line to the end of a higher priority; returns the tasks to resume.
+    ///
+    /// These can include tasks that now come before a larger request.
+    mutating func raise<Cell: LimiterWordCell & ~Copyable>(
+        _ ticket: Ticket, to priority: UInt8, _ cell: borrowing Cell
+    ) throws(Cell.Interruption) -> Wakeups {
+        var wakeups = Wakeups()
+        if line.raise(ticket, to: priority) { try grantWhatFits(cell, &wakeups) }
         return wakeups
     }
 
@@ -118,7 +139,7 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         var word = try cell.load()
         while true {
             // If no task has a place, no task waits: a place that is given back goes to the next task in line.
-            let isIdle = word.running == 0
+            let isIdle = word.running == 0 && weightless == 0
             // Also written if nothing changes: only the write orders the last body's actions before the watcher's.
             let next = isIdle ? word : LimiterWord(bits: word.bits | LimiterWord.watched)
             if let found = try replace(word, with: next, cell) {
@@ -149,34 +170,43 @@ extension LimiterStateMachine {
     private mutating func grantWhatFits<Cell: LimiterWordCell & ~Copyable>(
         _ cell: borrowing Cell, _ wakeups: inout Wakeups
     ) throws(Cell.Interruption) {
-        while !line.isEmpty, try grantNext(cell, leaving: 0, &wakeups) {}
+        while !line.isEmpty, try grantNext(cell, leaving: nil, &wakeups) {}
     }
 
-    /// Takes back a weight, and in the same step admits the next task in line if it fits; returns whether it did.
+    /// Takes back the place of a task that leaves, if one does, and in the same step admits the next task in line if it fits.
+    ///
+    /// Returns whether it admitted one.
+    ///
+    /// While a task waits, a task has a place of a weight above zero, because the next task fits into an empty limiter. So the limiter
+    /// becomes idle only when a task leaves, and no other is admitted.
     @discardableResult
     private mutating func grantNext<Cell: LimiterWordCell & ~Copyable>(
-        _ cell: borrowing Cell, leaving weight: UInt64, _ wakeups: inout Wakeups
+        _ cell: borrowing Cell, leaving weight: UInt64?, _ wakeups: inout Wakeups
     ) throws(Cell.Interruption) -> Bool {
         let wanted = line.nextWeight
         var word = try cell.load()
         while true {
-            precondition(word.running >= weight, "A limiter got back a place that no task held.")
-            var next = LimiterWord(bits: word.bits &- weight)
+            precondition(
+                word.running >= weight ?? 0 && (weight != 0 || weightless > 0),
+                "A limiter got back a place that no task held.")
+            var next = LimiterWord(bits: word.bits &- (weight ?? 0))
             var fits = false
             if let wanted, next.running + wanted <= limit {
                 fits = true
                 next.enter(wanted)
                 if line.count == 1 { next.bits &= ~LimiterWord.crowded }
             }
-            let isIdle = weight > 0 && next.running == 0
+            let isIdle = weight != nil && !fits && next.running == 0 && weightless == (weight == 0 ? 1 : 0)
             if isIdle { next.bits &= ~LimiterWord.watched }
-            if !fits && weight == 0 { return false }
+            if !fits && weight == nil { return false }
             if let found = try replace(word, with: next, cell) {
                 word = found
                 continue
             }
+            if weight == 0 { weightless -= 1 }
             if fits {
                 cell.note(running: next.running)
+                if wanted == 0 { weightless += 1 }
                 wakeups.append(line.settleNext(), .granted)
             } else if isIdle {
                 wakeups.append(watchers.settleAll(.granted), .granted)

@@ -5,7 +5,8 @@
 /// full       granted    crowded   watched   tracked   running
 /// ```
 ///
-/// - `running`: the sum of the weights of the tasks that hold places.
+/// - `running`: the sum of the weights of the tasks that hold places. A task of weight zero doesn't show here, so it always enters and
+///   leaves with the lock, and the machine counts it.
 /// - `crowded`: a task waits. No task enters or leaves without the lock, so the word doesn't change while the lock is held.
 /// - `watched`: a task waits for the limiter to become idle. No task leaves without the lock.
 /// - `tracked`: holders are recorded. No task ever enters or leaves without the lock.
@@ -38,14 +39,16 @@ struct LimiterWord: Hashable, Sendable {
     /// `nil` if there is no place, or the task must enter through the lock.
     @inlinable
     func entered(limit: UInt64, weight: UInt64) -> LimiterWord? {
-        guard bits & (Self.crowded | Self.tracked | Self.full) == 0, running &+ weight <= limit else { return nil }
+        guard bits & (Self.crowded | Self.tracked | Self.full) == 0, weight > 0, running &+ weight <= limit else {
+            return nil
+        }
         return LimiterWord(bits: bits &+ Self.oneGranted &+ weight)
     }
 
     /// `nil` if another task must be resumed, or the task must leave through the lock.
     @inlinable
     func left(weight: UInt64) -> LimiterWord? {
-        guard bits & (Self.crowded | Self.watched | Self.tracked) == 0 else { return nil }
+        guard bits & (Self.crowded | Self.watched | Self.tracked) == 0, weight > 0 else { return nil }
         return LimiterWord(bits: bits &- weight)
     }
 }

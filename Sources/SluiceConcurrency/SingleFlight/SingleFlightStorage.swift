@@ -23,12 +23,14 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
         let priority = Task.currentPriority
         let (ticket, starts) = machine.withLock { $0.join(key, priority: priority) }
         if starts { start(ticket, priority, operation) } else { raise(ticket, to: priority) }
-        let outcome = await withEscalation(of: ticket) {
+        let outcome = await withEscalations(from: priority) {
             await suspending { waiter in
                 machine.withLock { $0.suspend(ticket, waiter) }
             } onCancel: {
                 leave(ticket)
             }
+        } raised: { priority in
+            self.raise(ticket, to: priority)
         }
         switch outcome {
         case .finished(let result): return try result.get()
@@ -54,18 +56,6 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
         // Callers may have joined meanwhile.
         let wanted = machine.withLock { $0.started(ticket, task) }
         if let wanted, wanted > priority { Self.escalate(task, to: wanted) }
-    }
-
-    private func withEscalation(of ticket: Machine.Ticket, _ suspended: () async -> Outcome) async -> Outcome {
-        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            await withTaskPriorityEscalationHandler {
-                await suspended()
-            } onPriorityEscalated: { _, priority in
-                self.raise(ticket, to: priority)
-            }
-        } else {
-            await suspended()
-        }
     }
 
     private func raise(_ ticket: Machine.Ticket, to priority: TaskPriority) {

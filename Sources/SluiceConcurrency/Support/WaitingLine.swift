@@ -1,7 +1,8 @@
 /// Waiters in the order in which they arrived. Joining, leaving at the front and leaving from the middle are O(1).
 ///
 /// The line is a doubly linked list whose nodes are in one array and are linked by index. So it needs no allocation for each
-/// waiter, it's a value that tests can copy and compare, and no memory is kept for a waiter that has left.
+/// waiter, and it's a value that tests can copy and compare. The slot of a waiter that has left is reused. The array shrinks only when it
+/// is empty, so until then it has as many slots as waiters have ever waited at the same time.
 ///
 /// A waiter joins before it suspends. In between, it's in line without a continuation. If it's settled in that time, the
 /// outcome is kept until the waiter suspends.
@@ -43,17 +44,22 @@ struct WaitingLine<Waiter, Outcome> {
         /// The neighbors in line, or `none` at the ends. In a vacant slot, `next` is the next vacant slot.
         @usableFromInline var previous: Int
         @usableFromInline var next: Int
-        /// Used by limiters only: whether the wait can be cancelled, and the weight of the request.
+        /// Used by limiters only: whether the wait can be cancelled, its priority, and the weight of the request.
         @usableFromInline var isInterruptible: Bool
+        @usableFromInline var priority: UInt8
         @usableFromInline var weight: UInt64
 
         @inlinable
-        init(serial: UInt64, state: State, previous: Int, next: Int, isInterruptible: Bool, weight: UInt64) {
+        init(
+            serial: UInt64, state: State, previous: Int, next: Int, isInterruptible: Bool, priority: UInt8,
+            weight: UInt64
+        ) {
             self.serial = serial
             self.state = state
             self.previous = previous
             self.next = next
             self.isInterruptible = isInterruptible
+            self.priority = priority
             self.weight = weight
         }
     }
@@ -80,11 +86,13 @@ struct WaitingLine<Waiter, Outcome> {
 
     /// Adds a waiter to the end of the line. If `waiter` isn't `nil`, it's already suspended.
     @inlinable
-    mutating func join(_ waiter: Waiter? = nil, isInterruptible: Bool = true, weight: UInt64 = 1) -> Ticket {
+    mutating func join(
+        _ waiter: Waiter? = nil, isInterruptible: Bool = true, priority: UInt8 = 0, weight: UInt64 = 1
+    ) -> Ticket {
         serials += 1
         let slot = Slot(
             serial: serials, state: .inLine(waiter), previous: last, next: Self.none, isInterruptible: isInterruptible,
-            weight: weight)
+            priority: priority, weight: weight)
         let index: Int
         if firstVacant == Self.none {
             index = slots.count
@@ -175,6 +183,17 @@ struct WaitingLine<Waiter, Outcome> {
         contains(ticket) ? settle(at: ticket.slot, outcome) : nil
     }
 
+    /// Moves the waiter in a slot behind the waiter in another slot, or to the front if that is `none`.
+    mutating func move(_ index: Int, behind other: Int) {
+        guard slots[index].previous != other else { return }
+        unlink(index)
+        let next = other == Self.none ? first : slots[other].next
+        slots[index].previous = other
+        slots[index].next = next
+        if other == Self.none { first = index } else { slots[other].next = index }
+        if next == Self.none { last = index } else { slots[next].previous = index }
+    }
+
     // MARK: Machinery
 
     @inlinable
@@ -185,9 +204,7 @@ struct WaitingLine<Waiter, Outcome> {
     @inlinable
     mutating func settle(at index: Int, _ outcome: consuming Outcome) -> Waiter? {
         guard case .inLine(let waiter) = slots[index].state else { preconditionFailure("The waiter isn't in line.") }
-        let (previous, next) = (slots[index].previous, slots[index].next)
-        if previous == Self.none { first = next } else { slots[previous].next = next }
-        if next == Self.none { last = previous } else { slots[next].previous = previous }
+        unlink(index)
         count -= 1
         if waiter == nil {
             slots[index].state = .settled(outcome)
@@ -195,6 +212,13 @@ struct WaitingLine<Waiter, Outcome> {
             vacate(index)
         }
         return waiter
+    }
+
+    @inlinable
+    mutating func unlink(_ index: Int) {
+        let (previous, next) = (slots[index].previous, slots[index].next)
+        if previous == Self.none { first = next } else { slots[previous].next = next }
+        if next == Self.none { last = previous } else { slots[next].previous = previous }
     }
 
     @inlinable

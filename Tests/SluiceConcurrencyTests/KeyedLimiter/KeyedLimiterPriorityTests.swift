@@ -86,6 +86,75 @@ import Testing
         expectNoTrace()
     }
 
+    @Test func `a task whose priority was raised stays in line`() {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let (condition, signal) = Condition.makeCondition()
+        let raised = Recorder<Task<Void, Never>>()
+        _ = executor.spawn { [limiter] in
+            await limiter.run(for: "a") {
+                await condition.wait()
+                // The raised task hasn't run again when this one gives back the last place.
+                for task in raised.values { task.escalatePriority(to: .high) }
+            }
+        }
+        executor.runUntilIdle()
+        raised.note(note("a", "raised", .low))
+        _ = executor.spawn { [limiter, recorder] in
+            await limiter.waitUntilIdle()
+            recorder.note("idle")
+        }
+        executor.runUntilIdle()
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["raised", "idle"])
+        expectNoTrace()
+    }
+
+    @Test func `cancelWaiting reaches a task whose priority was just raised`() {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let signal = hold("a")
+        let raised = note("a", "raised", .low)
+
+        raised.escalatePriority(to: .high)
+        limiter.cancelWaiting(for: "a")
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["raised cancelled"])
+        signal.signal()
+        executor.runUntilIdle()
+        expectNoTrace()
+    }
+
+    /// Raises the priority of the task that hashes it from low to high.
+    struct RaisingKey: Hashable {
+        func hash(into hasher: inout Hasher) {
+            guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+            withUnsafeCurrentTask { if $0?.priority == .low { $0?.escalatePriority(to: .high) } }
+        }
+    }
+
+    @Test func `a priority that is raised while the task joins the line counts`() async {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let limiter = KeyedLimiter<RaisingKey>(perKey: 1, total: 1, order: .priority)
+        let (condition, signal) = Condition.makeCondition()
+        for (name, priority) in [("holder", TaskPriority.high), ("medium", .medium), ("raised", .low)] {
+            _ = executor.spawn(priority: priority) { [recorder] in
+                await limiter.run(for: RaisingKey()) {
+                    if name == "holder" { await condition.wait() }
+                    recorder.note(name)
+                }
+            }
+            executor.runUntilIdle()
+        }
+
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["holder", "raised", "medium"])
+    }
+
     @Test(arguments: [Form.throwing, .bounded])
     func `a task that moved up can still be cancelled`(form: Form) {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }

@@ -121,11 +121,9 @@ import Testing
 
     /// Joins the line of a priority and suspends.
     private func wait(
-        _ machine: inout Machine, _ key: String, _ waiter: Int, priority: UInt8, rejoins: Bool = false
+        _ machine: inout Machine, _ key: String, _ waiter: Int, priority: UInt8
     ) -> Machine.Ticket? {
-        guard case .wait(let ticket) = machine.enter(key, LimiterRequest(priority: priority), rejoins: rejoins) else {
-            return nil
-        }
+        guard case .wait(let ticket) = machine.enter(key, LimiterRequest(priority: priority)) else { return nil }
         let known = machine.suspend(ticket, waiter).outcome
         #expect(known == nil)
         return ticket
@@ -176,73 +174,42 @@ import Testing
         _ = wait(&machine, "a", 3, priority: 20)
         _ = wait(&machine, "a", 4, priority: 30)
 
-        let resumed = machine.settle(raised, .raised).waiter
-        _ = wait(&machine, "a", 1, priority: 30, rejoins: true)
+        machine.raise(raised, to: 30)
+        machine.raise(raised, to: 20)
 
-        #expect(resumed == 1)
         #expect(leave(&machine, ["a", "a", "a", "a"]) == [4, 1, 3, 2])
     }
 
-    @Test func `a key keeps its turn while its only task is raised`() {
+    @Test func `a key keeps its turn when its only task is raised`() {
         var machine = Machine(perKey: 1, total: 1)
         _ = machine.enterImmediately("x")
         let raised = wait(&machine, "a", 1, priority: 10)!
         _ = wait(&machine, "b", 2, priority: 10)
 
-        _ = machine.settle(raised, .raised)
-        _ = wait(&machine, "a", 1, priority: 30, rejoins: true)
+        machine.raise(raised, to: 30)
 
+        #expect(machine.waiting == 2)
         #expect(leave(&machine, ["x", "a", "b"]) == [1, 2, nil])
+        machine.raise(raised, to: 40)
         #expect(machine.traces.keys == 0 && machine.traces.turns == 0)
     }
 
-    @Test func `a place that is given back while the only task of a key is raised goes to the next key`() {
+    @Test func `a task that is raised before it suspends is served at its new priority`() {
         var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("x")
-        let raised = wait(&machine, "a", 1, priority: 10)!
-        _ = wait(&machine, "b", 2, priority: 10)
-        _ = machine.settle(raised, .raised)
-
-        let first = leave(&machine, ["x"])
-        _ = wait(&machine, "a", 1, priority: 30, rejoins: true)
-
-        #expect(first == [2])
-        #expect(leave(&machine, ["b", "a"]) == [1, nil])
-        #expect(machine.traces.keys == 0 && machine.traces.turns == 0)
-    }
-
-    @Test func `a raised task that finds a place on its return takes it, and its key is forgotten when it leaves`() {
-        var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("x")
-        let raised = wait(&machine, "a", 1, priority: 10)!
-        let forgotten = machine.settle(raised, .raised).forgotten
-        let served = leave(&machine, ["x"])
-
-        let action = machine.enter("a", LimiterRequest(priority: 30), rejoins: true)
-
-        #expect(forgotten == nil)
-        #expect(served == [nil])
-        guard case .run = action else {
-            Issue.record("There is a place.")
-            return
-        }
-        #expect(leave(&machine, ["a"]) == [nil])
-        #expect(machine.traces.keys == 0 && machine.traces.turns == 0)
-    }
-
-    @Test func `a task that is raised before it suspends learns it when it does`() {
-        var machine = Machine(perKey: 1, total: 1)
-        _ = machine.enterImmediately("x")
-        guard case .wait(let ticket) = machine.enter("a") else {
+        _ = machine.enterImmediately("a")
+        _ = wait(&machine, "a", 1, priority: 20)
+        guard case .wait(let ticket) = machine.enter("a", LimiterRequest(priority: 10)) else {
             Issue.record("There is no place.")
             return
         }
 
-        let (waiter, forgotten) = machine.settle(ticket, .raised)
-        let suspended = machine.suspend(ticket, 1)
+        machine.raise(ticket, to: 30)
+        let served = leave(&machine, ["a"])
+        let suspended = machine.suspend(ticket, 2)
 
-        #expect(waiter == nil && forgotten == nil)
-        #expect(suspended.outcome == .raised && suspended.forgotten == nil)
+        #expect(served == [nil], "the task hasn't suspended yet")
+        #expect(suspended.outcome == .granted && suspended.forgotten == nil)
+        #expect(leave(&machine, ["a"]) == [1])
     }
 
     // MARK: Every interleaving

@@ -17,6 +17,7 @@ struct LimiterExplorer {
         case cancel(Int)
         case cancelWaiting
         case resize(Int)
+        case waitUntilIdle
 
         static var acquire: Operation { .acquire(1) }
     }
@@ -124,7 +125,7 @@ struct LimiterExplorer {
         case .resumed(let outcome):
             check(state.naive.outcomes.removeValue(forKey: index) == outcome, "a task was resumed with another outcome")
             state.tasks[index].handler = nil
-            finish(index, entered: outcome == .granted)
+            finish(index, entered: outcome == .granted && state.tasks[index].operations.first != .waitUntilIdle)
             return true
         case .cancelling(let victim, let ticket):
             return advance(index) { site throws(ExploredSite.Pause) in
@@ -225,6 +226,14 @@ struct LimiterExplorer {
                 state.tasks[index].resized = state.naive.resize(to: limit)
             }
             return moved
+        case .waitUntilIdle:
+            return advance(index) { site throws(ExploredSite.Pause) in
+                try site.watch(index) == nil
+            } then: { explorer, isIdle in
+                explorer.check(
+                    explorer.state.naive.watch(index) == isIdle, "the limiter is wrong about whether it is idle")
+                if isIdle { explorer.next(index) } else { explorer.state.tasks[index].phase = .suspended }
+            }
         case .cancel: preconditionFailure("Handled when it begins.")
         }
     }
@@ -286,15 +295,18 @@ extension LimiterExplorer {
         let naive = state.naive
         let fits = naive.line.first.map { naive.running + $0.weight <= naive.limit } ?? false
         check(!fits, "a task waits forever for a place that is free")
-        check(Set(suspended) == Set(naive.line.map(\.task)), "a task that is not in line waits forever")
+        check(
+            Set(suspended) == Set(naive.line.map(\.task) + naive.watchers), "a task that is not in line waits forever")
         check(state.tasks.indices.allSatisfy { suspended.contains($0) || state.tasks[$0].operations.isEmpty }, "stuck")
         let (word, machine) = (state.shared.word, state.shared.machine)
         check(held == naive.running && word.running == UInt64(held), "what runs is counted wrong")
-        check(word.isCrowded != suspended.isEmpty, "the word is wrong about whether a task waits")
+        check(word.isCrowded != naive.line.isEmpty, "the word is wrong about whether a task waits")
         check(machine.granted(word) == UInt64(naive.granted), "the places given are counted wrong")
         check(state.shared.peak == UInt64(naive.peak), "the peak is wrong")
         check(machine.limit == UInt64(naive.limit) && state.shared.limit == machine.limit, "the limit is wrong")
-        check(machine.line.count == suspended.count, "the line has a trace of a task that is gone")
+        check(machine.line.count == naive.line.count, "the line has a trace of a task that is gone")
+        check(machine.watchers.count == naive.watchers.count, "a task waits for a limiter that is idle")
+        check(machine.line.isEmpty == false || machine.line.slotCount == 0, "a slot is kept for no task")
     }
 
     private mutating func check(_ holds: Bool, _ complaint: String) {

@@ -57,6 +57,10 @@ import Testing
                 [.acquire, .cancelWaiting, .release],
             ]
         ),
+        // Tasks with weights and without leave while one waits until all have left.
+        (1, [[.acquire, .release], [.acquire(0), .release], [.waitUntilIdle, .acquire]]),
+        // The last place goes to a task of weight zero that had to wait, because the limit fell.
+        (2, [[.acquire(2), .release], [.resize(1), .acquire(0), .release], [.waitUntilIdle]]),
         // No task overtakes.
         (1, [[.acquire, .release, .tryAcquire(1)], [.acquire, .tryAcquire(1), .release], [.acquire, .release]]),
     ]
@@ -118,7 +122,8 @@ import Testing
             (0..<tries).compactMap { seed in
                 var random = SeededRandom(seed: UInt64(seed))
                 let operations: [Operation] = [
-                    .acquire, .acquire, .acquire(2), .acquireUninterrupted, .tryAcquire(1), .tryAcquire(2), .release,
+                    .acquire, .acquire, .acquire(0), .acquire(2), .waitUntilIdle, .acquireUninterrupted, .tryAcquire(1),
+                    .tryAcquire(2), .release,
                     .release, .release, .cancel(1), .cancel(2), .cancelWaiting, .resize(1), .resize(2), .resize(3),
                 ]
                 let tasks = seed % 2 == 0 ? 3 : 2

@@ -71,6 +71,30 @@ import Testing
         #expect(line.settleNext() == 0)
     }
 
+    @Test
+    func `a raised one goes to the end of its new level, and keeps its ticket`() {
+        var line = LimiterLine<Int>()
+        let tickets = [9, 9, 17, 25, 9].enumerated().map { line.join(LimiterRequest(priority: $1), $0) }
+        let lowered = line.raise(tickets[3], to: 9)
+        let raised = [line.raise(tickets[1], to: 25), line.raise(tickets[4], to: 17), line.raise(tickets[1], to: 33)]
+
+        #expect(!lowered && raised == [true, true, true])
+        #expect(line.settle(tickets[4], .cancelled) == 4)
+        let raisedAfterwards = line.raise(tickets[4], to: 33)
+        #expect(!raisedAfterwards)
+        #expect(drain(&line) == [1, 3, 2, 0])
+    }
+
+    @Test
+    func `one that would be next is of a higher priority than all others, unless they are aged`() {
+        var line = line([17, 17])
+        #expect((9...25).map(UInt8.init).filter(line.wouldBeNext) == (18...25).map(UInt8.init))
+        for _ in 0..<16 { line.passOver() }
+        #expect(!line.wouldBeNext(25))
+        #expect(drain(&line) == [0, 1])
+        #expect(line.wouldBeNext(9))
+    }
+
     /// Against a list that is searched from the beginning each time.
     @Test(arguments: UInt64(0)..<30)
     func `any order of joining, leaving and being served agrees with a plain list`(seed: UInt64) {
@@ -79,7 +103,7 @@ import Testing
         var plain: [(number: Int, priority: UInt8, ticket: LimiterLine<Int>.Ticket)] = []
         var passedOver: [UInt8: Int] = [:]
         for number in 0..<600 {
-            switch Int.random(in: 0..<5, using: &random) {
+            switch Int.random(in: 0..<7, using: &random) {
             case 0, 1, 2:
                 let priority: UInt8 = [9, 17, 25].randomElement(using: &random)!
                 plain.append((number, priority, line.join(LimiterRequest(priority: priority), number)))
@@ -94,6 +118,24 @@ import Testing
                 passedOver[next] = 0
                 let index = plain.firstIndex { $0.priority == next }!
                 #expect(line.settleNext() == plain.remove(at: index).number)
+            case 4:
+                guard let index = plain.indices.randomElement(using: &random) else { continue }
+                var raised = plain[index]
+                let priority: UInt8 = [17, 25, 33].randomElement(using: &random)!
+                let moved = line.raise(raised.ticket, to: priority)
+                #expect(moved == (priority > raised.priority))
+                guard moved else { continue }
+                plain.remove(at: index)
+                raised.priority = priority
+                plain.append(raised)
+            case 5:
+                let priority: UInt8 = [9, 17, 25, 33].randomElement(using: &random)!
+                let isHighest = plain.allSatisfy { $0.priority < priority }
+                let isAged = Set(plain.map(\.priority)).contains { passedOver[$0] ?? 0 >= 16 }
+                #expect(line.wouldBeNext(priority) == (isHighest && !isAged))
+                guard isHighest, !isAged else { continue }
+                line.passOver()
+                for waiting in Set(plain.map(\.priority)) { passedOver[waiting, default: 0] += 1 }
             default:
                 guard let index = plain.indices.randomElement(using: &random) else { continue }
                 let gone = plain.remove(at: index)

@@ -52,6 +52,101 @@ import Testing
         #expect(recorder.values.firstIndex(of: "low") == 16)
     }
 
+    @Test
+    func `a request that is the first in order is admitted if it fits, though a lower one waits for more`() throws {
+        let limiter = ConcurrencyLimiter(concurrency: 10, order: .priority)
+        let permit = try limiter.take(5)
+        func run(_ name: String, _ weight: Int, _ priority: TaskPriority) {
+            _ = executor.spawn(priority: priority) { [recorder] in
+                try? await limiter.run(weight: weight) { () async throws in recorder.note(name) }
+            }
+            executor.runUntilIdle()
+        }
+        run("background", 8, .background)
+        run("as low", 1, .background)
+        run("high", 3, .high)
+        run("too heavy for now", 6, .high)
+        run("behind it", 1, .high)
+        #expect(recorder.values == ["high"])
+
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["high", "too heavy for now", "behind it", "background", "as low"])
+    }
+
+    @Test
+    func `requests of higher priority pass over a heavy one sixteen times, and no more`() throws {
+        let limiter = ConcurrencyLimiter(concurrency: 10, order: .priority)
+        let permit = try limiter.take(5)
+        for number in 0..<20 {
+            _ = executor.spawn(priority: number == 0 ? .background : .high) { [recorder] in
+                try? await limiter.run(weight: number == 0 ? 8 : 1) { () async throws in recorder.note("\(number)") }
+            }
+            executor.runUntilIdle()
+        }
+        #expect(recorder.values == (1...16).map { "\($0)" })
+
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values.suffix(4) == ["0", "17", "18", "19"])
+    }
+
+    /// A clock that calls a function whenever it is read.
+    struct HookedClock: Clock {
+        let hook: @Sendable () -> Void
+
+        var now: ManualClock.Instant {
+            hook()
+            return .init()
+        }
+        var minimumResolution: Duration { .zero }
+
+        func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {}
+    }
+
+    @Test
+    func `a priority that is raised while the task joins the line counts`() throws {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        // The limiter reads the clock after the task has joined the line, with the priority that it had before.
+        let clock = HookedClock {
+            withUnsafeCurrentTask { if $0?.priority == .low { $0?.escalatePriority(to: .high) } }
+        }
+        let limiter = ConcurrencyLimiter(concurrency: 1, order: .priority, clock: clock)
+        let permit = try limiter.take()
+        for (name, priority) in [("medium", TaskPriority.medium), ("raised", .low)] {
+            _ = executor.spawn(priority: priority) { [recorder] in
+                try? await limiter.run { () async throws in recorder.note(name) }
+            }
+            executor.runUntilIdle()
+        }
+
+        permit.release()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["raised", "medium"])
+    }
+
+    @Test
+    func `a task whose priority was raised stays in line`() throws {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let permit = try limiter.take()
+        let raised = note("raised", .low)
+        _ = executor.spawn { [limiter, recorder] in
+            await limiter.waitUntilIdle()
+            recorder.note("idle")
+        }
+        executor.runUntilIdle()
+
+        raised.escalatePriority(to: .high)
+        permit.release()
+        #expect(limiter.refuses(), "the place is the raised task's")
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["raised", "idle"])
+    }
+
     @Test(arguments: [false, true])
     func `a waiter moves up when its task becomes more urgent`(uninterrupted: Bool) throws {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }

@@ -182,6 +182,66 @@ import TestSupport
         #expect(await limiter.runIfAvailable { true } == true)
     }
 
+    /// Notes when a body of weight zero begins, and lets it run until the signal.
+    private func holdNothing(_ limiter: ConcurrencyLimiter, _ priority: TaskPriority? = nil) -> Signal {
+        let (condition, signal) = Condition.makeCondition()
+        _ = executor.spawn(priority: priority) { [recorder] in
+            try? await limiter.run(weight: 0) { () async throws in
+                recorder.note("begins")
+                await condition.wait()
+            }
+        }
+        executor.runUntilIdle()
+        return signal
+    }
+
+    private func watch(_ limiter: ConcurrencyLimiter) {
+        _ = executor.spawn { [recorder] in
+            await limiter.waitUntilIdle()
+            recorder.note("idle")
+        }
+        executor.runUntilIdle()
+    }
+
+    @Test
+    func `waitUntilIdle returns if the last place goes to a waiting body of weight zero`() throws {
+        let limiter = ConcurrencyLimiter(concurrency: 2)
+        let permit = try limiter.take(2)
+        limiter.resize(to: 1)
+        let signal = holdNothing(limiter)
+        watch(limiter)
+        #expect(recorder.values == [])
+
+        permit.release()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["begins"])
+        signal.signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["begins", "idle"])
+    }
+
+    @Test(arguments: [false, true])
+    func `waitUntilIdle waits for bodies of weight zero`(isWatchedFirst: Bool) throws {
+        let limiter = ConcurrencyLimiter(concurrency: 1)
+        let permit = try limiter.take()
+        let signals = [holdNothing(limiter), holdNothing(limiter)]
+        if isWatchedFirst { watch(limiter) }
+        permit.release()
+        if !isWatchedFirst { watch(limiter) }
+        executor.runUntilIdle()
+        #expect(recorder.values == ["begins", "begins"])
+        signals[0].signal()
+        executor.runUntilIdle()
+        #expect(recorder.values == ["begins", "begins"])
+
+        signals[1].signal()
+        executor.runUntilIdle()
+
+        #expect(recorder.values == ["begins", "begins", "idle"])
+        #expect(limiter.statistics.grantedCount == 3)
+    }
+
     @Test
     func `a waiting task keeps the limiter alive`() {
         weak var limiter: ConcurrencyLimiter?

@@ -20,9 +20,13 @@ struct NaiveLimiter: Hashable {
 
     var limit: Int
     var running = 0
+    /// The number of places that are held, also those of weight zero.
+    var holders = 0
     var peak = 0
     var granted = 0
     var line: [Waiter] = []
+    /// The tasks that wait until the limiter is idle.
+    var watchers: [Int] = []
     /// How the wait of each task ended that has not heard of it yet.
     var outcomes: [Int: LimiterOutcome] = [:]
 
@@ -46,6 +50,7 @@ struct NaiveLimiter: Hashable {
     /// Returns the task that takes over the place.
     mutating func leave(weight: Int) -> [Wake] {
         running -= weight
+        holders -= 1
         return grant()
     }
 
@@ -62,6 +67,12 @@ struct NaiveLimiter: Hashable {
         return end(.tooHeavy) { $0.weight > limit }
     }
 
+    /// Returns whether the limiter is idle; otherwise the task waits until it is.
+    mutating func watch(_ task: Int) -> Bool {
+        if holders > 0 { watchers.append(task) }
+        return holders == 0
+    }
+
     private mutating func grant() -> [Wake] {
         var woken: [Wake] = []
         while let next = line.first, running + next.weight <= limit {
@@ -70,11 +81,19 @@ struct NaiveLimiter: Hashable {
             outcomes[next.task] = .granted
             woken.append(Wake(task: next.task, outcome: .granted))
         }
+        if holders == 0 {
+            for watcher in watchers {
+                outcomes[watcher] = .granted
+                woken.append(Wake(task: watcher, outcome: .granted))
+            }
+            watchers = []
+        }
         return woken
     }
 
     private mutating func take(_ weight: Int) {
         running += weight
+        holders += 1
         granted += 1
         peak = max(peak, running)
     }

@@ -137,6 +137,30 @@ import Testing
         for caller in callers { #expect(try await caller.value == .high) }
     }
 
+    /// Raises the priority of the task that hashes it from low to high.
+    struct RaisingKey: Hashable {
+        func hash(into hasher: inout Hasher) {
+            guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+            withUnsafeCurrentTask { if $0?.priority == .low { $0?.escalatePriority(to: .high) } }
+        }
+    }
+
+    @Test func `a priority that is raised while the caller joins counts`() async throws {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let executor = ManualExecutor()
+        let flights = SingleFlight<RaisingKey, Void>()
+        let (condition, signal) = Condition.makeCondition()
+        let caller = executor.spawnThrowing(priority: .low) {
+            try await flights.run(for: RaisingKey()) { await condition.wait() }
+        }
+        executor.runUntilIdle()
+
+        #expect(flights.priority(for: RaisingKey()) == .high)
+
+        signal.signal()
+        await executor.run { _ = await caller.result }
+    }
+
     @Test func `a task that is cancelled already starts nothing`() async {
         let flights = SingleFlight<String, Int>()
         let started = Recorder<Int>()
