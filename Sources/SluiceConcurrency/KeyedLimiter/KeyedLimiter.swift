@@ -33,7 +33,7 @@ import SluiceLock
 ///
 /// **Cost.** Entering, leaving, waiting, being admitted and being cancelled are O(1) on average, regardless of the number of tasks and
 /// keys. Only keys with running or waiting tasks are kept. Keys are hashed and compared under the limiter's lock: a slow hash delays all
-/// tasks that enter or leave, and a key must not use the limiter there.
+/// tasks that enter or leave, and a key must not use the limiter there. A key that isn't equal to itself, such as a NaN, traps.
 public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
     let storage: KeyedLimiterStorage<Key>
 

@@ -20,7 +20,7 @@
 /// **Order.** Operations of different keys are independent. The callers of one key are resumed in the order of their calls.
 ///
 /// **Cost.** Joining, leaving and finishing are O(1) for each caller. Keys are hashed and compared under the lock, where a key must not use
-/// the `SingleFlight`.
+/// the `SingleFlight`. A key that isn't equal to itself, such as a NaN, traps.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let storage = SingleFlightStorage<Key, Value>()
 

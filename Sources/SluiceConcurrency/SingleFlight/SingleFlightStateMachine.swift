@@ -50,6 +50,10 @@ struct SingleFlightStateMachine<
         var flight = Flight(number: numbers, priority: priority)
         let place = flight.line.join()
         current[key] = flight
+        // Otherwise no event would find the flight, and its callers would wait forever.
+        precondition(
+            current[key]?.number == numbers,
+            "A single flight's key must be equal to itself, and its hash must not change.")
         return (Ticket(key: key, flight: numbers, place: place), true)
     }
 

@@ -161,6 +161,13 @@ import Testing
         await executor.run { _ = await caller.result }
     }
 
+    @Test func `a key that is not equal to itself stops the program with a sentence`() async {
+        await #expect(processExitsWith: .failure) {
+            let flights = SingleFlight<Double, Int>()
+            _ = try await flights.run(for: .nan) { 1 }
+        }
+    }
+
     @Test func `a task that is cancelled already starts nothing`() async {
         let flights = SingleFlight<String, Int>()
         let started = Recorder<Int>()
