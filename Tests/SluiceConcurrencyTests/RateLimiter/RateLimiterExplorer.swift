@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import SluiceConcurrency
 
 /// Runs the rate limiter's machine and a naive one through every interleaving of a few tasks' programs.
@@ -15,6 +17,7 @@ struct RateLimiterExplorer {
         case earlyTick
         /// From now on one token arrives per this many attoseconds, and the bucket holds this many.
         case change(Int128, burst: Int)
+        case cancelWaiting
     }
 
     typealias Machine = RateLimiterStateMachine<Int>
@@ -90,22 +93,41 @@ struct RateLimiterExplorer {
                     stack.append(next)
                 }
             }
-            // No task can continue: time passes until the leader's sleep is over.
-            if isStuck, let first = state.naive.line.first {
-                guard case .suspended(let plan?) = state.runners[first.task].wait else {
-                    violation = "task \(first.task) is the first in line, and does not sleep"
-                    return
-                }
-                let due = state.machine.bucket.moment(of: UInt128(first.weight))
-                if max(due, state.now) != max(plan.moment, state.now) {
-                    violation = "task \(first.task) sleeps until \(plan.moment), not \(due)"
-                }
-                state.now = max(state.now, plan.moment)
-                tick(&state)
-                stack.append(state)
-            }
-            if isStuck, state.naive.line.isEmpty { checkEnd(state) }
+            if isStuck, awake(&state) { stack.append(state) }
         }
+    }
+
+    /// Follows one interleaving, chosen at random.
+    mutating func walk(using random: inout SeededRandom) {
+        var state = initial
+        while violation == nil {
+            let possible = state.runners.indices.flatMap { steps($0, state) }
+            if let step = possible.randomElement(using: &random) {
+                step(&self, &state)
+                check(state)
+            } else if !awake(&state) {
+                return
+            }
+        }
+    }
+
+    /// No task can continue: time passes until the leader's sleep is over. Returns `false` at the end.
+    private mutating func awake(_ state: inout State) -> Bool {
+        guard let first = state.naive.line.first else {
+            checkEnd(state)
+            return false
+        }
+        guard case .suspended(let plan?) = state.runners[first.task].wait else {
+            violation = "task \(first.task) is the first in line, and does not sleep"
+            return false
+        }
+        let due = state.machine.bucket.moment(of: UInt128(first.weight))
+        if max(due, state.now) != max(plan.moment, state.now) {
+            violation = "task \(first.task) sleeps until \(plan.moment), not \(due)"
+        }
+        state.now = max(state.now, plan.moment)
+        tick(&state)
+        return true
     }
 
     private func steps(_ task: Int, _ state: State) -> [(inout Self, inout State) -> Void] {
@@ -170,6 +192,10 @@ struct RateLimiterExplorer {
                 expectGrants(&state)
             }
             resume(state.machine.leave(ticket, outcome, at: state.now), &state)
+        case .cancelWaiting:
+            for (other, _) in state.naive.line { state.expected[other] = .cancelled }
+            state.naive.line = []
+            resume(state.machine.cancelWaiting(), &state)
         case .pass(let time): state.now += time
         case .earlyTick:
             if let first = state.naive.line.first?.task, case .planned = state.runners[first].wait {

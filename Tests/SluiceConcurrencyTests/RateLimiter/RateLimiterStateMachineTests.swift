@@ -34,6 +34,32 @@ import Testing
         #expect(violations == [])
     }
 
+    @Test(arguments: UInt64(0)..<30) func `six tasks, two hundred operations each, chosen at random`(seed: UInt64) async
+    {
+        let violation = await offPool {
+            var random = SeededRandom(seed: seed)
+            let programs = (0..<6).map { _ in (0..<200).map { _ in Self.operation(using: &random) } }
+            var explorer = RateLimiterExplorer(burst: 3, programs: programs)
+            explorer.walk(using: &random)
+            return explorer.violation
+        }
+        #expect(violation == nil)
+    }
+
+    private static func operation(using random: inout SeededRandom) -> Operation {
+        let other = Int.random(in: 0..<6, using: &random)
+        let time = Int128(Int.random(in: 1...20, using: &random))
+        switch Int.random(in: 0..<40, using: &random) {
+        case 0..<24: return .consume(Int.random(in: 0...3, using: &random))
+        case 24..<28: return .leave(other, .cancelled)
+        case 28..<30: return .leave(other, .expired)
+        case 30..<35: return .pass(2 * time)
+        case 35..<37: return .earlyTick
+        case 37..<39: return .change(time, burst: Int.random(in: 1...3, using: &random))
+        default: return .cancelWaiting
+        }
+    }
+
     private static func violation(_ burst: Int, _ programs: [[Operation]]) -> String? {
         var explorer = RateLimiterExplorer(burst: burst, programs: programs)
         explorer.explore()
