@@ -154,7 +154,7 @@ import Testing
             if !isRight { Issue.record("\(counts), \(naive)") }
         }
 
-        // All leave, one after the other: nobody may be left.
+        // All leave, one after the other: no task may be left.
         while let key = naive.running.first {
             let expected = naive.leave(key)
             let action = machine.leave(key)

@@ -159,7 +159,7 @@ import Testing
             if !isRight { Issue.record("\(counts), \(cell.word), \(naive)") }
         }
 
-        // All leave, one after the other: nobody may be left.
+        // All leave, one after the other: no task may be left.
         while let (holder, weight) = naive.held.first {
             naive.held[holder] = nil
             let expected = naive.settle()
