@@ -76,7 +76,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
 
     /// Whether a task of this priority would be the next if it joined now.
     func wouldBeNext(_ priority: UInt8) -> Bool {
-        levels.allSatisfy { $0.count == 0 || ($0.priority < priority && $0.passedOver < Self.patience) }
+        isEmpty || levels.allSatisfy { $0.count == 0 || ($0.priority < priority && $0.passedOver < Self.patience) }
     }
 
     /// A task that would have been the next was admitted without joining.
@@ -169,6 +169,7 @@ struct LimiterLine<Waiter: Sendable>: Sendable {
     }
 
     private func firstSlot(of level: Int) -> Int {
+        if level == 0 { return line.first }
         let before = lastSlot(in: levels[..<level])
         return before == Line.none ? line.first : line.slots[before].next
     }

@@ -39,7 +39,7 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
         _ cell: borrowing Cell, _ request: LimiterRequest, suspended waiter: Waiter? = nil, joins: Bool = true
     ) throws(Cell.Interruption) -> EnterAction {
         guard request.weight <= limit else { return .refuse }
-        let isNext = line.isEmpty || (joins && line.wouldBeNext(request.priority))
+        let isNext = joins ? line.wouldBeNext(request.priority) : line.isEmpty
         var word = try cell.load()
         while true {
             var next = word
@@ -56,9 +56,11 @@ struct LimiterStateMachine<Waiter: Sendable>: Sendable {
             } else if fits {
                 cell.note(running: next.running)
                 if request.weight == 0 { weightless += 1 }
-                line.passOver()
                 var wakeups = Wakeups()
-                try grantWhatFits(cell, &wakeups)
+                if !line.isEmpty {
+                    line.passOver()
+                    try grantWhatFits(cell, &wakeups)
+                }
                 return .run(wakeups)
             } else {
                 return .wait(line.join(request, waiter))
