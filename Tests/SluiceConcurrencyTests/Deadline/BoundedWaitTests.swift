@@ -137,6 +137,22 @@ import Testing
         }
     }
 
+    /// The nanoseconds until such a deadline don't fit into the numbers of the continuous clock.
+    @Test
+    func `a deadline that the clock can't sleep until doesn't stop the program`() async throws {
+        let executor = ManualExecutor()
+        let deadline = ContinuousClock.now + .seconds(Int64.max)
+        let (condition, signal) = Condition.makeCondition()
+        let waiter = executor.spawnThrowing { try await condition.wait(until: deadline, clock: .continuous) }
+        let worker = executor.spawnThrowing {
+            try await withDeadline(until: deadline, clock: .continuous) { try await condition.waitUnlessCancelled() }
+        }
+        executor.runUntilIdle()
+        signal.signal()
+        await executor.run { _ = await (waiter.result, worker.result) }
+        #expect(try await (waiter.value, worker.value) == (.signalled, .signalled))
+    }
+
     @Test
     func `a wait whose deadline is further away than one sleep sleeps again`() async {
         let executor = ManualExecutor()
