@@ -98,7 +98,7 @@ public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
     public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
 
     func trimMemory(toFraction fraction: Double) {
-        memory.trim(toCost: Int(Double(memory.maximumCost) * fraction))
+        memory.trim(toCost: Int(exactly: (Double(memory.maximumCost) * fraction).rounded(.down)) ?? memory.maximumCost)
     }
 
     /// Removes all values from memory. The bytes stay on disk.
@@ -139,7 +139,8 @@ public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
     @concurrent private func decoded(_ data: Data, of url: URL) async throws -> Value { try await decode(url, data) }
 
     private func keep(_ decoded: Decoded, for key: ResourceKey) {
-        memory.insert(decoded, for: key, cost: cost(decoded.value) + ResourceCache.memoryOverhead)
+        let (sum, overflows) = cost(decoded.value).addingReportingOverflow(ResourceCache.memoryOverhead)
+        memory.insert(decoded, for: key, cost: overflows ? .max : sum)
     }
 }
 

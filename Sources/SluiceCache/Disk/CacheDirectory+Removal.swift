@@ -36,7 +36,9 @@ extension CacheDirectory {
 
     /// Removes the responses that weren't used since a time.
     package func removeUnused(since time: Date) async throws -> Int {
-        let microseconds = Int64(time.timeIntervalSince1970 * 1_000_000)
+        // A caller may subtract any number of weeks.
+        let exact = (time.timeIntervalSince1970 * 1_000_000).rounded(.down)
+        let microseconds = Int64(exactly: exact) ?? (exact > 0 ? .max : .min)
         var removed = 0
         while true {
             let rows = try await store.database.read {

@@ -59,8 +59,6 @@ package struct CacheDirectory: Sendable {
         return result
     }
 
-    private static let damagedRemedy = "Remove the directory. Its responses will be fetched again."
-
     // MARK: Checking before opening
 
     /// Throws if the directory has no index of this program. Reads only, because opening would create the index.
@@ -116,13 +114,18 @@ package struct CacheDirectory: Sendable {
                     index, "The index of the cache can't be read: \(cause).",
                     "Check that this user may read the file, and that no other program keeps it locked.")
             }
-            throw unusable(index, "The index of the cache is damaged: \(cause).", damagedRemedy)
+            // It may be the file of another program.
+            throw unusable(
+                index, "The index of the cache can't be read: \(cause).",
+                "Check that this is the directory of a cache. If it is, remove it, and its responses will be fetched again."
+            )
         }
     }
 
     private static func unusable(_ failure: DatabaseFailure) -> TransferError {
         var remedy = failure.remedy
-        if failure.code == .corrupt { remedy = damagedRemedy }
+        // The application number of the index has been checked.
+        if failure.code == .corrupt || failure.code == .other { remedy = DiskStore.damagedRemedy }
         if failure.code == .readOnly { remedy = "Allow this user to write the directory, or choose another directory." }
         var error = unusable(URL(filePath: failure.path), failure.message, remedy)
         error.cause = failure

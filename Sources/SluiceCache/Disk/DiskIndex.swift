@@ -31,19 +31,22 @@ enum DiskIndex {
     /// are longer. Without them, the number of empty entries would be unlimited. The value is part of the schema.
     static let overhead = 512
 
-    /// The bytes that a row counts in addition to the body. A server chooses the length of the fields.
+    /// The bytes that a row counts in addition to the body. A server chooses the length of the fields. The triggers of the table have this
+    /// text, so every other sum over the rows must use it, too.
     static func overheadSQL(of row: String) -> String {
         let texts = ["key", "fields", "variant"].map { "length(CAST(\(row)\($0) AS BLOB))" }.joined(separator: " + ")
         return "max(\(overhead), \(texts))"
     }
 
-    /// The bytes that the row of a response counts, with its body.
-    static func size(of head: StoredResponse.Head, bytes: Int64, key: ResourceKey) -> Int64 {
+    /// The bytes that the row of a response counts, with its body, or `nil` if a server announces so many that their number overflows.
+    static func size(of head: StoredResponse.Head, bytes: Int64, key: ResourceKey) -> Int64? {
         let texts = [key.text, head.fields.lines, head.variant.lines]
-        return bytes + Int64(max(overhead, texts.reduce(0) { $0 + $1.utf8.count }))
+        let (sum, overflows) = bytes.addingReportingOverflow(
+            Int64(max(overhead, texts.reduce(0) { $0 + $1.utf8.count })))
+        return overflows ? nil : sum
     }
 
-    static func size(of response: StoredResponse, key: ResourceKey) -> Int64 {
+    static func size(of response: StoredResponse, key: ResourceKey) -> Int64? {
         size(of: response.head, bytes: Int64(response.body.count), key: key)
     }
 
@@ -120,7 +123,7 @@ enum DiskIndex {
         let varying = try Row.fetchAll(
             database, sql: "SELECT id, fields FROM entry WHERE state = 0 AND fields LIKE '%vary:%'")
         for row in varying {
-            let fields = HTTPFields(lines: row[1]) ?? [:]
+            let fields = String.fromDatabaseValue(row[1]).flatMap { HTTPFields(lines: $0) } ?? [:]
             // A row with an invalid variant is dropped when it is looked up.
             let variant = Variant(of: fields, for: [:], policy: CachePolicy())?.lines ?? "?"
             try database.execute(

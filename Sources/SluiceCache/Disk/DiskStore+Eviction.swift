@@ -21,12 +21,13 @@ extension DiskStore {
         for size: Int64, _ key: ResourceKey, isArriving: Bool = false,
         _ insert: @escaping @Sendable (Database) throws -> R
     ) async throws -> (inserted: R?, evicted: Int) {
+        guard size <= limit else { return (nil, 0) }
         let pending = uses.take()
         let first: (inserted: R?, evicted: Int, leaving: [DiskIndex.Entry]) = try await write(changing: key) {
             [limit, verified, slot] database in
             try DiskIndex.touch(pending, in: database)
             let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: limit - size, in: database)
-            let mayReserve = try !isArriving || DiskIndex.writingBytes(in: database) + size <= limit / 2
+            let mayReserve = try !isArriving || DiskIndex.writingBytes(in: database) <= limit / 2 - size
             guard areEnough, mayReserve else { return (nil, 0, []) }
             for victim in victims { verified.forget(victim.key) }
             let leaving = try DiskIndex.markLeaving(victims, writer: slot.number, in: database)
@@ -48,7 +49,7 @@ extension DiskStore {
         // One transaction, so that no other writer takes the freed room.
         let inserted: R? = try await write(changing: key) { [limit, gone] database in
             try DiskIndex.delete(gone, in: database)
-            guard try DiskIndex.usedBytes(in: database) + size <= limit else { return nil }
+            guard try DiskIndex.usedBytes(in: database) <= limit - size else { return nil }
             return try insert(database)
         }
         if inserted == nil, let failure { throw failure }

@@ -91,15 +91,17 @@ extension DiskIndex {
             database,
             sql: """
                 SELECT CAST(bytes AS TEXT), CAST(actual AS TEXT), bytes IS actual
-                FROM usage, (SELECT coalesce(sum(bytes + 512), 0) AS actual FROM entry)
+                FROM usage, (SELECT \(actualSum) AS actual FROM entry)
                 """)
         guard let row, Bool.fromDatabaseValue(row[2]) != true else { return nil }
         return (String.fromDatabaseValue(row[0]) ?? "?", String.fromDatabaseValue(row[1]) ?? "?")
     }
 
     static func correctSum(in database: Database) throws {
-        try database.execute(sql: "UPDATE usage SET bytes = (SELECT coalesce(sum(bytes + 512), 0) FROM entry)")
+        try database.execute(sql: "UPDATE usage SET bytes = (SELECT \(actualSum) FROM entry)")
     }
+
+    private static let actualSum = "coalesce(sum(entry.bytes + \(overheadSQL(of: "entry."))), 0)"
 
     /// Returns the first line of SQLite's report about damage in the tables, or `nil` if they are undamaged.
     static func damage(in database: Database) throws -> String? {

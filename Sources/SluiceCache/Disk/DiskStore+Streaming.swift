@@ -58,14 +58,16 @@ extension DiskStore {
     func beginWriting(
         _ head: StoredResponse.Head, announced: Int64?, for key: ResourceKey
     ) async throws -> DiskWriter? {
-        let size = announced ?? DiskWriter.firstReservation
-        let counted = DiskIndex.size(of: head, bytes: size, key: key)
-        guard size <= entryLimit, counted <= limit else { return nil }
+        // A small directory isn't filled by reservations, most of which are larger than the bodies.
+        let size = announced ?? min(DiskWriter.firstReservation, entryLimit, limit / 16)
+        guard size <= entryLimit, let counted = DiskIndex.size(of: head, bytes: size, key: key), counted <= limit else {
+            return nil
+        }
         return try await change { [self] in
             let time = uses.next()
             let (row, evicted) = try await makeRoom(for: counted, key, isArriving: true) { [slot] database in
                 try DiskIndex.insertWriting(
-                    head, bytes: Int(size), digest: Data(count: 32), key: key, writer: slot.number, now: time,
+                    head, bytes: Int(clamping: size), digest: Data(count: 32), key: key, writer: slot.number, now: time,
                     in: database)
             }
             guard let row else { return nil }
@@ -146,9 +148,12 @@ final class DiskWriter: Sendable {
         let (start, reserved) = progress.withLock { ($0.written, $0.reserved) }
         let end = start + chunks.reduce(0) { $0 + Int64($1.count) }
         if end > reserved {
-            guard end <= store.entryLimit, try await reserve(min(max(end, reserved * 2), store.entryLimit)) else {
-                return false
-            }
+            guard end <= store.entryLimit else { return false }
+            let (doubled, overflows) = reserved.multipliedReportingOverflow(by: 2)
+            let wanted = overflows ? store.entryLimit : min(max(end, doubled), store.entryLimit)
+            var isReserved = try await reserve(wanted)
+            if !isReserved, end < wanted { isReserved = try await reserve(end) }
+            guard isReserved else { return false }
         }
         var position = start
         for chunk in chunks {
@@ -166,7 +171,7 @@ final class DiskWriter: Sendable {
         let more = bytes - progress.withLock { $0.reserved }
         let (isReserved, evicted) = try await store.change { [store, row, key] in
             let (isResized, evicted) = try await store.makeRoom(for: more, key, isArriving: true) { database in
-                try DiskIndex.resize(row, to: Int(bytes), in: database)
+                try DiskIndex.resize(row, to: Int(clamping: bytes), in: database)
                 return true
             }
             return (isResized ?? false, evicted)
@@ -192,7 +197,7 @@ final class DiskWriter: Sendable {
         return try await store.change { [self] in
             do {
                 let (isReady, old) = try await store.write(changing: key) { [store, row, key] database in
-                    try DiskIndex.complete(row, head, bytes: Int(bytes), digest: digest, in: database)
+                    try DiskIndex.complete(row, head, bytes: Int(clamping: bytes), digest: digest, in: database)
                     return try DiskIndex.makeReady(
                         row, key: key, replacing: replaced, writer: store.slot.number, in: database)
                 }

@@ -30,7 +30,7 @@ extension DiskStore {
         _ response: StoredResponse, for key: ResourceKey, replacing replaced: DiskIndex.Replaced = .rows([])
     ) async throws -> (row: Int64?, evicted: Int) {
         let count = response.body.count
-        guard count <= entryLimit, DiskIndex.size(of: response, key: key) <= limit else {
+        guard count <= entryLimit, let size = DiskIndex.size(of: response, key: key), size <= limit else {
             try await change { [self] in
                 try await removeWithinChange(key, response.head.variant.lines, replaced)
             }
@@ -38,16 +38,16 @@ extension DiskStore {
         }
         if count <= largestInIndex {
             let digest = Data(SHA256Digest.of(response.body))
-            if let stored = try await storeInIndexAlone(response, digest, key, replaced) { return stored }
+            if let stored = try await storeInIndexAlone(response, size, digest, key, replaced) { return stored }
             return try await change { [self] in
-                let stored = try await storeInIndex(response, digest, key, replaced)
+                let stored = try await storeInIndex(response, size, digest, key, replaced)
                 if stored.row == nil { try await removeWithinChange(key, response.head.variant.lines, replaced) }
                 return stored
             }
         }
         let digest = await sha256(response.body)
         return try await change(storing: count) { [self] in
-            let stored = try await storeInFile(response, digest, key, replaced)
+            let stored = try await storeInFile(response, size, digest, key, replaced)
             if stored.row == nil { try await removeWithinChange(key, response.head.variant.lines, replaced) }
             return stored
         }
@@ -56,9 +56,10 @@ extension DiskStore {
     /// Stores a small response in one transaction, and returns `nil` if a file must be removed to make room. A transaction runs to its end
     /// even if the task is cancelled, so the usual case needs no ``change(_:)``.
     private func storeInIndexAlone(
-        _ response: StoredResponse, _ digest: Data, _ key: ResourceKey, _ replaced: DiskIndex.Replaced
+        _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
+        _ replaced: DiskIndex.Replaced
     ) async throws -> (row: Int64?, evicted: Int)? {
-        let target = limit - DiskIndex.size(of: response, key: key)
+        let target = limit - size
         let pending = uses.take()
         let time = uses.next()
         let stored: (id: Int64, old: [DiskIndex.Entry], evicted: Int)? = try await write(changing: key) {
@@ -79,10 +80,11 @@ extension DiskStore {
     }
 
     private func storeInIndex(
-        _ response: StoredResponse, _ digest: Data, _ key: ResourceKey, _ replaced: DiskIndex.Replaced
+        _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
+        _ replaced: DiskIndex.Replaced
     ) async throws -> (row: Int64?, evicted: Int) {
         let time = uses.next()
-        let (inserted, evicted) = try await makeRoom(for: DiskIndex.size(of: response, key: key), key) { [slot] in
+        let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
             try DiskIndex.insertReady(
                 response, digest: digest, key: key, replacing: replaced, writer: slot.number, now: time, in: $0)
         }
@@ -92,10 +94,11 @@ extension DiskStore {
     }
 
     private func storeInFile(
-        _ response: StoredResponse, _ digest: Data, _ key: ResourceKey, _ replaced: DiskIndex.Replaced
+        _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
+        _ replaced: DiskIndex.Replaced
     ) async throws -> (row: Int64?, evicted: Int) {
         let time = uses.next()
-        let (inserted, evicted) = try await makeRoom(for: DiskIndex.size(of: response, key: key), key) { [slot] in
+        let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
             try DiskIndex.insertWriting(
                 response.head, bytes: response.body.count, digest: digest, key: key, writer: slot.number, now: time,
                 in: $0)

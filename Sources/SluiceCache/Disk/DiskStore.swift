@@ -95,12 +95,17 @@ final class DiskStore: Sendable {
         } catch {
             try? await slot.release()
             guard let failure = error as? DatabaseFailure else { throw error }
+            // Other statements have worked, so a table of this cache is missing or damaged.
+            let remedy = failure.code == .other ? Self.damagedRemedy : failure.remedy
             var unusable = TransferError(
-                .cacheUnusable, url: directory, message: failure.message, remedy: failure.remedy, cause: failure)
+                .cacheUnusable, url: directory, message: failure.message, remedy: remedy, cause: failure)
             unusable.subject = failure.path
             throw unusable
         }
     }
+
+    /// What to do about an index that belongs to this program, but whose tables are damaged.
+    static let damagedRemedy = "Remove the directory. Its responses will be fetched again."
 
     func close() async throws {
         await changes.waitUntilIdle()

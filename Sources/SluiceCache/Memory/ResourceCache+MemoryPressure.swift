@@ -13,7 +13,7 @@ extension ResourceCache {
     /// - Precondition: The fraction is between 0 and 1.
     public func trimMemory(toFraction fraction: Double) {
         precondition((0...1).contains(fraction), "The fraction must be between 0 and 1; it is \(fraction).")
-        memory.trim(toCost: Int(Double(memory.maximumCost) * fraction))
+        memory.trim(toCost: Int(exactly: (Double(memory.maximumCost) * fraction).rounded(.down)) ?? memory.maximumCost)
         for cache in decodedCaches.all { cache.trimMemory(toFraction: fraction) }
     }
 }

@@ -24,13 +24,15 @@ extension ResourceCache {
         public var concurrency: Int
         /// The largest number of concurrent exchanges with one host, to be considerate of servers.
         public var concurrencyPerHost: Int
-        /// The limit on the total size of the responses in memory. A response that takes more than a tenth of it isn't stored in memory.
+        /// The limit on the total size of the responses in memory. A URL whose responses take more than a tenth of it isn't stored in memory.
         /// The disk stage remembers rows of its index in addition, up to 4 MiB, with bodies of up to 2 KiB.
         public var maximumMemorySize: Int
-        /// The limit on the total size of the files, including those that are being written. Each file counts as 512 bytes more than its
-        /// body, or more if its URL and header fields are longer. The rest of the index, with some hundred bytes per entry, doesn't count.
+        /// The limit on the total size of the files, including those that are being written. Each response counts with its body, and with
+        /// its URL and header fields, or 512 bytes if they are shorter. The rest of the index, with some hundred bytes per entry, doesn't
+        /// count.
         public var maximumDiskSize: Int64
-        /// The limit on the body of one response on disk. The cache returns larger responses without storing them on disk.
+        /// The limit on the body of one response on disk. The cache returns larger responses without storing them on disk. A body that
+        /// arrives is stored only if it takes at most half of ``maximumDiskSize``.
         public var maximumDiskEntrySize: Int64
         /// The limit on the body of one response. A larger one fails with `TransferError.Code.responseTooLarge`.
         public var maximumResponseSize: Int

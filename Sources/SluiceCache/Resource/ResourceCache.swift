@@ -114,7 +114,7 @@ public final class ResourceCache: Sendable {
         limiter = KeyedLimiter(
             perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
         policy = CachePolicy(
-            maximumHeuristicLifetime: configuration.maximumHeuristicLifetime.components.seconds,
+            maximumHeuristicLifetime: max(0, configuration.maximumHeuristicLifetime.components.seconds),
             isImmutable: configuration.policy == .immutable, salt: disk.salt)
         #if canImport(Darwin)
         let source = MemoryPressureSource { [weak self] in self?.trimMemory(toFraction: $0) }

@@ -76,7 +76,7 @@ extension CacheAttempt {
             return
         }
         let writer = await beginWriting(outcome.addition?.head, announced: response.contentLength)
-        let body = SharedBody(spoolingTo: writer?.file)
+        let body = SharedBody(spoolingTo: writer?.file, of: request.url)
         let head = CachedResponse(response.status.code, response.headerFields, Data(), .network)
         resolver.succeed(.arriving(head, body))
         await pump(response, exchange, into: body, writer, stored)

@@ -23,14 +23,30 @@ final class FileBodyReader: ResponseBodySource {
     func nextBatch() async throws -> [Data]? {
         let range = rest.withLock { $0 }
         guard !range.isEmpty else { return nil }
-        let data = try await file.read(
-            at: range.lowerBound, upToCount: Int(min(SharedBodyState.piece, Int64(range.count))))
-        guard !data.isEmpty else {
-            throw TransferError.length(
-                announced: Int64(range.upperBound), received: range.lowerBound, url: url)
-        }
+        let data = try await file.readBody(range, of: url)
         rest.withLock { $0 = range.lowerBound + Int64(data.count)..<range.upperBound }
         return [data]
+    }
+}
+
+extension RandomAccessFile {
+    /// Returns some of the first bytes of a range of a body in the cache.
+    ///
+    /// - Throws: `TransferError` if another program has cut the file off, or if it can't be read. The error is transient: the cache notices
+    ///   the damage at the next request, and fetches the resource again.
+    func readBody(_ range: Range<Int64>, of url: URL) async throws -> Data {
+        let count = min(range.upperBound - range.lowerBound, SharedBodyState.piece)
+        var failure: FileError?
+        do {
+            let data = try await read(at: range.lowerBound, upToCount: Int(count))
+            if !data.isEmpty { return data }
+        } catch let error as FileError {
+            failure = error
+        }
+        let reason = failure?.message ?? "The file was cut off."
+        throw TransferError(
+            .bodyTooShort, url: url, message: "The cache can't read the rest of the body: \(reason)",
+            remedy: "Request it again, and check the disk if it happens again.", cause: failure)
     }
 }
 

@@ -17,9 +17,12 @@ final class SharedBody: Sendable {
     private let state: Lock<SharedBodyState>
     /// The file that the body is written to.
     private let file: RandomAccessFile?
+    /// For errors.
+    private let url: URL
 
-    init(spoolingTo file: RandomAccessFile?) {
+    init(spoolingTo file: RandomAccessFile?, of url: URL) {
         self.file = file
+        self.url = url
         state = Lock(SharedBodyState(isSpooling: file != nil))
     }
 
@@ -61,8 +64,8 @@ final class SharedBody: Sendable {
             case .end(nil): return nil
             case .wait(let arrival): try await arrival.waitUnlessCancelled()
             case .file(let range):
-                guard let data = try await file?.read(at: range.lowerBound, upToCount: range.count), !data.isEmpty
-                else { preconditionFailure("Bytes that left the memory must be in the file; \(range) aren't.") }
+                let data = try await file?.readBody(range, of: url)
+                guard let data else { preconditionFailure("Bytes leave the memory only if they are in a file.") }
                 state.withLock { $0.read(reader, upTo: range.lowerBound + Int64(data.count)) }
                 return [data]
             }

@@ -14,8 +14,8 @@ struct CacheStatsCommand: ConsoleCommand {
         discussion: """
             A fresh response is used without a request. A stale one is validated: if it is unchanged, the server sends no body.
 
-            The size counts 512 bytes for each response in addition to its body, as the limit does. A use counts a little later, \
-            when a program has collected some uses.
+            The size counts each response with its body, and with its URL and header fields, or 512 bytes if they are shorter, as the \
+            limit does. Last-use times lag a little, because programs write them in batches.
 
             \(CacheHelp.directory)
             """)

@@ -208,4 +208,67 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [0, 2048])
+    func `with long fields and URLs is healthy, and the repair of a wrong sum makes it right`(
+        largestInIndex: Int
+    ) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in
+                .bytes(
+                    pattern(1000),
+                    [
+                        .cacheControl: "max-age=60", .eTag: "\"\(String(repeating: "x", count: 2000))\"",
+                        .vary: "accept-language",
+                    ])
+            }
+            try await withCache(in: directory, transport, largestInIndex: largestInIndex) { cache in
+                for name in ["a", "b", String(repeating: "c", count: 3000)] { _ = try await cache.data(for: url(name)) }
+                try await expectConsistent(cache, entries: 3)
+            }
+            try await CacheDirectory.withDirectory(at: directory) { cache in
+                #expect(try await cache.verify(isRepairing: true) { _ in } == .init(entries: 3, bytes: 3000))
+                try await cache.store.database.write { try $0.execute(sql: "UPDATE usage SET bytes = bytes - 7000") }
+                let result = try await cache.verify(isRepairing: true) { _ in }
+                #expect(result == .init(entries: 3, bytes: 3000, problems: 1, repaired: 1))
+            }
+            try await withCache(in: directory, transport, largestInIndex: largestInIndex) { cache in
+                try await expectConsistent(cache, entries: 3)
+                try await cache.removeAll()
+                try await expectConsistent(cache, entries: 0)
+            }
+        }
+    }
+
+    /// The index may be that of another program, and its user would follow the remedy.
+    @Test(arguments: ["text", "zeros"])
+    func `that isn't known to be a cache isn't called removable`(contents: String) async throws {
+        try await withDirectory { directory in
+            let index = directory.appending(path: "index.db")
+            try (contents == "text" ? Data("the index of my photos".utf8) : Data(count: 8192)).write(to: index)
+            let error = await failure { try await CacheDirectory.withDirectory(at: directory) { _ in } }
+            let remedy = try #require((error as? TransferError)?.remedy)
+            #expect(!remedy.lowercased().hasPrefix("remove"), "\(remedy)")
+            #expect(remedy.hasPrefix("Check that this is the directory of a cache."), "\(remedy)")
+        }
+    }
+
+    @Test(arguments: ["DROP TABLE entry", "DROP TABLE usage"])
+    func `without a table says what to do`(sql: String) async throws {
+        try await withDirectory { directory in
+            try await withCache(in: directory, ScriptedTransport([:])) { cache in
+                _ = try await cache.store(pattern(10), for: url("a"))
+                try await cache.disk.database.write { try $0.execute(sql: sql) }
+            }
+            let errors = [
+                await failure { try await CacheDirectory.withDirectory(at: directory) { try await $0.totals() } },
+                await failure { try await withCache(in: directory, ScriptedTransport([:])) { _ in } },
+            ]
+            for error in errors {
+                let error = try #require(error as? TransferError)
+                #expect(error.code == .cacheUnusable && error.message.contains("no such table"))
+                #expect(error.remedy == "Remove the directory. Its responses will be fetched again.")
+            }
+        }
+    }
 }

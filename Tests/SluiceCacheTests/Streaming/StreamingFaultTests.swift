@@ -189,4 +189,90 @@ import Testing
         }
         #expect(step > 5)
     }
+
+    /// The second reader needs bytes that are in the file only.
+    @Test(arguments: ["truncated", "unreadable"])
+    func `a reader whose bytes are lost on the disk gets an error, and the others get their bytes`(
+        damage: String
+    ) async throws {
+        try await withDirectory { directory in
+            let isBroken = Guarded(false)
+            let real = SystemCalls.system
+            var calls = real
+            calls.randomAccess.readAt = { descriptor, bytes, offset in
+                isBroken.withLock { $0 } ? -Int(EIO) : real.randomAccess.readAt(descriptor, bytes, offset)
+            }
+            calls.inline.read = { descriptor, bytes, offset in
+                isBroken.withLock { $0 } ? -Int(EAGAIN) : real.inline.read(descriptor, bytes, offset)
+            }
+            let files = FileIO(calls: calls)
+            let transport = PushingTransport()
+            try await withCache(in: directory, transport, files: files) { (cache) async throws in
+                let first = try await cache.bytes(for: Self.request)
+                let second = try await cache.bytes(for: Self.request)
+                var chunks = first.body.makeAsyncIterator()
+                for seed in 0..<8 {
+                    transport.bodies[0].send(pattern(300_000, seed: seed))
+                    #expect(try await chunks.next() == pattern(300_000, seed: seed))
+                }
+                let name = try #require(bodies(in: directory).keys.first)
+                if damage == "truncated" {
+                    try FileHandle(forWritingTo: directory.appending(path: name)).truncate(atOffset: 0)
+                } else {
+                    isBroken.withLock { $0 = true }
+                }
+                let error = await failure { try await second.body.collect(upTo: .max) } as? TransferError
+                #expect(error?.isTransient == true && error?.remedy != nil && error?.url == url("a"))
+                #expect((error?.cause is FileError) == (damage == "unreadable"))
+                isBroken.withLock { $0 = false }
+                transport.bodies[0].send(pattern(300_000, seed: 8))
+                transport.bodies[0].finish()
+                #expect(try await chunks.next() == pattern(300_000, seed: 8))
+                #expect(try await chunks.next() == nil)
+            }
+            await files.shutdown()
+        }
+    }
+
+    @Test(arguments: ["truncated", "unreadable"])
+    func `a stored body that is lost while it is read ends with an error of the cache`(damage: String) async throws {
+        try await withDirectory { directory in
+            let isBroken = Guarded(false)
+            let real = SystemCalls.system
+            var calls = real
+            calls.randomAccess.readAt = { descriptor, bytes, offset in
+                isBroken.withLock { $0 } ? -Int(EIO) : real.randomAccess.readAt(descriptor, bytes, offset)
+            }
+            calls.inline.read = { descriptor, bytes, offset in
+                isBroken.withLock { $0 } ? -Int(EAGAIN) : real.inline.read(descriptor, bytes, offset)
+            }
+            let files = FileIO(calls: calls)
+            let transport = ClosureTransport { _, _ in .bytes(pattern(3_000_000)) }
+            try await withCache(in: directory, transport, files: files) { (cache) async throws in
+                _ = try await cache.bytes(for: Self.request).body.collect(upTo: .max)
+                let stored = try await cache.bytes(for: Self.request)
+                #expect(stored.source == .disk)
+                var chunks = stored.body.makeAsyncIterator()
+                _ = try await chunks.next()
+                if damage == "truncated" {
+                    try FileHandle(forWritingTo: try await file(of: url("a"), in: cache)).truncate(atOffset: 0)
+                } else {
+                    isBroken.withLock { $0 = true }
+                }
+                let error = await Self.lastError(of: &chunks) as? TransferError
+                #expect(error?.isTransient == true && error?.remedy != nil && error?.url == url("a"))
+                #expect(error?.message.contains("announced") == false, "The server has sent all bytes.")
+            }
+            await files.shutdown()
+        }
+    }
+
+    private static func lastError(of chunks: inout ResponseBody.Iterator) async -> (any Error)? {
+        do {
+            while try await chunks.next() != nil {}
+            return nil
+        } catch {
+            return error
+        }
+    }
 }

@@ -358,4 +358,31 @@ final class PushingTransport: Transport {
             #expect(bodies(in: directory).isEmpty)
         }
     }
+
+    @Test(
+        arguments: [
+            (limit: 512 << 20, entryLimit: 700_000), (512 << 20, 1_500_000), (2 << 20, 700_000), (1_500_000, 1_000_000),
+        ] as [(limit: Int64, entryLimit: Int64)])
+    func `of unknown length are stored up to the limit of an entry`(limit: Int64, entryLimit: Int64) async throws {
+        for size in [1_000, Int(min(entryLimit, 700_000))] {
+            try await withDirectory { directory in
+                let transport = PushingTransport(2)
+                let configuration = ResourceCache.Configuration(
+                    maximumMemorySize: 0, maximumDiskSize: limit, maximumDiskEntrySize: entryLimit)
+                try await withCache(in: directory, transport, configuration) { (cache) async throws in
+                    for (number, size) in [size, Int(entryLimit) + 1].enumerated() {
+                        let response = try await cache.bytes(for: TransportRequest(url("\(number)")))
+                        let whole = pattern(size)
+                        for start in stride(from: 0, to: size, by: 100_000) {
+                            transport.bodies[number].send(whole[start..<min(size, start + 100_000)])
+                        }
+                        transport.bodies[number].finish()
+                        #expect(same(try await response.body.collect(upTo: .max), whole))
+                        #expect(try await cache.contains(url("\(number)")) == (number == 0))
+                    }
+                    try await expectConsistent(cache, entries: 1)
+                }
+            }
+        }
+    }
 }
