@@ -18,14 +18,15 @@ public import Foundation
 /// images, see ``ImageCache``.
 ///
 /// **Freshness.** A value is as fresh as the response that it was decoded from. A stale response is validated with its server. If the server
-/// confirms it, the value stays and isn't decoded again.
+/// confirms it, the value stays and isn't decoded again. What removes or replaces the response in its cache, such as a `PUT` or
+/// ``ResourceCache/remove(_:)``, removes the value, too.
 ///
 /// **Failure.** If a response can't be decoded, it is removed from the cache, and the next call fetches it again.
 ///
 /// **Cancellation.** A cancelled caller throws immediately. The decoding is cancelled when its last caller is.
 ///
 /// - Complexity: A hit takes three short locks and doesn't suspend.
-public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
+public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
     /// The cache of the bytes.
     public let resources: ResourceCache
 
@@ -41,8 +42,14 @@ public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
         var source: CachedResponse.Source
     }
 
-    private let memory: MemoryCache<ResourceKey, Decoded>
-    private let flights = SingleFlight<ResourceKey, Loaded>()
+    /// Values of the same generation may be decoded for several callers.
+    private struct Flight: Hashable, Sendable {
+        var key: ResourceKey
+        var generation: UInt64
+    }
+
+    private let memory: ResourceMemory<Decoded>
+    private let flights = SingleFlight<Flight, Loaded>()
     private let cost: @Sendable (Value) -> Int
     private let decode: @Sendable (URL, Data) async throws -> Value
 
@@ -53,7 +60,7 @@ public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
         self.resources = resources
         self.cost = cost
         self.decode = decode
-        memory = MemoryCache(maximumCost: maximumMemorySize, maximumCount: .max)
+        memory = ResourceMemory(maximumCost: maximumMemorySize)
         resources.decodedCaches.insert(self)
     }
 
@@ -75,10 +82,13 @@ public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
             return (try await decoded(resources.data(for: url), of: url), .network)
         }
         let key = ResourceKey(url)
-        let loaded = try await flights.run(for: key) { [self] in
+        let visit = memory.visit(key)
+        // While a caller waits, the generation isn't used again.
+        defer { withExtendedLifetime(visit) {} }
+        let loaded = try await flights.run(for: Flight(key: key, generation: visit.generation)) { [self] in
             // Another caller's work may have ended since the first lookup.
             if let value = fresh(key) { return Loaded(value: value, source: .memory) }
-            return try await loadedAgain(url, key)
+            return try await loadedAgain(url, visit)
         }
         return (loaded.value, loaded.source)
     }
@@ -97,9 +107,13 @@ public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
     /// Evicts values until their cost is at most `cost`. Call it when memory is low.
     public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
 
-    func trimMemory(toFraction fraction: Double) {
-        memory.trim(toCost: Int(exactly: (Double(memory.maximumCost) * fraction).rounded(.down)) ?? memory.maximumCost)
-    }
+    func trimMemory(toFraction fraction: Double) { memory.trim(toFraction: fraction) }
+
+    func invalidate(_ key: ResourceKey) { memory.invalidate(key) }
+
+    func invalidateAll() { memory.invalidateAll() }
+
+    func remove(_ key: ResourceKey) { memory.remove(key) }
 
     /// Removes all values from memory. The bytes stay on disk.
     public func removeAll() { memory.removeAll() }
@@ -112,18 +126,19 @@ public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
         return decoded.value
     }
 
-    private func loadedAgain(_ url: URL, _ key: ResourceKey) async throws -> Loaded {
+    private func loadedAgain(_ url: URL, _ visit: ResourceMemory<Decoded>.Visit) async throws -> Loaded {
+        let key = visit.key
         let request = CacheRequest(TransportRequest(url), keepsInMemory: false)
         let (answer, data) = try await resources.dataAnswer(to: request)
         if let old = memory.value(for: key), let stored = answer.stored, let row = old.row, row == stored.row {
             // The same version, which the server may have confirmed.
-            keep(Decoded(value: old.value, head: stored.head, row: row), for: key)
+            keep(Decoded(value: old.value, head: stored.head, row: row), visit)
             return Loaded(value: old.value, source: answer.response.source)
         }
         do {
             let value = try await decoded(data, of: url)
             if let stored = answer.stored {
-                keep(Decoded(value: value, head: stored.head, row: stored.row), for: key)
+                keep(Decoded(value: value, head: stored.head, row: stored.row), visit)
             } else {
                 memory.remove(key)
             }
@@ -138,9 +153,10 @@ public final class DecodedCache<Value: Sendable>: Sendable, MemoryTrimming {
     /// Off the caller's actor, because decoding takes milliseconds.
     @concurrent private func decoded(_ data: Data, of url: URL) async throws -> Value { try await decode(url, data) }
 
-    private func keep(_ decoded: Decoded, for key: ResourceKey) {
-        let (sum, overflows) = cost(decoded.value).addingReportingOverflow(ResourceCache.memoryOverhead)
-        memory.insert(decoded, for: key, cost: overflows ? .max : sum)
+    private func keep(_ decoded: Decoded, _ visit: ResourceMemory<Decoded>.Visit) {
+        let texts = decoded.head.memoryCost + visit.key.text.utf8.count
+        let (sum, overflows) = cost(decoded.value).addingReportingOverflow(max(ResourceCache.memoryOverhead, texts))
+        memory.keep(visit) { _ in [(decoded, overflows ? .max : sum)] }
     }
 }
 

@@ -184,8 +184,12 @@ final class DiskWriter: Sendable {
     }
 
     /// Stores the bytes that were appended as the body of a response, in place of older ones. Returns no row if another process has removed
-    /// it, or if the last bytes of the body are missing, because their write was cancelled. Then nothing remains on disk, nor after an error.
-    func finish(_ head: StoredResponse.Head, replacing replaced: DiskIndex.Replaced) async throws -> Int64? {
+    /// it, if `isCurrent` returns false in the transaction, or if the last bytes of the body are missing, because their write was cancelled.
+    /// Then nothing remains on disk, nor after an error.
+    func finish(
+        _ head: StoredResponse.Head, replacing replaced: DiskIndex.Replaced,
+        while isCurrent: @escaping @Sendable () -> Bool = { true }
+    ) async throws -> Int64? {
         let (digest, bytes) = progress.withLock { progress in
             let all = progress.takeDigest()
             return (Data(all), progress.written)
@@ -197,14 +201,18 @@ final class DiskWriter: Sendable {
         return try await store.change { [self] in
             do {
                 let (isReady, old) = try await store.write(changing: key) { [store, row, key] database in
+                    guard isCurrent() else { return (false, [DiskIndex.Entry]()) }
                     try DiskIndex.complete(row, head, bytes: Int(clamping: bytes), digest: digest, in: database)
                     return try DiskIndex.makeReady(
                         row, key: key, replacing: replaced, writer: store.slot.number, in: database)
                 }
-                if !isReady { try await store.removeFile(of: row, key) }
+                guard isReady else {
+                    await removeWithinChange()
+                    return nil
+                }
                 // An old version that can't be removed stays `leaving` until the next start.
                 try? await store.finishLeaving(old)
-                return isReady ? row : nil
+                return row
             } catch {
                 await removeWithinChange()
                 throw error

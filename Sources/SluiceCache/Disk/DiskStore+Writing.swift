@@ -26,29 +26,35 @@ extension DiskStore {
     /// Stores a response in place of the older one of the same variant, and of others. Returns no row if the response is too large or there
     /// is no room; the older ones are removed even then, because they are out of date. After an error (a `FileError` or
     /// `DatabaseFailure`), nothing of the response remains on disk.
+    ///
+    /// - Parameter isCurrent: Called in the transaction that changes the rows. If it returns false, nothing is stored or removed.
     func store(
-        _ response: StoredResponse, for key: ResourceKey, replacing replaced: DiskIndex.Replaced = .rows([])
+        _ response: StoredResponse, for key: ResourceKey, replacing replaced: DiskIndex.Replaced = .rows([]),
+        while isCurrent: @escaping @Sendable () -> Bool = { true }
     ) async throws -> (row: Int64?, evicted: Int) {
+        @Sendable func removeOlder() async throws {
+            try await removeWithinChange(key, response.head.variant.lines, replaced, while: isCurrent)
+        }
         let count = response.body.count
         guard count <= entryLimit, let size = DiskIndex.size(of: response, key: key), size <= limit else {
-            try await change { [self] in
-                try await removeWithinChange(key, response.head.variant.lines, replaced)
-            }
+            try await change { try await removeOlder() }
             return (nil, 0)
         }
         if count <= largestInIndex {
             let digest = Data(SHA256Digest.of(response.body))
-            if let stored = try await storeInIndexAlone(response, size, digest, key, replaced) { return stored }
+            if let stored = try await storeInIndexAlone(response, size, digest, key, replaced, isCurrent) {
+                return stored
+            }
             return try await change { [self] in
-                let stored = try await storeInIndex(response, size, digest, key, replaced)
-                if stored.row == nil { try await removeWithinChange(key, response.head.variant.lines, replaced) }
+                let stored = try await storeInIndex(response, size, digest, key, replaced, isCurrent)
+                if stored.row == nil { try await removeOlder() }
                 return stored
             }
         }
         let digest = await sha256(response.body)
         return try await change(storing: count) { [self] in
-            let stored = try await storeInFile(response, size, digest, key, replaced)
-            if stored.row == nil { try await removeWithinChange(key, response.head.variant.lines, replaced) }
+            let stored = try await storeInFile(response, size, digest, key, replaced, isCurrent)
+            if stored.row == nil { try await removeOlder() }
             return stored
         }
     }
@@ -57,14 +63,15 @@ extension DiskStore {
     /// even if the task is cancelled, so the usual case needs no ``change(_:)``.
     private func storeInIndexAlone(
         _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
-        _ replaced: DiskIndex.Replaced
+        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable () -> Bool
     ) async throws -> (row: Int64?, evicted: Int)? {
         let target = limit - size
         let pending = uses.take()
         let time = uses.next()
-        let stored: (id: Int64, old: [DiskIndex.Entry], evicted: Int)? = try await write(changing: key) {
+        let stored: (id: Int64?, old: [DiskIndex.Entry], evicted: Int)? = try await write(changing: key) {
             [slot, verified] database in
             try DiskIndex.touch(pending, in: database)
+            guard isCurrent() else { return (nil, [], 0) }
             let (victims, areEnough) = try DiskIndex.leastRecentlyUsed(downTo: target, in: database)
             guard areEnough, victims.allSatisfy(\.isInIndex) else { return nil }
             for victim in victims { verified.forget(victim.key) }
@@ -81,21 +88,23 @@ extension DiskStore {
 
     private func storeInIndex(
         _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
-        _ replaced: DiskIndex.Replaced
+        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable () -> Bool
     ) async throws -> (row: Int64?, evicted: Int) {
         let time = uses.next()
         let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
-            try DiskIndex.insertReady(
-                response, digest: digest, key: key, replacing: replaced, writer: slot.number, now: time, in: $0)
+            isCurrent()
+                ? try DiskIndex.insertReady(
+                    response, digest: digest, key: key, replacing: replaced, writer: slot.number, now: time, in: $0)
+                : nil
         }
-        guard let inserted else { return (nil, evicted) }
+        guard let inserted = inserted ?? nil else { return (nil, evicted) }
         try? await finishLeaving(inserted.old)
         return (inserted.id, evicted)
     }
 
     private func storeInFile(
         _ response: StoredResponse, _ size: Int64, _ digest: Data, _ key: ResourceKey,
-        _ replaced: DiskIndex.Replaced
+        _ replaced: DiskIndex.Replaced, _ isCurrent: @escaping @Sendable () -> Bool
     ) async throws -> (row: Int64?, evicted: Int) {
         let time = uses.next()
         let (inserted, evicted) = try await makeRoom(for: size, key) { [slot] in
@@ -108,11 +117,16 @@ extension DiskStore {
         do {
             try await write(response.body, to: file(row, key))
             let (isReady, leaving) = try await write(changing: key) { [slot] in
-                try DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
+                isCurrent()
+                    ? try DiskIndex.makeReady(row, key: key, replacing: replaced, writer: slot.number, in: $0)
+                    : (false, [])
             }
-            // On a file system without locks, another process may have taken this writer for dead and removed the row.
-            if !isReady { try await removeFile(of: row, key) }
-            guard isReady else { return (nil, evicted) }
+            guard isReady else {
+                // On a file system without locks, another process may also have taken this writer for dead and removed the row.
+                try await removeFile(of: row, key)
+                try await database.write { try DiskIndex.delete([row], in: $0) }
+                return (nil, evicted)
+            }
             old = leaving
         } catch {
             try? await removeFile(of: row, key)
@@ -137,11 +151,14 @@ extension DiskStore {
         }
     }
 
-    /// Updates the head of a confirmed response. Returns false if the row is gone.
-    func update(_ row: Int64, _ key: ResourceKey, _ head: StoredResponse.Head) async throws -> Bool {
+    /// Updates the head of a confirmed response. Returns false if the row is gone, or if `isCurrent` returns false in the transaction.
+    func update(
+        _ row: Int64, _ key: ResourceKey, _ head: StoredResponse.Head,
+        while isCurrent: @escaping @Sendable () -> Bool = { true }
+    ) async throws -> Bool {
         try await change { [self] in
             let (isReady, old) = try await write(changing: key) { [slot] in
-                try DiskIndex.update(row, key, head, writer: slot.number, in: $0)
+                isCurrent() ? try DiskIndex.update(row, key, head, writer: slot.number, in: $0) : (false, [])
             }
             try? await finishLeaving(old)
             return isReady
@@ -167,10 +184,11 @@ extension DiskStore {
     }
 
     private func removeWithinChange(
-        _ key: ResourceKey, _ variant: String?, _ removed: DiskIndex.Replaced
+        _ key: ResourceKey, _ variant: String?, _ removed: DiskIndex.Replaced,
+        while isCurrent: @escaping @Sendable () -> Bool = { true }
     ) async throws {
         let entries = try await write(changing: key) { [slot] in
-            try DiskIndex.markLeaving(key, variant, removed, writer: slot.number, in: $0)
+            isCurrent() ? try DiskIndex.markLeaving(key, variant, removed, writer: slot.number, in: $0) : []
         }
         try await finishLeaving(entries)
     }

@@ -13,30 +13,35 @@ extension ResourceCache {
     /// - Precondition: The fraction is between 0 and 1.
     public func trimMemory(toFraction fraction: Double) {
         precondition((0...1).contains(fraction), "The fraction must be between 0 and 1; it is \(fraction).")
-        memory.trim(toCost: Int(exactly: (Double(memory.maximumCost) * fraction).rounded(.down)) ?? memory.maximumCost)
+        memory.trim(toFraction: fraction)
         for cache in decodedCaches.all { cache.trimMemory(toFraction: fraction) }
     }
 }
 
-/// A cache whose memory is trimmed together with that of a ``ResourceCache``.
-protocol MemoryTrimming: AnyObject, Sendable {
+/// A cache in memory of what was made of the responses of a ``ResourceCache``, which tells it when they change.
+protocol DependentCache: AnyObject, Sendable {
     func trimMemory(toFraction fraction: Double)
+    /// The resource is out of date, and so is what is being made of it.
+    func invalidate(_ key: ResourceKey)
+    func invalidateAll()
+    /// The resource has a newer response.
+    func remove(_ key: ResourceKey)
 }
 
 /// The decoded caches of a cache, which it doesn't keep alive.
 final class DecodedCaches: Sendable {
     private struct Entry {
-        weak var cache: (any MemoryTrimming)?
+        weak var cache: (any DependentCache)?
     }
 
     private let entries = Lock<[Entry]>([])
 
-    func insert(_ cache: any MemoryTrimming) {
+    func insert(_ cache: any DependentCache) {
         entries.withLock { entries in
             entries.removeAll { $0.cache == nil }
             entries.append(Entry(cache: cache))
         }
     }
 
-    var all: [any MemoryTrimming] { entries.withLock { $0.compactMap(\.cache) } }
+    var all: [any DependentCache] { entries.withLock { $0.compactMap(\.cache) } }
 }

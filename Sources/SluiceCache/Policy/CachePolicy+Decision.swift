@@ -11,7 +11,8 @@ extension CachePolicy {
     ) -> Decision {
         let control = control(of: request, mode)
         let elsewhere: Decision = control.onlyIfCached && rules[.onlyIfCached] ? .fail : .fetch
-        guard isAnswerable(request) else { return .fetch }
+        // The field doesn't stop an unsafe method (section 4.4), but the mode is the program's own.
+        guard isAnswerable(request) else { return mode == .cacheOnly ? .fail : .fetch }
         guard mode != .reload, !hasOriginConditions(request) else { return elsewhere }
         guard let (index, served) = selection(of: stored, for: request, at: now) else {
             return elsewhere == .fail ? .fail : missing(request, stored, at: now)

@@ -9,7 +9,9 @@ extension CachePolicy {
     func outcome(of exchange: Exchange, stored: [StoredResponse.Head]) -> Outcome {
         let status = exchange.response.status.code
         guard status >= 200 else { return Outcome(answer: .interim) }
-        guard exchange.isComplete else { return incomplete(exchange, stored) }
+        guard exchange.isComplete || !Self.safeMethods.contains(exchange.request.method) else {
+            return incomplete(exchange, stored)
+        }
         switch (exchange.request.method, status) {
         case (.get, 304), (.head, 304):
             return confirmation(exchange, stored)

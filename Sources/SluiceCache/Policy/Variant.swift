@@ -41,6 +41,9 @@ struct Variant: Sendable, Hashable {
 
     var isAny: Bool { digests.isEmpty }
 
+    /// The bytes that the variant takes in memory.
+    var memoryCost: Int { digests.reduce(0) { $0 + $1.key.utf8.count + ($1.value?.utf8.count ?? 0) + 64 } }
+
     func matches(_ request: HTTPFields, policy: CachePolicy) -> Bool {
         guard policy.rules[.vary] else { return true }
         return digests.allSatisfy { name, digest in

@@ -24,8 +24,8 @@ extension ResourceCache {
     ///
     ///     try await cache.store(rendered, for: url, freshFor: .seconds(3600))
     ///
-    /// The bytes replace a stored response. If a fetch of the URL is running, its response replaces the bytes. Bytes that are larger than
-    /// the limit of a stage aren't stored in that stage.
+    /// The bytes replace a stored response. A fetch of the URL that is running returns its response to its callers, and doesn't store it.
+    /// Bytes that are larger than the limit of a stage aren't stored in that stage.
     ///
     /// - Precondition: The URL contains no user name or password, because stored responses are for all callers.
     /// - Throws: An error of the index, or a `FileError`. The bytes may be in memory even after an error.
@@ -41,34 +41,42 @@ extension ResourceCache {
         let head = StoredResponse.Head(
             status: 200, fields: [.cacheControl: "max-age=\(max(0, lifetime.components.seconds))"],
             length: Int64(data.count), requested: now, received: now, policy: policy)
-        var response = StoredResponse(head: head, body: data)
+        let response = StoredResponse(head: head, body: data)
         let key = ResourceKey(url)
-        keepInMemory(response, for: key, of: 1)
-        let kept = try await disk.store(response, for: key, replacing: .all)
-        count { $0.evicted += kept.evicted }
-        response.row = kept.row
-        if kept.row != nil { keepInMemory(response, for: key, of: 1) }
+        forget(key)
+        let visit = memory.visit(key)
+        keepInMemory(response, visit, of: 1)
+        var kept = response
+        let change = memory.beginChange(visit)
+        // Values that were decoded from the older response while this one was being stored
+        defer { for cache in decodedCaches.all { cache.invalidate(key) } }
+        do {
+            let stored = try await disk.store(response, for: key, replacing: .all) { visit.isCurrent }
+            count { $0.evicted += stored.evicted }
+            kept.row = stored.row
+        } catch {
+            end(change, keeping: response, of: 1)
+            throw error
+        }
+        end(change, keeping: kept, of: 1)
         return kept.row != nil
     }
 
-    /// Removes the stored response of a URL. A running fetch of the URL still stores its response.
+    /// Removes the stored responses of a URL, and the values that were decoded from them.
+    ///
+    /// A fetch of the URL that is running returns its response to its callers, and doesn't store it. Later requests don't join it.
     ///
     /// - Throws: An error of the index, or a `FileError`.
-    public func remove(_ url: URL) async throws {
-        let key = ResourceKey(url)
-        memory.remove(key)
-        try await disk.remove(key)
-        // A concurrent lookup may have copied it from the disk to memory again.
-        memory.remove(key)
-    }
+    public func remove(_ url: URL) async throws { try await invalidate(ResourceKey(url)) }
 
-    /// Removes all stored responses. Running fetches still store their responses.
+    /// Removes all stored responses, and the values that were decoded from them. For running fetches, see ``remove(_:)``.
     ///
     /// - Throws: An error of the index, or a `FileError`.
     public func removeAll() async throws {
-        memory.removeAll()
+        forgetAll()
+        // What began after the first call may have read the rows.
+        defer { forgetAll() }
         _ = try await disk.trim(toBytes: 0)
-        memory.removeAll()
     }
 
     /// Removes the least recently used files until the remaining ones take at most `bytes`.

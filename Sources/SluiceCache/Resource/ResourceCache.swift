@@ -44,7 +44,9 @@ public final class ResourceCache: Sendable {
     /// The directory of the files.
     public let directory: URL
 
-    let memory: MemoryCache<ResourceKey, ResponsesInMemory>
+    typealias Visit = ResourceMemory<ResponsesInMemory>.Visit
+
+    let memory: ResourceMemory<ResponsesInMemory>
     let disk: DiskStore
     let flights = SingleFlight<ResponseKey, Answer>()
     /// Validations of stale responses that callers already have (`stale-while-revalidate`).
@@ -110,7 +112,7 @@ public final class ResourceCache: Sendable {
         self.transport = transport
         self.clock = clock
         self.now = now
-        memory = MemoryCache(maximumCost: configuration.maximumMemorySize, maximumCount: .max)
+        memory = ResourceMemory(maximumCost: configuration.maximumMemorySize)
         limiter = KeyedLimiter(
             perKey: configuration.concurrencyPerHost, total: configuration.concurrency, order: .priority)
         policy = CachePolicy(

@@ -14,6 +14,8 @@ extension CacheAttempt {
         var exchange: CachePolicy.Exchange
         var body: Data
         var wasRedirected: Bool
+        /// The visit in which the response may be stored.
+        var visit: ResourceCache.Visit
         /// The error that ended the body.
         var failure: TransferError?
     }
@@ -55,6 +57,7 @@ extension CacheAttempt {
     /// Receives a body, and returns it with its response. Throws a transient status as an error if another attempt follows.
     func receive(_ response: TransportResponse, _ sent: HTTPFields, requested: HTTPDate) async throws -> Received {
         var exchange = exchange(of: response, sent, requested: requested)
+        let visit = await invalidating(by: exchange)
         let (body, failure) = try await collect(response)
         exchange.bodyLength = Int64(body.count)
         exchange.isComplete = failure == nil
@@ -66,7 +69,22 @@ extension CacheAttempt {
         }
         if failure == nil, response.status.code != 304 { cache.count { $0.fetched += 1 } }
         return Received(
-            exchange: exchange, body: body, wasRedirected: response.redirectCount > 0, failure: failure)
+            exchange: exchange, body: body, wasRedirected: response.redirectCount > 0, visit: visit, failure: failure)
+    }
+
+    /// Removes what the head of a response to `PUT` and the like invalidates, even if its body doesn't arrive. Returns the visit in which the
+    /// response itself may be stored.
+    private func invalidating(by exchange: CachePolicy.Exchange) async -> ResourceCache.Visit {
+        let keys = policy.invalidations(by: exchange)
+        guard !keys.isEmpty else { return visit }
+        for key in keys {
+            do {
+                try await cache.invalidate(key)
+            } catch {
+                cache.noteDiskFailure(error)
+            }
+        }
+        return cache.memory.visit(key)
     }
 
     /// Returns what arrives of a body, and the error that ended it.

@@ -109,7 +109,7 @@ extension CacheAttempt {
     }
 
     func keepInMemory(_ response: StoredResponse, of total: Int) {
-        if request.keepsInMemory { cache.keepInMemory(response, for: key, of: total) }
+        if request.keepsInMemory { cache.keepInMemory(response, visit, of: total) }
     }
 }
 

@@ -22,6 +22,7 @@ extension CacheAttempt {
     func apply(_ received: Received, to stored: inout [Stored], isAgain: Bool) async throws -> Answer? {
         let exchange = received.exchange
         let outcome = outcome(of: exchange, wasRedirected: received.wasRedirected, stored)
+        if !outcome.invalidations.isEmpty { stored = [] }
         let addition = try await body(of: outcome.addition, received.body, &stored)
         if outcome.addition != nil, addition == nil { return nil }
         var answer: Answer?
@@ -39,7 +40,7 @@ extension CacheAttempt {
                 response: CachedResponse(
                     exchange.response.status.code, exchange.response.headerFields, received.body, .network))
         }
-        if let kept = await settle(outcome, addition.map { .data($0) }, &stored) {
+        if let kept = await settle(outcome, addition.map { .data($0) }, &stored, received.visit) {
             if case .stored = outcome.answer {} else { answer?.stored = kept }
         }
         if let failure = received.failure { throw failure }
@@ -55,9 +56,7 @@ extension CacheAttempt {
             // The response is that of another URL.
             let isForCache = exchange.response.status.code == 304 || exchange.response.status.code == 206
             let isSentAsItIs = exchange.sent == request.headerFields
-            let invalidations = outcome.invalidations
             outcome = CachePolicy.Outcome(answer: isForCache && !isSentAsItIs ? .again : .response)
-            outcome.invalidations = invalidations
         }
         // The transport sets the field, and two processes may use the directory with different ones.
         let variesByTransport =
@@ -87,33 +86,38 @@ extension CacheAttempt {
 
     /// Stores what an outcome changes, on disk and then in memory, so that the row of a response in memory is known. Returns the response
     /// that is stored. Doesn't throw, because the caller has its response.
+    ///
+    /// If the resource was invalidated since the visit began, the response isn't stored. It may be older than the invalidation.
     func settle(
-        _ outcome: CachePolicy.Outcome, _ addition: AddedBody?, _ stored: inout [Stored]
+        _ outcome: CachePolicy.Outcome, _ addition: AddedBody?, _ stored: inout [Stored], _ visit: ResourceCache.Visit
     ) async -> Answer.Stored? {
         guard !request.isAlone else { return nil }
+        let hasAddition = outcome.addition != nil && addition != nil
+        guard hasAddition || !outcome.updates.isEmpty || !outcome.removals.isEmpty else { return nil }
+        let change = cache.memory.beginChange(visit)
+        let isCurrent: @Sendable () -> Bool = { visit.isCurrent }
         var kept: StoredResponse?
-        let rest = outcome.invalidations.contains(key) ? 0 : stored.count - outcome.removals.count
-        var hasChanged = !outcome.updates.isEmpty || !outcome.removals.isEmpty || !outcome.invalidations.isEmpty
+        var confirmed: Set<Int> = []
         do {
-            for key in outcome.invalidations {
-                cache.memory.remove(key)
-                try await cache.disk.remove(key)
-            }
             for (index, head) in outcome.updates {
                 stored[index].head = head
-                if let row = stored[index].row?.id { _ = try await cache.disk.update(row, key, head) }
+                guard let row = stored[index].row?.id else {
+                    confirmed.insert(index)
+                    continue
+                }
+                if try await cache.disk.update(row, key, head, while: isCurrent) { confirmed.insert(index) }
             }
             let removed = outcome.removals.compactMap { stored[$0].row?.id }
             switch (outcome.addition?.head, addition) {
-            case (let head?, .data(let body)):
+            case (let head?, .data(let body)) where visit.isCurrent:
                 let response = StoredResponse(head: head, body: body)
                 kept = response
-                let result = try await cache.disk.store(response, for: key, replacing: .rows(removed))
+                let result = try await cache.disk.store(
+                    response, for: key, replacing: .rows(removed), while: isCurrent)
                 cache.count { $0.evicted += result.evicted }
                 kept?.row = result.row
             case (let head?, .written(let writer)):
-                hasChanged = true
-                let row = try await writer.finish(head, replacing: .rows(removed))
+                let row = try await writer.finish(head, replacing: .rows(removed), while: isCurrent)
                 if row == nil, !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
             default:
                 if !removed.isEmpty { try await cache.disk.remove(key, .rows(removed)) }
@@ -121,12 +125,17 @@ extension CacheAttempt {
         } catch {
             cache.noteDiskFailure(error)
         }
-        if kept != nil || hasChanged { cache.memory.remove(key) }
-        if case .stored(let index, _) = outcome.answer, outcome.updates[index] != nil, let body = stored[index].body {
-            keepInMemory(
-                StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id), of: rest)
+        let rest = stored.count - outcome.removals.count
+        var inMemory: StoredResponse?
+        if let kept {
+            inMemory = kept
+        } else if case .stored(let index, _) = outcome.answer, confirmed.contains(index), let body = stored[index].body
+        {
+            inMemory = StoredResponse(head: stored[index].head, body: body, row: stored[index].row?.id)
         }
-        if let kept { keepInMemory(kept, of: rest + 1) }
+        cache.end(
+            change, keeping: request.keepsInMemory ? inMemory : nil, of: kept == nil ? rest : rest + 1)
+        if hasAddition { for cache in cache.decodedCaches.all { cache.remove(key) } }
         return kept.map { Answer.Stored(head: $0.head, row: $0.row) }
     }
 }

@@ -52,8 +52,8 @@ extension CacheAttempt {
         case .arriving(let response, let body):
             let transfer = SharedTransfer(response, body, task)
             if !request.isAlone {
-                cache.running.insert(transfer, for: request.key)
-                if body.hasEnded { cache.running.remove(body, for: request.key) }
+                cache.running.insert(transfer, for: request.key.of(visit))
+                if body.hasEnded { cache.running.remove(body, for: request.key.of(visit)) }
             }
             return .arriving(Answer(transfer))
         }
@@ -80,7 +80,7 @@ extension CacheAttempt {
         let head = CachedResponse(response.status.code, response.headerFields, Data(), .network)
         resolver.succeed(.arriving(head, body))
         await pump(response, exchange, into: body, writer, stored)
-        if !request.isAlone { cache.running.remove(body, for: request.key) }
+        if !request.isAlone { cache.running.remove(body, for: request.key.of(visit)) }
     }
 
     private func beginWriting(_ head: StoredResponse.Head?, announced: Int64?) async -> DiskWriter? {
@@ -133,7 +133,7 @@ extension CacheAttempt {
             let outcome = outcome(of: exchange, wasRedirected: response.redirectCount > 0, stored)
             let isWritten = isSpooling && outcome.addition?.body == [.response]
             if !isWritten { await writer?.abandon() }
-            _ = await settle(outcome, isWritten ? writer.map { .written($0) } : nil, &stored)
+            _ = await settle(outcome, isWritten ? writer.map { .written($0) } : nil, &stored, visit)
         }
         if let writer { cache.count { $0.evicted += writer.evicted } }
         body.finish(throwing: failure.map { known($0) })

@@ -17,6 +17,8 @@ import Foundation
 struct CacheAttempt: Sendable {
     let cache: ResourceCache
     let request: CacheRequest
+    /// What the attempt finds may be stored only while this visit is current.
+    let visit: ResourceCache.Visit
     /// Whether no attempt follows, so that a response such as 503 is the answer.
     let isLast: Bool
 
@@ -27,7 +29,7 @@ struct CacheAttempt: Sendable {
         var body: Data?
     }
 
-    var key: ResourceKey { ResourceKey(request.url) }
+    var key: ResourceKey { visit.key }
     var policy: CachePolicy { cache.policy }
 
     func answer() async throws -> Answer {
@@ -77,8 +79,8 @@ struct CacheAttempt: Sendable {
     /// Validates the response that the caller gets (`stale-while-revalidate`), unless that is already happening. If the validation fails,
     /// a later request tries again.
     private func validateInBackground(_ fields: HTTPFields) {
-        let attempt = CacheAttempt(cache: cache, request: request, isLast: true)
-        cache.validations.start(request.key) {
+        cache.validations.start(request.key) { [cache, request, key] in
+            let attempt = CacheAttempt(cache: cache, request: request, visit: cache.memory.visit(key), isLast: true)
             _ = try? await attempt.send(fields, attempt.lookUp())
         }
     }

@@ -38,7 +38,7 @@ extension ResourceCache {
         guard !headerFields.isEmpty else { return try await data(for: url) }
         try checkOpen(for: url)
         let request = CacheRequest(TransportRequest(url, headerFields: headerFields), isAlone: true)
-        return try await data(of: attempts(request), url)
+        return try await data(of: attempts(request, memory.visit(ResourceKey(url))), url)
     }
 
     /// Returns the fresh whole response to a request without header fields, if it is in memory. This is the usual case, which must be fast.
@@ -56,12 +56,13 @@ extension ResourceCache {
     private func freshInVerifiedRow(_ url: URL) -> Data? {
         guard !url.holdsCredentials else { return nil }
         let key = ResourceKey(url)
+        let visit = memory.visit(key)
         let found = disk.verifiedBody(for: key) {
             $0.head.isUsableAsData && policy.isFresh($0.head, at: now())
         }
         guard let (row, body) = found else { return nil }
         count { $0.diskHits += 1 }
-        keepInMemory(StoredResponse(head: row.head, body: body, row: row.id), for: key, of: 1)
+        keepInMemory(StoredResponse(head: row.head, body: body, row: row.id), visit, of: 1)
         return body
     }
 

@@ -14,21 +14,61 @@ extension ResourceCache {
         if let row = response.row { disk.uses.note(row) }
     }
 
-    /// Stores a whole response beside those of other variants of its URL.
+    /// Stores a whole response that a visit has found beside those of other variants of its URL.
     ///
     /// - Parameter total: The number of stored responses of the URL, with this one.
-    func keepInMemory(_ response: StoredResponse, for key: ResourceKey, of total: Int) {
+    func keepInMemory(_ response: StoredResponse, _ visit: Visit, of total: Int) {
         guard response.head.part == nil else { return }
-        var kept = memory.value(for: key) ?? ResponsesInMemory()
-        kept.insert(response, of: total)
-        if !memory.insert(kept, for: key, cost: kept.cost), kept.responses.count > 1 {
+        memory.keep(visit) { kept in
             var alone = ResponsesInMemory()
             alone.insert(response, of: total)
-            memory.insert(alone, for: key, cost: alone.cost)
+            var candidates = [alone]
+            if var kept {
+                kept.insert(response, of: total)
+                candidates.insert(kept, at: 0)
+            }
+            return candidates.map { ($0, $0.cost(for: visit.key)) }
         }
     }
 
+    /// Ends a change, after which the memory has this response and no other.
+    func end(_ change: ResourceMemory<ResponsesInMemory>.Change, keeping response: StoredResponse?, of total: Int) {
+        guard let response, response.head.part == nil else { return memory.endChange(change) }
+        var alone = ResponsesInMemory()
+        alone.insert(response, of: total)
+        memory.endChange(change, keeping: [(alone, alone.cost(for: change.key))])
+    }
+
+    /// Removes the stored responses of a resource, and the values that were decoded from them. Exchanges that are running aren't stored, and
+    /// no later request joins them.
+    func invalidate(_ key: ResourceKey) async throws {
+        forget(key)
+        // What began after the first call may have read the rows.
+        defer { forget(key) }
+        try await disk.remove(key)
+    }
+
+    func forget(_ key: ResourceKey) {
+        memory.invalidate(key)
+        for cache in decodedCaches.all { cache.invalidate(key) }
+    }
+
+    func forgetAll() {
+        memory.invalidateAll()
+        for cache in decodedCaches.all { cache.invalidateAll() }
+    }
+
+    /// The bytes that a value counts at least, for its key, its fields and its place. Without them, the number of empty bodies would be
+    /// unlimited.
     static let memoryOverhead = 512
+}
+
+extension StoredResponse.Head {
+    /// The bytes that the head takes in memory, whose number a server chooses.
+    var memoryCost: Int {
+        // A field takes more than its texts.
+        fields.reduce(variant.memoryCost) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 64 }
+    }
 }
 
 /// The responses of one URL in memory: at most one for each variant.
@@ -40,13 +80,10 @@ struct ResponsesInMemory: Sendable {
     /// Whether no other response is stored, one of which might precede these.
     var areAll: Bool { responses.count >= total }
 
-    /// The lengths of the bodies, and of the header fields, whose length the server chooses, or an estimate if they are short. Without the
-    /// estimate, the number of empty bodies would be unlimited.
-    var cost: Int {
-        responses.reduce(0) { cost, response in
-            let fields = response.head.fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
-            return cost + response.body.count + max(ResourceCache.memoryOverhead, fields)
-        }
+    /// The lengths of the bodies, and of the key and the heads, or an estimate if they are short.
+    func cost(for key: ResourceKey) -> Int {
+        let heads = responses.reduce(key.text.utf8.count) { $0 + $1.head.memoryCost }
+        return responses.reduce(max(ResourceCache.memoryOverhead * responses.count, heads)) { $0 + $1.body.count }
     }
 
     mutating func insert(_ response: StoredResponse, of total: Int) {

@@ -18,8 +18,10 @@ extension ResourceCache {
     /// them (RFC 9111): a successful `POST`, `PUT` or `DELETE` removes the stored responses of its URL, `HEAD` and `Range` are answered
     /// from a stored response to `GET`, and responses that depend on header fields (`Vary`) are stored side by side.
     ///
-    /// Concurrent `GET` requests with the same URL, header fields and mode share one exchange. Requests with a safe method are sent again
-    /// after transient errors. Responses to a URL with a user name or password aren't stored.
+    /// Concurrent `GET` requests with the same URL, header fields and mode share one exchange, unless a `PUT` or another change of the
+    /// resource comes between them. Requests with a safe method are sent again after transient errors. Responses to a URL with a user name
+    /// or password aren't stored, nor are those to a `GET` or `HEAD` with a body: HTTP gives such a body no meaning, but a server may (RFC
+    /// 9110, section 9.3.1).
     ///
     /// A stale response whose server allows that (`stale-while-revalidate`) is returned immediately. The cache validates it in the
     /// background, until ``shutdown()``.
@@ -39,27 +41,31 @@ extension ResourceCache {
     /// If the callers of one exchange differ in ``CacheRequest/keepsInMemory`` or ``CacheRequest/isStreamed``, the one that began it
     /// decides.
     func answer(to request: CacheRequest) async throws -> Answer {
-        guard request.isShared else { return try await attempts(request) }
-        if let (transfer, reader) = running.makeReader(for: request.key) {
+        let visit = memory.visit(ResourceKey(request.url))
+        // While a caller waits, the generation isn't used again.
+        defer { withExtendedLifetime(visit) {} }
+        guard request.isShared else { return try await attempts(request, visit) }
+        let key = request.key.of(visit)
+        if let (transfer, reader) = running.makeReader(for: key) {
             count { $0.coalesced += 1 }
             return Answer(transfer, reader)
         }
         do {
-            return try await together(request.key) { try await self.attempts(request) }
+            return try await together(key) { try await self.attempts(request, visit) }
         } catch let error as TransferError where error.code == .responseTooLarge && request.isStreamed {
             // Another caller wanted the whole body.
-            return try await attempts(request)
+            return try await attempts(request, visit)
         }
     }
 
     /// Answers a request, and tries again after transient errors. Holds a place of the limiter during each exchange, but not between
     /// exchanges.
-    func attempts(_ request: CacheRequest) async throws -> Answer {
+    func attempts(_ request: CacheRequest, _ visit: Visit) async throws -> Answer {
         var random = SystemRandomNumberGenerator()
         var number = 1
         while true {
             let attempt = CacheAttempt(
-                cache: self, request: request, isLast: number > configuration.retries.maximumRetries)
+                cache: self, request: request, visit: visit, isLast: number > configuration.retries.maximumRetries)
             do {
                 var answer = try await attempt.answer()
                 answer.attempts = number
@@ -85,7 +91,8 @@ struct CacheRequest: Sendable {
     var mode: ResourceCache.LookupMode
     /// Whether a response is stored in memory.
     var keepsInMemory: Bool
-    /// Whether the response is for one caller: it isn't looked up or stored.
+    /// Whether the response is for one caller: it isn't looked up or stored. That is the case for a URL with credentials, and for a `GET`
+    /// with a body, which isn't part of the key.
     var isAlone: Bool
     /// Whether the caller reads the body while it arrives.
     var isStreamed: Bool
@@ -97,7 +104,8 @@ struct CacheRequest: Sendable {
         self.transport = transport
         self.mode = mode
         self.keepsInMemory = keepsInMemory
-        self.isAlone = isAlone || transport.url.holdsCredentials
+        let hasBody = transport.body != nil && (transport.method == .get || transport.method == .head)
+        self.isAlone = isAlone || transport.url.holdsCredentials || hasBody
         self.isStreamed = isStreamed
     }
 
@@ -106,7 +114,7 @@ struct CacheRequest: Sendable {
     var host: String { url.host()?.lowercased() ?? "" }
     var isShared: Bool { transport.method == .get && transport.body == nil && !isAlone }
     var arrives: Bool { isStreamed && transport.method == .get }
-    var isSafe: Bool { [.get, .head, .options, .trace].contains(transport.method) }
+    var isSafe: Bool { CachePolicy.safeMethods.contains(transport.method) }
     var key: ResponseKey { ResponseKey(transport, mode) }
 }
 
@@ -132,6 +140,14 @@ struct ResponseKey: Hashable, Sendable {
     var resource: ResourceKey
     var fields: HTTPFields
     var mode: ResourceCache.LookupMode
+    /// The state of the resource: a request that follows a `PUT` has another one than a request that came before it.
+    var generation: UInt64 = 0
+
+    func of(_ visit: ResourceCache.Visit) -> Self {
+        var key = self
+        key.generation = visit.generation
+        return key
+    }
 
     init(_ request: TransportRequest, _ mode: ResourceCache.LookupMode = .useCache) {
         resource = ResourceKey(request.url)

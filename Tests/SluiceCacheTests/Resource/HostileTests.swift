@@ -277,4 +277,36 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: ["key", "fields", "names", "variant"])
+    func `the limit of memory counts what a server or a link chooses`(part: String) async throws {
+        try await withDirectory { directory in
+            let long = String(repeating: "x", count: 30_000)
+            let transport = ClosureTransport { _, _ in
+                var fields: HTTPFields = [.cacheControl: "max-age=60"]
+                switch part {
+                case "fields": fields[.eTag] = "\"\(long)\""
+                case "names": for _ in 0..<400 { fields.append(HTTPField(name: .init("a")!, value: "")) }
+                case "variant": fields[.vary] = (0..<400).map { "x\($0)" }.joined(separator: ", ")
+                default: break
+                }
+                return .bytes(Data(), fields)
+            }
+            let configuration = ResourceCache.Configuration(maximumMemorySize: 4 << 20, maximumDiskSize: 0)
+            try await withCache(in: directory, transport, configuration) { (cache) async throws in
+                let values = cache.decoded(maximumMemorySize: 4 << 20, cost: { (_: Int) in 0 }) { $0.count }
+                for number in 0..<400 {
+                    let url = url(part == "key" ? "\(number)?\(long)" : "\(number)")
+                    _ = try await cache.data(for: url)
+                    _ = try await values.value(for: url)
+                }
+                // Each one takes more than 20 kB.
+                #expect((1...200).contains(cache.memory.count))
+                let kept = (0..<400).count {
+                    values.valueInMemory(for: url(part == "key" ? "\($0)?\(long)" : "\($0)")) != nil
+                }
+                #expect((1...200).contains(kept))
+            }
+        }
+    }
 }

@@ -35,6 +35,13 @@ import Testing
                 let file = try await file(of: url("a"), in: cache)
                 #expect(try await FileIO.shared.status(of: inner)?.permissions == 0o700)
                 #expect(try await FileIO.shared.status(of: file)?.permissions == 0o600)
+                // The index has URLs, fields and small bodies.
+                let names = try FileManager.default.subpathsOfDirectory(atPath: inner.path)
+                #expect(Set(["index.db", "index.db-wal", "writer-0.lock"]).isSubset(of: names))
+                for name in names {
+                    let status = try await FileIO.shared.status(of: inner.appending(path: name))
+                    #expect((status?.permissions.rawValue ?? 0) & 0o077 == 0, "\(name)")
+                }
             }
         }
     }

@@ -354,4 +354,42 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [HTTPRequest.Method.get, .head])
+    func `a request with a body isn't answered from the cache, and its response isn't stored`(
+        method: HTTPRequest.Method
+    ) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { request, _ in
+                .bytes(
+                    Data("answer to ".utf8) + (request.body ?? Data()), [.cacheControl: "max-age=60", .eTag: "\"a\""])
+            }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let whole = try await cache.data(for: url("a"))
+                for body in ["one", "two", ""] {
+                    let request = TransportRequest(url("a"), method: method, body: Data(body.utf8))
+                    let response = try await cache.response(for: request)
+                    #expect(String(decoding: response.body, as: UTF8.self) == "answer to \(body)")
+                    let streamed = try await cache.bytes(for: request)
+                    #expect(try await streamed.body.collect(upTo: .max) == response.body)
+                    #expect(try await cache.response(for: request, mode: .cacheOnly).status.code == 504)
+                }
+                #expect(transport.requests.values.count == 7)
+                #expect(try await cache.data(for: url("a")) == whole && transport.requests.values.count == 7)
+                try await expectConsistent(cache, entries: 1)
+            }
+        }
+    }
+
+    @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .options])
+    func `a request that wants only stored responses is never sent`(method: HTTPRequest.Method) async throws {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(pattern(10)) }
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let request = TransportRequest(url("a"), method: method)
+                #expect(try await cache.response(for: request, mode: .cacheOnly).status.code == 504)
+                #expect(transport.requests.values.isEmpty)
+            }
+        }
+    }
 }

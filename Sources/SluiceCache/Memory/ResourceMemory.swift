@@ -1,0 +1,193 @@
+import SluiceLock
+
+/// The values of resources in memory, and the work that may change them.
+///
+/// A lookup or an exchange takes time. Meanwhile, another caller may remove or replace what it has read. So each of them begins a visit
+/// first, and ends it by storing what it has found. An invalidation (a `PUT`, or `remove`) and a newer value end what an earlier visit may
+/// store:
+///
+/// ```text
+/// lookup    ── visit ──── reads row 5 ──────────────────────────────────────── keep: refused
+/// GET       ── visit ──── sends ─────────────────────────── receives ── store: refused, on disk and in memory
+/// PUT             sends ──── receives ── invalidate ── removes rows ── invalidate
+/// later GET                                                                       ── visit ── joins no earlier one
+/// ```
+///
+/// An invalidation comes before and after the removal of the rows: the transactions of the index run one after another and ask
+/// ``Visit/isCurrent``, so a row that an earlier visit stores is removed, or isn't stored. What a lookup reads between the two isn't kept.
+///
+/// Only resources that someone visits have a state here, so it is as small as the number of running requests.
+final class ResourceMemory<Value: Sendable>: Sendable {
+    /// What is known of a resource with visits.
+    fileprivate struct Place {
+        var visits = 0
+        /// Changes with each invalidation.
+        var generation: UInt64
+        /// Changes with each invalidation, and with each change of the stored responses.
+        var version: UInt64
+    }
+
+    fileprivate struct State {
+        var values: SieveState<ResourceKey, Value>
+        var places: [ResourceKey: Place] = [:]
+        var lastGeneration: UInt64 = 0
+        var lastVersion: UInt64 = 0
+    }
+
+    /// The methods return removed values, which must be released after the lock.
+    private let state: Lock<State>
+    let maximumCost: Int
+
+    init(maximumCost: Int) {
+        self.maximumCost = maximumCost
+        state = Lock(State(values: SieveState(maximumCost: maximumCost, maximumCount: .max)))
+    }
+
+    // MARK: Values
+
+    func value(for key: ResourceKey) -> Value? { state.withLock { $0.values.value(for: key) } }
+
+    var count: Int { state.withLock { $0.values.count } }
+
+    var cost: Int { state.withLock { $0.values.cost } }
+
+    func trim(toCost cost: Int) { _ = state.withLock { $0.values.trim(toCost: cost) } }
+
+    /// Evicts values until their cost is at most this part of the limit.
+    func trim(toFraction fraction: Double) {
+        // The limit may be the largest number, which no `Double` is equal to.
+        trim(toCost: Int(exactly: (Double(maximumCost) * fraction).rounded(.down)) ?? maximumCost)
+    }
+
+    /// Evicts all values. Visits may still keep theirs.
+    func removeAll() { _ = state.withLock { $0.values.removeAll() } }
+
+    /// Evicts a value. Visits may still keep theirs.
+    func remove(_ key: ResourceKey) { _ = state.withLock { $0.values.remove(key) } }
+
+    // MARK: Visits
+
+    /// The time of a request for a resource. What it finds may be stored only while nothing else has changed the resource.
+    final class Visit: Sendable {
+        let key: ResourceKey
+        /// Requests of the same generation may share an exchange.
+        let generation: UInt64
+        fileprivate let version: UInt64
+        private let memory: ResourceMemory
+
+        fileprivate init(_ key: ResourceKey, _ generation: UInt64, _ version: UInt64, _ memory: ResourceMemory) {
+            self.key = key
+            self.generation = generation
+            self.version = version
+            self.memory = memory
+        }
+
+        deinit { memory.end(key) }
+
+        /// Whether the resource wasn't invalidated since the visit began.
+        var isCurrent: Bool { memory.state.withLock { $0.places[key]?.generation == generation } }
+    }
+
+    /// Begins a visit, which ends when it is released.
+    func visit(_ key: ResourceKey) -> Visit {
+        let place = state.withLock { state in
+            var place =
+                state.places[key] ?? Place(generation: state.lastGeneration, version: state.lastVersion)
+            place.visits += 1
+            state.places[key] = place
+            return place
+        }
+        return Visit(key, place.generation, place.version, self)
+    }
+
+    private func end(_ key: ResourceKey) {
+        state.withLock { state in
+            guard var place = state.places[key] else { return }
+            place.visits -= 1
+            state.places[key] = place.visits == 0 ? nil : place
+        }
+    }
+
+    /// The number of resources that are visited.
+    var visitedCount: Int { state.withLock { $0.places.count } }
+
+    /// Keeps what `candidates` makes of the value in memory: the first one that isn't too large. Does nothing if the resource has changed
+    /// since the visit began.
+    func keep(_ visit: Visit, _ candidates: @Sendable (Value?) -> [(value: Value, cost: Int)]) {
+        _ = state.withLock { $0.keep(visit.key, visit.version, candidates) }
+    }
+
+    // MARK: Changes
+
+    /// Removes the value. No running visit may store anything.
+    func invalidate(_ key: ResourceKey) {
+        _ = state.withLock { state in
+            state.lastGeneration += 1
+            state.places[key]?.generation = state.lastGeneration
+            state.noteChange(key)
+            return state.values.remove(key)
+        }
+    }
+
+    /// Removes all values. No running visit may store anything.
+    func invalidateAll() {
+        _ = state.withLock { state in
+            state.lastGeneration += 1
+            for key in Array(state.places.keys) {
+                state.places[key]?.generation = state.lastGeneration
+                state.noteChange(key)
+            }
+            return state.values.removeAll()
+        }
+    }
+
+    /// A change of the stored responses of a resource on disk, after which the memory has the same ones.
+    struct Change: Sendable {
+        fileprivate let visit: Visit
+        fileprivate let version: UInt64
+
+        var key: ResourceKey { visit.key }
+    }
+
+    /// Begins a change. Lookups that have begun earlier can't keep anything.
+    func beginChange(_ visit: Visit) -> Change {
+        Change(visit: visit, version: state.withLock { $0.noteChange(visit.key) })
+    }
+
+    /// Ends a change: removes the value, and keeps another one, unless the resource was invalidated since the visit began. If there was
+    /// another change meanwhile, it is unknown which one the disk has, and nothing is kept.
+    func endChange(_ change: Change, keeping candidates: [(value: Value, cost: Int)] = []) {
+        _ = state.withLock { state in
+            let key = change.visit.key
+            let removed = state.values.remove(key)
+            let isCurrent = state.places[key]?.generation == change.visit.generation
+            let discarded = isCurrent ? state.keep(key, change.version) { _ in candidates } : nil
+            // Lookups that began during the change may have read what it has replaced.
+            state.noteChange(key)
+            return (removed, discarded)
+        }
+    }
+}
+
+extension ResourceMemory.State {
+    @discardableResult
+    fileprivate mutating func noteChange(_ key: ResourceKey) -> UInt64 {
+        lastVersion += 1
+        places[key]?.version = lastVersion
+        return lastVersion
+    }
+
+    /// Returns the values that it has removed, or `nil` if the resource has changed.
+    fileprivate mutating func keep(
+        _ key: ResourceKey, _ version: UInt64, _ candidates: @Sendable (Value?) -> [(value: Value, cost: Int)]
+    ) -> [SieveState<ResourceKey, Value>.Entry]? {
+        guard places[key]?.version == version else { return nil }
+        var removed: [SieveState<ResourceKey, Value>.Entry] = []
+        for (value, cost) in candidates(values.items[key]?.value) {
+            let (isKept, discarded) = values.insert(value, for: key, cost: cost)
+            removed += discarded
+            if isKept { break }
+        }
+        return removed
+    }
+}

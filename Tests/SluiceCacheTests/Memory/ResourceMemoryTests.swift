@@ -1,0 +1,73 @@
+import TestSupport
+import Testing
+
+@testable import SluiceCache
+
+@Suite struct `What is found for a resource` {
+    private let memory = ResourceMemory<Int>(maximumCost: 1000)
+    private let key = ResourceKey(text: "a")
+
+    private func keep(_ value: Int, _ visit: ResourceMemory<Int>.Visit, cost: Int = 1) {
+        memory.keep(visit) { _ in [(value, cost)] }
+    }
+
+    @Test func `is kept if nothing has changed since`() {
+        let visit = memory.visit(key)
+        memory.invalidate(ResourceKey(text: "another"))
+        keep(1, visit)
+        #expect(memory.value(for: key) == 1 && visit.isCurrent)
+    }
+
+    @Test(arguments: [true, false]) func `isn't kept after an invalidation`(isOfAll: Bool) {
+        keep(1, memory.visit(key))
+        let visit = memory.visit(key)
+        if isOfAll { memory.invalidateAll() } else { memory.invalidate(key) }
+        #expect(memory.value(for: key) == nil && !visit.isCurrent)
+        keep(2, visit)
+        memory.endChange(memory.beginChange(visit), keeping: [(2, 1)])
+        #expect(memory.value(for: key) == nil)
+        let later = memory.visit(key)
+        #expect(later.generation != visit.generation && later.isCurrent)
+        keep(3, later)
+        #expect(memory.value(for: key) == 3)
+    }
+
+    @Test func `isn't kept if it was found before or during a change`() {
+        let before = memory.visit(key)
+        let change = memory.beginChange(memory.visit(key))
+        let during = memory.visit(key)
+        memory.endChange(change, keeping: [(2, 1)])
+        #expect(memory.value(for: key) == 2)
+        for visit in [before, during] {
+            keep(1, visit)
+            #expect(memory.value(for: key) == 2 && visit.isCurrent)
+        }
+        keep(3, memory.visit(key))
+        #expect(memory.value(for: key) == 3)
+    }
+
+    /// It is unknown which of two changes the disk has.
+    @Test(arguments: [true, false]) func `isn't kept by changes at the same time`(isFirstDoneFirst: Bool) {
+        let (one, other) = (memory.beginChange(memory.visit(key)), memory.beginChange(memory.visit(key)))
+        let order = isFirstDoneFirst ? [(one, 1), (other, 2)] : [(other, 2), (one, 1)]
+        for (change, value) in order { memory.endChange(change, keeping: [(value, 1)]) }
+        #expect(memory.value(for: key) == nil)
+    }
+
+    @Test func `is kept without the rest if it is too large with it`() {
+        memory.keep(memory.visit(key)) { _ in [(1, 101), (2, 100), (3, 1)] }
+        #expect(memory.value(for: key) == 2)
+        memory.keep(memory.visit(key)) { _ in [(4, 101)] }
+        #expect(memory.value(for: key) == nil, "the older value is out of date")
+    }
+
+    @Test func `has a state only while someone looks`() {
+        for number in 0..<100 {
+            let visits = (0..<3).map { _ in memory.visit(ResourceKey(text: "\(number)")) }
+            #expect(memory.visitedCount == 1)
+            memory.invalidate(visits[0].key)
+            memory.invalidateAll()
+        }
+        #expect(memory.visitedCount == 0)
+    }
+}
