@@ -23,7 +23,8 @@ public import Foundation
 ///
 /// **Failure.** If a response can't be decoded, it is removed from the cache, and the next call fetches it again.
 ///
-/// **Cancellation.** A cancelled caller throws immediately. The decoding is cancelled when its last caller is.
+/// **Cancellation.** A cancelled caller throws immediately. The decoding is cancelled when its last caller is. A decoder that ignores that
+/// runs on, and its value is dropped; the shutdown of the cache waits for it.
 ///
 /// - Complexity: A hit takes three short locks and doesn't suspend.
 public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
@@ -150,8 +151,23 @@ public final class DecodedCache<Value: Sendable>: Sendable, DependentCache {
         }
     }
 
-    /// Off the caller's actor, because decoding takes milliseconds.
-    @concurrent private func decoded(_ data: Data, of url: URL) async throws -> Value { try await decode(url, data) }
+    /// Decodes in a task of the cache, off the caller's actor, because decoding takes milliseconds and a decoder may ignore a cancellation.
+    private func decoded(_ data: Data, of url: URL) async throws -> Value {
+        let (promise, resolver) = Promise<Value, any Error>.makePromise()
+        let task = resources.decodings.start(UUID(), priority: Task.currentPriority) { [decode] in
+            do {
+                resolver.succeed(try await decode(url, data))
+            } catch {
+                resolver.fail(error)
+            }
+        }
+        guard let task else { throw ResourceCache.shutDown(url) }
+        do {
+            return try await task.value(of: promise)
+        } catch is CancellationError where !Task.isCancelled && resources.hasShutDown {
+            throw ResourceCache.shutDown(url)
+        }
+    }
 
     private func keep(_ decoded: Decoded, _ visit: ResourceMemory<Decoded>.Visit) {
         let texts = decoded.head.memoryCost + visit.key.text.utf8.count

@@ -51,6 +51,8 @@ public final class ResourceCache: Sendable {
     let flights = SingleFlight<ResponseKey, Answer>()
     /// Validations of stale responses that callers already have (`stale-while-revalidate`).
     let validations = BackgroundWork<ResponseKey>()
+    /// Decoders of the decoded caches, whose callers may have left.
+    let decodings = BackgroundWork<UUID>()
     /// The exchanges whose bodies callers read while they arrive.
     let transfers = BackgroundWork<UUID>()
     /// Those of them that other callers may join.
@@ -124,7 +126,7 @@ public final class ResourceCache: Sendable {
         #endif
     }
 
-    /// Shuts the cache down: ends running fetches and validations, waits until running writes are complete, and closes the index.
+    /// Shuts the cache down: ends running fetches, validations and decoders, waits until running writes are complete, and closes the index.
     ///
     /// Running and later requests throw `TransferError` with the code `shutDown`. The transport stays open. The shutdown completes even
     /// if the task is cancelled. Further calls have no effect.
@@ -135,7 +137,16 @@ public final class ResourceCache: Sendable {
         end.signal()
         await validations.end()
         await transfers.end()
+        await decodings.end()
         try await disk.close()
+    }
+
+    /// Waits until the validations that run in the background have ended, or cancels them after this time.
+    package func finishValidations(within limit: Duration) async {
+        func finish(_ clock: some Clock<Duration>) async {
+            await withDeadline(until: clock.now.advanced(by: limit), clock: clock) { await validations.finish() }
+        }
+        await finish(clock)
     }
 
     /// Runs `body`, and cancels it when the cache is shut down. Then it throws `TransferError` with the code `shutDown` for `url`.

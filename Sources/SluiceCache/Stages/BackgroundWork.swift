@@ -1,3 +1,4 @@
+import SluiceConcurrency
 import SluiceLock
 
 /// The tasks of a cache that may outlive the callers that started them: at most one for each key. ``end()`` cancels them and waits for them.
@@ -26,6 +27,16 @@ final class BackgroundWork<Key: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Waits until the running work has ended, and cancels it if the calling task is cancelled.
+    func finish() async {
+        let tasks = running
+        await withTaskCancellationHandler {
+            for task in tasks { await task.value }
+        } onCancel: {
+            for task in tasks { task.cancel() }
+        }
+    }
+
     /// Cancels all work and waits until it has ended. No work starts later.
     func end() async {
         state.withLock { $0.hasEnded = true }
@@ -35,4 +46,25 @@ final class BackgroundWork<Key: Hashable & Sendable>: Sendable {
     }
 
     var running: [Task<Void, Never>] { state.withLock { Array($0.tasks.values) } }
+}
+
+extension Task<Void, Never> {
+    /// Waits for a promise that this task completes. Until then, the task is cancelled with the calling task, and gets its priority, also
+    /// if that is raised later. After a cancellation, the call doesn't wait for the end of the task.
+    func value<Value: Sendable>(of promise: Promise<Value, any Error>) async throws -> Value {
+        try await withTaskCancellationHandler {
+            guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+                return try await promise.valueUnlessCancelled()
+            }
+            return try await withTaskPriorityEscalationHandler {
+                // The calling task may have been raised before.
+                escalatePriority(to: Task<Never, Never>.currentPriority)
+                return try await promise.valueUnlessCancelled()
+            } onPriorityEscalated: { _, priority in
+                escalatePriority(to: priority)
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
 }

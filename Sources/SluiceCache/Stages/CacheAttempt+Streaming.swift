@@ -39,11 +39,7 @@ extension CacheAttempt {
         guard let task else { throw ResourceCache.shutDown(request.url) }
         let opened: Opened
         do {
-            opened = try await withTaskCancellationHandler {
-                try await promise.valueUnlessCancelled()
-            } onCancel: {
-                task.cancel()
-            }
+            opened = try await task.value(of: promise)
         } catch is CancellationError where !Task.isCancelled && cache.hasShutDown {
             throw ResourceCache.shutDown(request.url)
         }
@@ -183,6 +179,15 @@ extension Answer {
             throw TransferError.tooLarge(url, limit: limit)
         }
         return response
+    }
+
+    /// Reads a body that arrives to its end, because its transfer ends with its last reader. A body that isn't stored is read up to `limit`.
+    func drain(upTo limit: Int) async {
+        guard case .transfer(let transfer, let reader) = stream else { return }
+        var unstored = 0
+        while unstored <= limit, let batch = try? await reader.nextBatch() {
+            if !transfer.isSpooling { unstored += batch.reduce(0) { $0 + $1.count } }
+        }
     }
 
     func streamed(for url: URL) -> StreamedResponse {

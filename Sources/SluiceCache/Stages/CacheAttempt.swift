@@ -81,7 +81,8 @@ struct CacheAttempt: Sendable {
     private func validateInBackground(_ fields: HTTPFields) {
         cache.validations.start(request.key) { [cache, request, key] in
             let attempt = CacheAttempt(cache: cache, request: request, visit: cache.memory.visit(key), isLast: true)
-            _ = try? await attempt.send(fields, attempt.lookUp())
+            let answer = try? await attempt.send(fields, attempt.lookUp())
+            await answer?.drain(upTo: cache.configuration.maximumResponseSize)
         }
     }
 

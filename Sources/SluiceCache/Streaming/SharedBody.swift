@@ -47,6 +47,8 @@ final class SharedBody: Sendable {
 
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
+    var isSpooling: Bool { state.withLock { $0.isSpooling } }
+
     // MARK: Readers
 
     func join() -> Int? { state.withLock { $0.join() } }
@@ -88,6 +90,9 @@ final class SharedTransfer: Sendable {
     deinit { task.cancel() }
 
     func isOf(_ body: SharedBody) -> Bool { self.body === body }
+
+    /// Whether the body is written to the file of the cache.
+    var isSpooling: Bool { body.isSpooling }
 
     /// Returns a new reader of the whole body, or `nil` if its beginning is lost.
     func makeReader() -> SharedBodyReader? {

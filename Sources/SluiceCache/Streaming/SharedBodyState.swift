@@ -35,7 +35,7 @@ struct SharedBodyState {
     private(set) var windowStart: Int64 = 0
     private(set) var received: Int64 = 0
     private var spooled: Int64 = 0
-    private var isSpooling: Bool
+    private(set) var isSpooling: Bool
     private var positions: [Int: Int64] = [:]
     private var lastReader = 0
     private var ending: (any Error)??

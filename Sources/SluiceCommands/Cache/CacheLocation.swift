@@ -57,6 +57,10 @@ struct CacheLocation: Sendable {
         try await naming { try await CacheDirectory.withDirectory(at: directory, body) }
     }
 
+    /// The time that validations in the background have at the end of a program. Without it, a response that may be used while it is
+    /// validated would never be validated.
+    private static let validationTime: Duration = .seconds(10)
+
     /// Opens a cache, which is created if it is missing, calls `body` and shuts it down.
     func withCache<Value>(
         concurrency: Int, concurrencyPerHost: Int, transport: any Transport,
@@ -73,6 +77,7 @@ struct CacheLocation: Sendable {
             try await ResourceCache(directory: directory, configuration: configuration, transport: transport)
         }
         let result = await Result { try await body(cache) }
+        if case .success = result { await cache.finishValidations(within: Self.validationTime) }
         let closing = await Result { try await naming { try await cache.shutdown() } }
         let value = try result.get()
         try closing.get()

@@ -171,6 +171,33 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `doesn't wait for a decoder that ignores its cancellation, but the shutdown does`()
+        async throws
+    {
+        try await withDirectory { directory in
+            let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }
+            let gate = Gate()
+            let ended = Guarded(false)
+            try await withCache(in: directory, transport) { (cache) async throws in
+                let texts = cache.decoded(cost: { (_: String) in 1 }) { _ in
+                    await gate.pass()
+                    ended.withLock { $0 = true }
+                    return "song"
+                }
+                let caller = Task { try await texts.value(for: url("a")) }
+                await gate.arrivals(1)
+                caller.cancel()
+                await #expect(throws: CancellationError.self) { try await caller.value }
+                #expect(!ended.withLock { $0 } && texts.valueInMemory(for: url("a")) == nil)
+                let shutdown = Task { try await cache.shutdown() }
+                await gate.open()
+                try await shutdown.value
+                #expect(ended.withLock { $0 })
+            }
+        }
+    }
+
     @Test func `stops with its cache`() async throws {
         try await withDirectory { directory in
             let transport = ClosureTransport { _, _ in .bytes(Data("song".utf8)) }

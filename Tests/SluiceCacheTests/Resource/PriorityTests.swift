@@ -110,4 +110,38 @@ import Testing
             }
         }
     }
+
+    @Test
+    func `of bodies that arrive are overtaken by later ones with a higher priority, and get that of later callers`()
+        async throws
+    {
+        try await withDirectory { directory in
+            let gate = Gate()
+            let transport = ClosureTransport { _, _ in
+                await gate.pass()
+                return Self.answer
+            }
+            try await withCache(in: directory, transport, .init(concurrency: 8, concurrencyPerHost: 1)) { cache in
+                @Sendable func fetch(_ url: URL) async throws {
+                    _ = try await cache.bytes(for: TransportRequest(url)).body.collect(upTo: .max)
+                }
+                let prefetches = (0..<200).map { number in Task(priority: .low) { try await fetch(url("\(number)")) } }
+                while cache.limiter.waitingCount != 199 { await Task.yield() }
+                let begun = Set(transport.requests.values.map(\.url))
+                let last = try #require((0..<200).map { url("\($0)") }.last { !begun.contains($0) })
+                // The caller has joined when it waits.
+                let executor = ManualExecutor()
+                let joined = executor.spawnThrowing(priority: .high) { try await fetch(last) }
+                executor.runUntilIdle()
+                #expect(cache.flights.priority(for: ResponseKey(TransportRequest(last))) == .high)
+                await gate.open()
+                await executor.run { _ = await joined.result }
+                for task in prefetches + [joined] { try await task.value }
+                let order = transport.requests.values.map(\.url)
+                #expect(order.count == 200)
+                // It returns to the line with its new priority soon after the caller has joined, but not in the same moment.
+                #expect(try #require(order.firstIndex(of: last)) < 50)
+            }
+        }
+    }
 }

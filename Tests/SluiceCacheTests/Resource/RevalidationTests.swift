@@ -1,5 +1,7 @@
 import Foundation
 import HTTPTypes
+import SluiceConcurrency
+import SluiceFiles
 import SluiceHTTP
 import TestSupport
 import Testing
@@ -174,5 +176,82 @@ import Testing
                 try await expectConsistent(cache, entries: 1)
             }
         }
+    }
+
+    @Test(arguments: [10, 400_000], [200, 304])
+    func `in the background ends even if its callers read their bodies while they arrive`(
+        size: Int, status: Int
+    ) async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
+            let transport = ClosureTransport { _, number in
+                status == 304 && number > 1
+                    ? .response(status: .notModified, headerFields: fields)
+                    : .response(
+                        headerFields: fields,
+                        body: (0..<5).map { pattern(size / 5, seed: status == 304 ? $0 : $0 * number) })
+            }
+            try await withCache(in: directory, transport, wall: wall) { (cache) async throws in
+                func body() async throws -> Data {
+                    try await cache.bytes(for: TransportRequest(url("a"))).body.collect(upTo: .max)
+                }
+                let first = try await body()
+                wall.advance(70)
+                #expect(try await body() == first)
+                for task in cache.validations.running + cache.transfers.running { await task.value }
+                wall.advance(30)
+                let second = try await body()
+                #expect((second == first) == (status == 304))
+                #expect(transport.requests.values.count == 2)
+                try await expectConsistent(cache, entries: 1)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `in the background can be awaited for a while`(endsInTime: Bool) async throws {
+        try await withDirectory { directory in
+            let wall = WallClock()
+            let began = Gate()
+            let (answered, answer) = Condition.makeCondition()
+            let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=60", .eTag: "\"a\""]
+            let transport = ClosureTransport { _, number in
+                guard number > 1 else { return .bytes(pattern(10), fields) }
+                await began.pass()
+                try await answered.waitUnlessCancelled()
+                return .response(status: .notModified, headerFields: fields)
+            }
+            // The sleep of an instant clock ends immediately; the other clock never stops waiting.
+            let clock: any Clock<Duration> = endsInTime ? EndlessClock() : InstantClock()
+            let cache = try await ResourceCache(
+                directory: directory, configuration: .init(), transport: transport, files: .shared, clock: clock,
+                now: wall.now)
+            _ = try await cache.data(for: url("a"))
+            wall.advance(70)
+            _ = try await cache.bytes(for: TransportRequest(url("a")))
+            await began.arrivals(1)
+            await began.open()
+            let waiting = Task { await cache.finishValidations(within: .seconds(10)) }
+            if endsInTime { answer.signal() }
+            await waiting.value
+            #expect(cache.validations.running.isEmpty)
+            #expect(cache.statistics.revalidated == (endsInTime ? 1 : 0))
+            answer.signal()
+            try await cache.shutdown()
+        }
+    }
+}
+
+/// A clock whose sleeps end only when they are cancelled.
+private final class EndlessClock: Clock {
+    typealias Instant = ContinuousClock.Instant
+    var now: Instant { .now }
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let (never, signal) = Condition.makeCondition()
+        defer { withExtendedLifetime(signal) {} }
+        try await never.waitUnlessCancelled()
     }
 }
