@@ -37,10 +37,13 @@ final class DecodedCaches: Sendable {
     private let entries = Lock<[Entry]>([])
 
     func insert(_ cache: any DependentCache) {
-        entries.withLock { entries in
-            entries.removeAll { $0.cache == nil }
-            entries.append(Entry(cache: cache))
+        let others = entries.withLock { entries in
+            let others = entries.compactMap(\.cache)
+            entries = (others + [cache]).map { Entry(cache: $0) }
+            return others
         }
+        // These may be the last references, which must not be released under the lock.
+        _ = others
     }
 
     var all: [any DependentCache] { entries.withLock { $0.compactMap(\.cache) } }

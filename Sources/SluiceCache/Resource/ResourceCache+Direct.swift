@@ -25,18 +25,16 @@ extension ResourceCache {
     ///     try await cache.store(rendered, for: url, freshFor: .seconds(3600))
     ///
     /// The bytes replace a stored response. A fetch of the URL that is running returns its response to its callers, and doesn't store it.
-    /// Bytes that are larger than the limit of a stage aren't stored in that stage.
+    /// Bytes that are larger than the limit of a stage aren't stored in that stage. Nothing is stored for a URL with a user name or password,
+    /// because stored responses are for all callers.
     ///
-    /// - Precondition: The URL contains no user name or password, because stored responses are for all callers.
     /// - Throws: An error of the index, or a `FileError`. The bytes may be in memory even after an error.
     @discardableResult
     public func store(
         _ data: Data, for url: URL, freshFor lifetime: Duration = .seconds(365 * 86_400)
     ) async throws -> Bool {
-        precondition(
-            !url.holdsCredentials,
-            "The URL of stored bytes must not have a user name or password; it is '\(url.redactedForDisplay)'.")
         try checkOpen(for: url)
+        guard !url.holdsCredentials else { return false }
         let now = now()
         let head = StoredResponse.Head(
             status: 200, fields: [.cacheControl: "max-age=\(max(0, lifetime.components.seconds))"],

@@ -130,6 +130,10 @@ import Testing
                 #expect(!(try await cache.contains(url("a"))))
                 try await expectConsistent(cache, entries: 0)
 
+                let secret = try #require(URL(string: "http://me:secret@example.test/b"))
+                #expect(!(try await cache.store(pattern(100), for: secret)))
+                try await expectConsistent(cache, entries: 0)
+
                 for number in 0..<600 { try await cache.store(pattern(number % 3), for: url("\(number)")) }
                 try await cache.removeAll()
                 #expect(cache.memory.count == 0)

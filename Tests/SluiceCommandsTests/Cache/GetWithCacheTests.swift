@@ -40,6 +40,20 @@ import Testing
         }
     }
 
+    @Test func `validates in the background what may be stale meanwhile, and waits for that at the end`() async throws {
+        try await CacheScene.run { request in
+            let fields: HTTPFields = [.cacheControl: "max-age=0, stale-while-revalidate=3600"]
+            return OriginResponse(headerFields: fields, body: Array((request.attempt < 2 ? "first" : "second").utf8))
+        } _: { (scene) async throws in
+            for (number, body) in [(1, "first"), (2, "first"), (3, "second")] {
+                let run = await scene.sluice("get", "--cache", "-d", "{dir}/\(number)", "{origin}/a")
+                #expect(run.status == .success, "\(run.error)")
+                #expect(try scene.file("\(number)/a") == Array(body.utf8))
+            }
+            #expect(scene.requests.values.count == 3)
+        }
+    }
+
     private static let song = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 9) }
 
     @Test func `continues a partial file with the bytes of the cache`() async throws {

@@ -140,6 +140,7 @@ final class ImageLoader: Sendable {
                             }
                         }
                     }
+                    await cache.finishValidations(within: .seconds(2))
                 }
             }
         } catch {
