@@ -16,7 +16,7 @@ import SluiceLock
 /// An invalidation comes before and after the removal of the rows: the transactions of the index run one after another and ask
 /// ``Visit/isCurrent``, so a row that an earlier visit stores is removed, or isn't stored. What a lookup reads between the two isn't kept.
 ///
-/// Only resources that someone visits have a state here, so it is as small as the number of running requests.
+/// Only resources with visits have a state here, so it is as small as the number of running requests.
 final class ResourceMemory<Value: Sendable>: Sendable {
     /// What is known of a resource with visits.
     fileprivate struct Place {

@@ -15,7 +15,9 @@ extension ResourceCache {
     public func contains(_ url: URL) async throws -> Bool {
         guard !url.holdsCredentials else { return false }
         if freshInMemory(url) != nil { return true }
-        let heads = try await disk.find(ResourceKey(url), policy).ready.map(\.head).filter(\.isUsableAsData)
+        let key = ResourceKey(url)
+        if isOutOfDate(key) { try await invalidate(key) }
+        let heads = try await disk.find(key, policy).ready.map(\.head).filter(\.isUsableAsData)
         return policy.selection(of: heads, for: TransportRequest(url), at: now())
             .map { policy.isFresh(heads[$0.0], at: now()) } ?? false
     }

@@ -48,6 +48,8 @@ public final class ResourceCache: Sendable {
 
     let memory: ResourceMemory<ResponsesInMemory>
     let disk: DiskStore
+    /// Keys whose rows are out of date and couldn't be removed.
+    let unremoved = Lock<Set<ResourceKey>>([])
     let flights = SingleFlight<ResponseKey, Answer>()
     /// Validations of stale responses that callers already have (`stale-while-revalidate`).
     let validations = BackgroundWork<ResponseKey>()

@@ -7,7 +7,7 @@ import Foundation
 #endif
 
 /// The key of an entry: the URL without its fragment, which isn't sent to servers. Equivalent URLs with different spellings are different
-/// keys, which only costs a second request.
+/// keys, which costs a second request. A `PUT` invalidates its own spelling and the usual one.
 struct ResourceKey: Hashable, Sendable {
     let text: String
 

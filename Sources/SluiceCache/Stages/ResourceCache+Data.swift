@@ -56,6 +56,7 @@ extension ResourceCache {
     private func freshInVerifiedRow(_ url: URL) -> Data? {
         guard !url.holdsCredentials else { return nil }
         let key = ResourceKey(url)
+        guard !isOutOfDate(key) else { return nil }
         let visit = memory.visit(key)
         let found = disk.verifiedBody(for: key) {
             $0.head.isUsableAsData && policy.isFresh($0.head, at: now())

@@ -1,4 +1,5 @@
 import HTTPTypes
+import SluiceLock
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -45,8 +46,18 @@ extension ResourceCache {
         forget(key)
         // What began after the first call may have read the rows.
         defer { forget(key) }
-        try await disk.remove(key)
+        do {
+            try await disk.remove(key)
+            unremoved.withLock { _ = $0.remove(key) }
+        } catch {
+            // More are improbable: each one is a failed transaction.
+            unremoved.withLock { if $0.count < 10_000 { $0.insert(key) } }
+            throw error
+        }
     }
+
+    /// Whether the rows of a key must not be used, although they are in the index.
+    func isOutOfDate(_ key: ResourceKey) -> Bool { unremoved.withLock { !$0.isEmpty && $0.contains(key) } }
 
     func forget(_ key: ResourceKey) {
         memory.invalidate(key)

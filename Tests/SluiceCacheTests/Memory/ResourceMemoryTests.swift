@@ -61,7 +61,7 @@ import Testing
         #expect(memory.value(for: key) == nil, "the older value is out of date")
     }
 
-    @Test func `has a state only while someone looks`() {
+    @Test func `has a state only during its visits`() {
         for number in 0..<100 {
             let visits = (0..<3).map { _ in memory.visit(ResourceKey(text: "\(number)")) }
             #expect(memory.visitedCount == 1)

@@ -1,6 +1,8 @@
 import Foundation
+import GRDB
 import HTTPTypes
 import SluiceConcurrency
+import SluiceDatabase
 import SluiceFiles
 import SluiceHTTP
 import TestSupport
@@ -282,6 +284,45 @@ private final class OneValue: Transport {
                 #expect(try await decoding.value == second, "it began before")
                 #expect(values.valueInMemory(for: url("a")) == nil)
                 #expect(try await values.value(for: url("a")) != second)
+            }
+        }
+    }
+
+    @Test(arguments: [Invalidation.put, .remove], [0, 2048])
+    func `holds even if the index can't be changed, and is made good later`(
+        _ invalidation: Invalidation, largestInIndex: Int
+    ) async throws {
+        try await withDirectory { directory in
+            let server = OneValue()
+            let configuration = ResourceCache.Configuration(maximumMemorySize: 0)
+            for _ in 0..<2 {
+                try await withCache(in: directory, server, configuration, largestInIndex: largestInIndex) {
+                    (cache) async throws in
+                    let before = try await value(cache)
+                    try await cache.disk.database.write {
+                        for event in ["UPDATE", "DELETE", "INSERT"] {
+                            try $0.execute(
+                                sql: """
+                                    CREATE TRIGGER full_\(event) BEFORE \(event) ON entry
+                                    BEGIN SELECT RAISE(ABORT, 'no room'); END
+                                    """)
+                        }
+                    }
+                    server.change()
+                    try? await invalidation.perform(on: cache, url("a"))
+                    #expect(try await value(cache) != before)
+                    #expect(cache.statistics.diskFailures > 0)
+                    try await cache.disk.database.write {
+                        for event in ["UPDATE", "DELETE", "INSERT"] {
+                            try $0.execute(sql: "DROP TRIGGER full_\(event)")
+                        }
+                    }
+                    // The first request removes the old rows, and the second one stores again.
+                    let after = try await value(cache)
+                    #expect(after != before)
+                    #expect(try await value(cache) == after)
+                    try await expectConsistent(cache, entries: 1)
+                }
             }
         }
     }
