@@ -65,7 +65,7 @@ package struct CacheDirectory: Sendable {
     private static func check(_ directory: URL, _ files: FileIO) async throws {
         guard let status = try await files.status(of: directory) else {
             throw unusable(
-                directory, "There is no cache.",
+                directory, "No cache found.",
                 "Check the path. The directory of a cache is created when the cache is used for the first time.")
         }
         guard status.kind == .directory else {

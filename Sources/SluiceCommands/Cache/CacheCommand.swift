@@ -13,7 +13,7 @@ struct CacheCommand: AsyncParsableCommand {
               Fill the cache, and download again without a request:
                 sluice get --cache -d music https://example.com/a.mp3
                 sluice get --cache -d copy https://example.com/a.mp3
-              Look what takes the space:
+              See what is using the space:
                 sluice cache stats
                 sluice cache list https://example.com/
               Keep what was used in the last 30 days, at most 100 MB:

@@ -41,7 +41,7 @@ struct CacheRemoveCommand: ConsoleCommand {
     func run(_ console: Console) async throws -> ExitStatus {
         guard all != !urls.isEmpty else {
             let problem =
-                all ? "--all and URLs exclude each other. Pass one of them." : "Nothing is named. Pass URLs, or --all."
+                all ? "--all and URLs can't be combined. Use only one." : "No URLs given. Pass URLs, or --all."
             throw CommandFailure(.usage, "\(problem) See 'sluice cache remove --help'.")
         }
         let selected = try selected()

@@ -45,7 +45,7 @@ struct CacheTrimCommand: ConsoleCommand {
         guard size != nil || olderThan != nil || stale else {
             throw CommandFailure(
                 .usage,
-                "Nothing says what to remove. Pass --size, --older-than or --stale. See 'sluice cache trim --help'.")
+                "No limit given. Pass --size, --older-than or --stale. See 'sluice cache trim --help'.")
         }
         return try await CacheRemoval.run(cache.location(console), isJSON: json, console) { directory in
             var removed = 0

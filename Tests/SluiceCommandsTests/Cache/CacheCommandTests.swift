@@ -33,7 +33,7 @@ import Testing
             try garbage.write(to: foreign.appending(path: "index.db"))
             let before = try manager.subpathsOfDirectory(atPath: scene.directory.path).sorted()
             for (directory, mention) in [
-                (nil, "There is no cache."), ("{dir}/none", "There is no cache."), ("{dir}", "has no index.db"),
+                (nil, "No cache found."), ("{dir}/none", "No cache found."), ("{dir}", "has no index.db"),
                 ("{dir}/file", "isn't a directory"), ("{dir}/foreign", "file is not a database"),
                 ("", "Name a directory"),
             ] {
