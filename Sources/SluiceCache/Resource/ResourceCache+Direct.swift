@@ -54,7 +54,9 @@ extension ResourceCache {
             let stored = try await disk.store(response, for: key, replacing: .all) { visit.isCurrent }
             count { $0.evicted += stored.evicted }
             kept.row = stored.row
+            if stored.row != nil { noteRemoval(of: key, hasFailed: false) }
         } catch {
+            noteRemoval(of: key, hasFailed: true)
             end(change, keeping: response, of: 1)
             throw error
         }

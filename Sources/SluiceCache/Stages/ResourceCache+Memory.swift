@@ -48,11 +48,18 @@ extension ResourceCache {
         defer { forget(key) }
         do {
             try await disk.remove(key)
-            unremoved.withLock { _ = $0.remove(key) }
+            noteRemoval(of: key, hasFailed: false)
         } catch {
-            // More are improbable: each one is a failed transaction.
-            unremoved.withLock { if $0.count < 10_000 { $0.insert(key) } }
+            noteRemoval(of: key, hasFailed: true)
             throw error
+        }
+    }
+
+    /// Notes whether the index still has rows that are out of date.
+    func noteRemoval(of key: ResourceKey, hasFailed: Bool) {
+        unremoved.withLock { keys in
+            // More failures are improbable: each one is a failed transaction.
+            if !hasFailed { keys.remove(key) } else if keys.count < 10_000 { keys.insert(key) }
         }
     }
 

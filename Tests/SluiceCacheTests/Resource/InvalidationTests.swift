@@ -295,7 +295,7 @@ private final class OneValue: Transport {
         try await withDirectory { directory in
             let server = OneValue()
             let configuration = ResourceCache.Configuration(maximumMemorySize: 0)
-            for _ in 0..<2 {
+            for isStored in [false, true] {
                 try await withCache(in: directory, server, configuration, largestInIndex: largestInIndex) {
                     (cache) async throws in
                     let before = try await value(cache)
@@ -309,13 +309,21 @@ private final class OneValue: Transport {
                         }
                     }
                     server.change()
-                    try? await invalidation.perform(on: cache, url("a"))
+                    if isStored {
+                        _ = try? await cache.store(pattern(60), for: url("a"))
+                    } else {
+                        try? await invalidation.perform(on: cache, url("a"))
+                    }
                     #expect(try await value(cache) != before)
                     #expect(cache.statistics.diskFailures > 0)
                     try await cache.disk.database.write {
                         for event in ["UPDATE", "DELETE", "INSERT"] {
                             try $0.execute(sql: "DROP TRIGGER full_\(event)")
                         }
+                    }
+                    if isStored {
+                        #expect(try await cache.store(pattern(50), for: url("a")))
+                        for _ in 0..<2 { try await expect(pattern(50), from: cache, url("a")) }
                     }
                     // The first request removes the old rows, and the second one stores again.
                     let after = try await value(cache)
