@@ -182,7 +182,10 @@ extension InlineParser {
             return
         }
         var end = position
-        while end < limit, bytes[end] == byte { end += 1 }
+        // Only dashes are read as a whole run. A long run of other characters would be read again for each of them.
+        let longest = byte == 0x2D ? limit : min(limit, position + 3)
+        while end < longest, bytes[end] == byte { end += 1 }
+        builder.steps &+= end - position
         switch byte {
         case 0x2D where end - position > 1:
             flushText()
@@ -193,8 +196,7 @@ extension InlineParser {
             _ = appendText(
                 Array((String(repeating: "—", count: long) + String(repeating: "–", count: short)).utf8),
                 from: position..<end)
-        case 0x2E where end - position >= 3:
-            end = position + 3
+        case 0x2E where end - position == 3:
             flushText()
             _ = appendText(Array("…".utf8), from: position..<end)
         case 0x22, 0x27:

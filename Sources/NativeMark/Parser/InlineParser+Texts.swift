@@ -10,9 +10,13 @@ extension InlineParser {
         var depth = 0
         while index >= 0 {
             builder.steps &+= 1
+            if depth >= Self.maximalDepth, builder.nodes[Int(index)].firstChild >= 0 {
+                index = dissolve(index)
+                continue
+            }
             if builder.nodes[Int(index)].tag == .text {
                 if needsAddresses { pieces.removeAll(keepingCapacity: true) }
-                mergeFollowing(index)
+                mergeFollowing(index, depth: depth)
                 if needsAddresses, linkDepth == 0 { index = makeAddresses(in: index) }
                 if builder.nodes[Int(index)].extra == 0 {
                     let next = following(index, &linkDepth, &depth)
@@ -22,9 +26,7 @@ extension InlineParser {
                 }
             }
             let child = builder.nodes[Int(index)].firstChild
-            if child >= 0, depth >= Self.maximalDepth {
-                index = dissolve(index)
-            } else if child >= 0 {
+            if child >= 0 {
                 depth += 1
                 if builder.nodes[Int(index)].tag == .link { linkDepth += 1 }
                 index = child
@@ -47,8 +49,7 @@ extension InlineParser {
         return -1
     }
 
-    /// Replaces a node by its children, and returns the next node to visit. A node moves at most once, because its new parent isn't
-    /// dissolved.
+    /// Replaces a node by its children, and returns the first of them. A node moves at most once, because its new parent isn't dissolved.
     private mutating func dissolve(_ index: Int32) -> Int32 {
         let node = builder.nodes[Int(index)]
         var child = node.firstChild
@@ -68,8 +69,7 @@ extension InlineParser {
         builder.nodes[Int(index)].firstChild = -1
         builder.nodes[Int(index)].lastChild = -1
         builder.detach(index)
-        // The previous node and the first child may be adjacent texts now.
-        return node.previous >= 0 ? node.previous : node.firstChild
+        return node.firstChild
     }
 
     /// A part of a merged text: its offset in the text, and its range in the content.
@@ -81,11 +81,17 @@ extension InlineParser {
         var isLiteral: Bool
     }
 
-    private mutating func mergeFollowing(_ index: Int32) {
+    /// Appends the texts after a text to it, including those in nodes that are too deep, so that no text is read twice.
+    private mutating func mergeFollowing(_ index: Int32, depth: Int) {
         if needsAddresses { addPiece(builder.nodes[Int(index)], at: 0) }
         while true {
             let next = builder.nodes[Int(index)].next
-            guard next >= 0, builder.nodes[Int(next)].tag == .text else { return }
+            guard next >= 0 else { return }
+            if depth >= Self.maximalDepth, builder.nodes[Int(next)].firstChild >= 0 {
+                _ = dissolve(next)
+                continue
+            }
+            guard builder.nodes[Int(next)].tag == .text else { return }
             let text = builder.nodes[Int(index)]
             let added = builder.nodes[Int(next)]
             builder.steps &+= 1

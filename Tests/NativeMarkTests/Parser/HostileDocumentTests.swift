@@ -42,6 +42,13 @@ import Testing
         ),
         ("nested emphasis", { String(repeating: "*a **a ", count: $0) + String(repeating: "b** b* ", count: $0) }),
         ("runs of stars", { String(repeating: "*", count: $0) + "a" + String(repeating: "*", count: $0) }),
+        (
+            "emphasis that is too deep, with an address",
+            {
+                String(repeating: "**a *b ", count: 60) + String(repeating: "*x* ", count: $0) + "a@b.c "
+                    + String(repeating: "c* d** ", count: 60)
+            }
+        ),
         ("struck", { String(repeating: "~~a *b ", count: $0) }),
         ("angles", { String(repeating: "<a:", count: $0) }),
         ("angles with an address", { String(repeating: "<a@", count: $0) }),
@@ -89,6 +96,8 @@ import Testing
             }
         ),
         ("thematic breaks that are none", { String(repeating: "* ", count: $0) + "a" }),
+        ("runs of quotation marks", { String(repeating: "\"", count: $0) + String(repeating: "'", count: $0) }),
+        ("runs of periods", { String(repeating: ".", count: $0) }),
         ("quotation marks", { String(repeating: "\"a 'b ", count: $0) }),
     ]
 
