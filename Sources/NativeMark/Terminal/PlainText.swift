@@ -3,7 +3,7 @@
 ///     PlainText(document).string   // "Hello world <https://example.com>"
 ///
 /// Lists keep their markers, block quotes begin with `>`, tables are aligned in columns, and link targets are in angle brackets, except
-/// those within the document. Headings and struck text are marked as in ``TerminalRenderer``. Control characters are replaced or removed
+/// those within the document. A table that would be mostly spaces, because of a very long cell, is written as `name: value` lines. Headings and struck text are marked as in ``TerminalRenderer``. Control characters are replaced or removed
 /// as in ``TerminalText/sanitized(_:)``.
 public struct PlainText: Sendable, Hashable {
     /// The text, without a final line feed.

@@ -27,17 +27,23 @@
 /// | border | box drawing characters |
 /// | family, design and width of the font, line height, hyphenation, justified | not shown |
 public struct TerminalRenderer: Sendable, Hashable {
-    /// The maximum number of columns in a line, at least 1.
+    /// The maximum number of columns in a line. Values below 1 mean 1, and values above 10,000 mean 10,000.
     public var width: Int
     /// The colors that the terminal supports. ``Color/none`` also disables text attributes.
     public var color: Color
-    /// Whether links with absolute targets become hyperlinks of the terminal (OSC 8). Other targets, and if `false` all, follow the text:
-    /// `text <target>`. A target within the document, such as `#install`, isn't shown.
+    /// Whether links become hyperlinks of the terminal (OSC 8), if their targets are absolute and have at most 2,083 bytes, the limit of
+    /// VTE. Other targets, and if `false` all, follow the text: `text <target>`. A target within the document, such as `#install`, isn't
+    /// shown.
+    ///
+    /// A hyperlink that wraps has its target on each line. In a document, these repetitions add at most as many bytes as the text has, or
+    /// 100 kB if that is more. After that, only the first line of a link is a hyperlink.
     public var hyperlinks: Bool
     /// The way to show images.
     public var images: ImageProtocol
     /// The treatment of lines of code that are wider than the available space.
     public var longCode: LongCode = .cut
+
+    static let maximalWidth = 10_000
 
     /// Whether the output is for ``PlainText``: block quotes begin with `>`, and nothing else is drawn around blocks.
     var isPlain = false

@@ -79,6 +79,32 @@ import Testing
         #expect(renderer.render(Document("![](https://a.b/c.png?d=e/f)")) == "c.png\n<https://a.b/c.png?d\n=e/f>")
     }
 
+    @Test func `with a target of more than 2,083 bytes show it as text`() {
+        let renderer = TerminalRenderer(width: 4_000, hyperlinks: true)
+        let longest = "https://a.b/" + String(repeating: "c", count: 2_071)
+        #expect(renderer.render(Document("[d](\(longest))")) == "\u{1B}]8;id=0;\(longest)\u{1B}\\d\u{1B}]8;;\u{1B}\\")
+        #expect(renderer.render(Document("[d](\(longest)c)")) == "d <\(longest)c>")
+        #expect(renderer.render(Document("![d](\(longest)c)")) == "d <\(longest)c>")
+        // The bytes of the hyperlink count, which are percent-encoded.
+        let encoded = "https://a.b/" + String(repeating: "|", count: 691)
+        #expect(renderer.render(Document("<\(encoded)>")) == encoded)
+    }
+
+    @Test func `repeat their targets on further lines as often as the text is long, or 100 kB`() {
+        let target = "https://a.b/" + String(repeating: "c", count: 2_000)
+        func count(_ lines: Int) -> Int {
+            let text = String(repeating: "word ", count: lines)
+            let output = TerminalRenderer(width: 5, hyperlinks: true).render(Document("[\(text)](\(target)) [e](f:g)"))
+            #expect(output.contains("f:g"))
+            return output.split(separator: target, omittingEmptySubsequences: false).count - 1
+        }
+        #expect(count(10) == 10)
+        #expect(count(49) == 49)
+        #expect(count(50) == 50)
+        #expect(count(1_000) == 50)
+        #expect(count(100_000) == 249)
+    }
+
     @Test func `have the same number on each line of a link, and another for each link`() {
         let document = Document("[several words](ab:c) and [several more](ab:c)")
         let output = TerminalRenderer(width: 8, hyperlinks: true).render(document)

@@ -72,6 +72,21 @@ import Testing
         #expect(lines("| a | b |\n|--|--|\n| \(String(repeating: "日", count: 9)) | y |", 12)[0] == "a        │ b")
     }
 
+    @Test func `that become records repeat long names as often as the text is long, or 100 kB`() {
+        let name = String(repeating: "long ", count: 200) + "name"
+        let header = "| \(name) |" + String(repeating: "incomprehensible |", count: 9)
+        func count(_ rows: Int) -> Int {
+            let table =
+                header + "\n" + String(repeating: "|-", count: 10) + "|\n" + String(repeating: "| x |\n", count: rows)
+            let found = lines(table, 80)
+            #expect(found.count { $0 == "incomprehensible:" } == 9 * rows)
+            #expect(found.count { $0.hasSuffix("name: x") } + found.count { $0 == "…: x" } == rows)
+            return found.count { $0.hasSuffix("name: x") }
+        }
+        #expect(count(100) == 100)
+        #expect(count(300) == 110)
+    }
+
     @Test func `with a header alone show it`() {
         #expect(lines("| one | two |\n|--|--|", 40) == ["one │ two", "────┼────"])
         #expect(lines("| oneoneone | twotwotwo |\n|--|--|", 9) == ["oneoneone", "twotwotwo"])
@@ -114,6 +129,16 @@ import Testing
         let long = String(repeating: "word ", count: 200) + "end"
         #expect(text(long) == long)
         #expect(text(long, width: 30).split(separator: "\n").allSatisfy { $0.count <= 30 })
+    }
+
+    @Test func `with many short cells below a long one isn't mostly spaces`() {
+        func size(_ count: Int) -> Int {
+            text("|\(String(repeating: "a", count: count))|b|\n|-|-|\n" + String(repeating: "|c|d|\n", count: count))
+                .utf8.count
+        }
+        #expect(size(300) > 300 * 300)
+        #expect(size(4_000) < 500_000)
+        #expect(size(8_000) < 500_000)
     }
 
     @Test func `in the middle of an endless line is at its beginning`() {

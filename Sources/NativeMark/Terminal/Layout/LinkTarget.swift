@@ -4,6 +4,17 @@ enum LinkTarget {
         TerminalText.sanitized(target)
     }
 
+    /// The longest target of a hyperlink in bytes. VTE ignores longer ones, as Internet Explorer did.
+    static let longestHyperlink = 2_083
+
+    /// Returns the target as that of a hyperlink, or `nil` if a terminal can't follow it: a target that isn't absolute, because a terminal
+    /// doesn't know the document's address, or one that is too long.
+    static func hyperlink(_ target: String) -> String? {
+        guard target.utf8.count <= longestHyperlink, isAbsolute(target) else { return nil }
+        let encoded = encoded(target)
+        return encoded.utf8.count <= longestHyperlink ? encoded : nil
+    }
+
     /// Returns the target for OSC 8, which allows only the bytes 0x20 to 0x7E. Other bytes and spaces are percent-encoded.
     static func encoded(_ target: String) -> String {
         var result = ""

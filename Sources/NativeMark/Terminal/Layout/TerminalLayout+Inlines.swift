@@ -53,7 +53,7 @@ extension TerminalLayout {
         return isSilent ? "" : " <\(LinkTarget.visible(target))>"
     }
 
-    /// A hyperlink has an absolute target, because a terminal doesn't know the document's address. The target of another link is visible.
+    /// Returns the hyperlink of a run in a link or of an image. If a terminal can't follow the target, the target is visible instead.
     func hyperlink(of run: StyledText.Run) -> InlineText.Hyperlink? {
         guard renderer.hyperlinks else { return nil }
         var target = ""
@@ -64,7 +64,7 @@ extension TerminalLayout {
             // Images are numbered after the links.
             (target, number) = (text.images[image].source, text.links.count + image)
         }
-        return LinkTarget.isAbsolute(target) ? .init(target: LinkTarget.encoded(target), number: number) : nil
+        return LinkTarget.hyperlink(target).map { .init(target: $0, number: number) }
     }
 
     private func string(of run: StyledText.Run, in block: StyledText.Block) -> String {

@@ -1,5 +1,5 @@
 extension TerminalLayout {
-    /// Adds a table as a grid, or as one record per row if the columns would be too narrow.
+    /// Adds a table as a grid, or as one record per row if the columns would be too narrow or almost empty.
     mutating func table(_ index: Int, runs: ArraySlice<StyledText.Run>) {
         let images = placedImages(of: runs, width: top.width)
         defer { show(below: images.below) }
@@ -12,11 +12,16 @@ extension TerminalLayout {
         }
         let table = TerminalTable(layout: self, index: index, runs: runs)
         guard table.columnCount > 0 else { return }
-        if let widths = table.widths(in: top.width) {
+        if let widths = table.widths(in: top.width), !isMostlySpace(table, widths) {
             grid(table, widths)
         } else {
             records(table)
         }
+    }
+
+    /// Whether a grid would be much longer than the text, because of many short cells below a long one.
+    private func isMostlySpace(_ table: TerminalTable, _ widths: [Int]) -> Bool {
+        table.rows.count * widths.reduce(0, +) > 10 * max(TerminalWriter.leastRepetitions, text.string.utf8.count)
     }
 
     private mutating func grid(_ table: TerminalTable, _ widths: [Int]) {
@@ -80,6 +85,7 @@ extension TerminalLayout {
     private mutating func records(_ table: TerminalTable) {
         let header = table.rows.first ?? []
         let rows = table.rows.count > 1 ? table.rows.dropFirst() : table.rows[...]
+        let names = header.map { inlineText(of: $0.runs, in: text.blocks[$0.block]).text.utf8.count }
         for (number, cells) in rows.enumerated() {
             if number > 0 {
                 let style = table.border.map { lineStyle($0, top.background) } ?? filling(top.background)
@@ -89,7 +95,12 @@ extension TerminalLayout {
                 var content = InlineText()
                 if table.rows.count > 1, column < header.count {
                     let look = InlineText.Look(style: header[column].style, link: nil)
-                    append(header[column].runs, in: text.blocks[header[column].block], to: &content)
+                    // Short names are always written.
+                    if writer.mayRepeat(max(0, names[column] - 100)) {
+                        append(header[column].runs, in: text.blocks[header[column].block], to: &content)
+                    } else {
+                        content.append("…", look)
+                    }
                     content.append(": ", look)
                 }
                 append(cell.runs, in: text.blocks[cell.block], to: &content)

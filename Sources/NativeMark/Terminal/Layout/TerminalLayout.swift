@@ -46,8 +46,11 @@ struct TerminalLayout {
         self.renderer = renderer
         self.imageData = imageData
         bodySize = text.blocks.first?.style.text.fontSize ?? text.environment.size(of: .body)
-        writer = TerminalWriter(renderer: renderer, bodySize: bodySize, appearance: text.environment.appearance)
-        frames = [Frame(block: -1, first: [], others: [], width: max(renderer.width, 1), lineCount: 0)]
+        writer = TerminalWriter(
+            renderer: renderer, bodySize: bodySize, appearance: text.environment.appearance,
+            length: text.string.utf8.count)
+        let width = renderer.isUnlimited ? renderer.width : min(renderer.width, TerminalRenderer.maximalWidth)
+        frames = [Frame(block: -1, first: [], others: [], width: max(width, 1), lineCount: 0)]
     }
 
     mutating func render() -> String {

@@ -1,6 +1,7 @@
 /// Writes lines of segments, with an escape sequence wherever the look changes.
 ///
-/// Attributes are reset at the end of each line, so that text printed next to a line is plain.
+/// Attributes are reset at the end of each line, so that text printed next to a line is plain. A link that spans several lines has its
+/// target on each of them, as long as that doesn't make the output much longer than the text.
 struct TerminalWriter {
     private let renderer: TerminalRenderer
     private let bodySize: Double
@@ -8,22 +9,42 @@ struct TerminalWriter {
     private var parameters: [ResolvedTextStyle: String] = [:]
     private(set) var output = ""
     private var isEmpty = true
+    /// The numbers of the hyperlinks so far.
+    private var linked: Set<Int> = []
+    /// The number of bytes that may still be written again: targets of hyperlinks, and names of columns. Without this limit, a long target
+    /// on each line of a long link, for example, would take the product of both lengths.
+    private var repetitionsLeft: Int
 
-    init(renderer: TerminalRenderer, bodySize: Double, appearance: StyleSheet.Appearance) {
+    /// `length` is the number of bytes of the text.
+    init(renderer: TerminalRenderer, bodySize: Double, appearance: StyleSheet.Appearance, length: Int) {
+        repetitionsLeft = max(Self.leastRepetitions, length)
         self.renderer = renderer
         self.bodySize = bodySize
         self.appearance = appearance
+    }
+
+    static let leastRepetitions = 100_000
+
+    /// Returns whether so many bytes may be written again, and counts them.
+    mutating func mayRepeat(_ count: Int) -> Bool {
+        guard count <= repetitionsLeft else { return false }
+        repetitionsLeft -= count
+        return true
     }
 
     mutating func line(_ segments: [Segment]) {
         if !isEmpty { output += "\n" }
         isEmpty = false
         var current = ""
+        // The wanted link, and whether it is a hyperlink.
         var link: InlineText.Hyperlink?
+        var isLinked = false
         for segment in segments where !segment.text.isEmpty {
             if segment.look.link != link {
                 link = segment.look.link
-                output += hyperlink(link)
+                let mayLink = link.map { linked.insert($0.number).inserted || mayRepeat($0.target.utf8.count) } ?? false
+                if mayLink || isLinked { output += hyperlink(mayLink ? link : nil) }
+                isLinked = mayLink
             }
             let wanted = sequence(of: segment.look.style)
             if wanted != current {
@@ -34,7 +55,7 @@ struct TerminalWriter {
             output += segment.text
         }
         if !current.isEmpty { output += "\u{1B}[0m" }
-        if link != nil { output += hyperlink(nil) }
+        if isLinked { output += hyperlink(nil) }
     }
 
     func shows(_ background: StyleSheet.Tone?) -> Bool {
