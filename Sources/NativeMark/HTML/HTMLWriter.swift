@@ -90,8 +90,7 @@ struct HTMLWriter: ~Copyable {
             write(">")
         case .codeBlock:
             block("<pre><code")
-            let info = region.string(node.value) ?? ""
-            let language = String(info.prefix { $0 != " " && $0 != "\t" })
+            let language = (region.string(node.value) ?? "").firstWordOfInfo
             if !language.isEmpty {
                 write(language.hasPrefix("language-") ? " class=\"" : " class=\"language-")
                 writeEscaped(language)

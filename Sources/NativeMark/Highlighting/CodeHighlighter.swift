@@ -73,6 +73,15 @@ extension CodeHighlighter {
     }
 }
 
+extension String {
+    /// The language that an info string names. It ends at every character that separates classes in HTML, as in cmark: `&#10;` in an info
+    /// string is a line feed.
+    var firstWordOfInfo: String {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+        return String(Substring(utf8.drop(while: isSpace).prefix { !isSpace($0) }))
+    }
+}
+
 extension [CodeToken] {
     /// Returns the tokens sorted, clamped to whole scalars of the code, and without overlaps. If two overlap, the common part belongs to
     /// the one that begins first.

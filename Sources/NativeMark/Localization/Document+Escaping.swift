@@ -4,7 +4,7 @@ extension Document {
     ///     Document("Hello **\(Document.escaped(name))**")      // `*x*` or `[a](b)` in a name isn't markup
     ///     Document(Document.escaped(text)).root.plainText      // text
     ///
-    /// Punctuation gets a backslash. White space that Markdown would drop becomes a numeric entity; line feeds don't begin a new line of
+    /// Punctuation gets a backslash. White space that Markdown would drop becomes a numeric entity, and so does U+FEFF; line feeds don't begin a new line of
     /// Markdown. U+0000 becomes U+FFFD, as in every document. Don't use the result in code, where backslashes show, or in addresses;
     /// ``init(localized:in:languages:arguments:options:)`` handles both. O(n).
     public static func escaped(_ text: String) -> String {
@@ -26,6 +26,8 @@ extension Document {
             case 0x21...0x2F, 0x3A...0x40, 0x5B, 0x5D...0x5F, 0x7B...0x7E:
                 result += "\\"
                 result.unicodeScalars.append(scalar)
+            // A byte order mark at the beginning of a text isn't part of it.
+            case 0xFEFF: result += "&#\(scalar.value);"
             // An opening delimiter of emphasis isn't recognized before white space.
             case 0x80... where scalar.properties.isWhitespace: result += "&#\(scalar.value);"
             default: result.unicodeScalars.append(scalar)

@@ -48,8 +48,8 @@ struct StyledTextBuilder {
             quoteDepth += 1
             begin(.blockQuote(depth: quoteDepth), [.blockQuote])
         case .codeBlock(let info, _):
-            let language = info.split(whereSeparator: \.isWhitespace).first.map(String.init)
-            begin(.codeBlock(language: language), [.codeBlock])
+            let language = info.firstWordOfInfo
+            begin(.codeBlock(language: language.isEmpty ? nil : language), [.codeBlock])
             separate()
         case .thematicBreak:
             begin(.thematicBreak, [.thematicBreak])

@@ -17,7 +17,7 @@ extension String {
             ";",
             "http://a.b/c", "https://a.b", "www.a.b", "a@b.c", "mailto:a@b.c", "!", "%", "%@", "%1$@", "%%", "\"", "'",
             "--",
-            "...", "$", ":", "{", "}", "\u{1B}[31m", "\u{7F}", "\u{200B}", "\u{F0000}", "\u{2060}",
+            "...", "$", ":", "{", "}", "\u{1B}[31m", "\u{FEFF}", "\u{7F}", "\u{200B}", "\u{F0000}", "\u{2060}",
         ]
         return (0..<Int.random(in: 0...8, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }
             .joined()
@@ -58,5 +58,6 @@ extension String {
         #expect(Document.escaped("*x*") == "\\*x\\*")
         #expect(Document.escaped(" a  b ") == "&#32;a&#32;&#32;b&#32;")
         #expect(Document.escaped("a\n# b") == "a&#10;\\# b")
+        #expect(Document.escaped("\u{FEFF}a") == "&#65279;a")
     }
 }

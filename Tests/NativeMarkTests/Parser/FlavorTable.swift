@@ -183,6 +183,11 @@ enum FlavorTable {
         .init("```swift\na\n```", "<pre><code class=\"language-swift\">a\n</code></pre>\n"),
         .init("```language-swift\na\n```", "<pre><code class=\"language-swift\">a\n</code></pre>\n"),
         .init("``` language-swift x\na\n```", "<pre><code class=\"language-swift\">a\n</code></pre>\n"),
+        .init("```x&#10;footnotes&#10;nativemark\na\n```", "<pre><code class=\"language-x\">a\n</code></pre>\n"),
+        .init("```x&#x0C;y\na\n```", "<pre><code class=\"language-x\">a\n</code></pre>\n"),
+        .init("```x&Tab;y&#13;z\na\n```", "<pre><code class=\"language-x\">a\n</code></pre>\n"),
+        .init("```&#10;x\na\n```", "<pre><code class=\"language-x\">a\n</code></pre>\n"),
+        .init("```x&nbsp;y\na\n```", "<pre><code class=\"language-x\u{A0}y\">a\n</code></pre>\n"),
         .init("~~~ language-\na\n~~~", "<pre><code class=\"language-\">a\n</code></pre>\n"),
     ]
 }
