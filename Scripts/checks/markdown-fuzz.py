@@ -22,8 +22,8 @@ EXPLAINED = """
 4. A numeric reference to a control character or non-character gives that character. Invalid ones give U+FFFD, also in titles
    (CommonMark 2.5).
 5. A document ends in a line feed: without one, markdown-it omits the line feed of the last line of code.
-6. A line that begins a list, quote, fence or thematic break isn't a header of a table; markdown-it looks for tables first. GFM 4.10.
-   But `2.` begins no list where it continues a paragraph. (With a letter instead of such a number both must agree.)
+6. A line that begins a list, quote, fence, heading or thematic break isn't a header of a table, and dashes without a pipe or colon
+   underline a heading; markdown-it looks for tables first. GFM 4.10. But `2.` begins no list where it continues a paragraph. (With a letter instead of such a number both must agree.)
 7. In the description of an image within the description of an image, markdown-it ignores backslash escapes and entities.
 8. A line after a link reference definition continues its paragraph, as in cmark. So it may be lazy, and indented code, `2)` or an
    empty item can't begin there. In markdown-it the definition is a separate block. (With a blank line in between both must agree.)
@@ -39,11 +39,15 @@ EXPLAINED = """
    (With a space in between both must agree.)
 15. If `](` begins no link, markdown-it looks for the label of a reference after the text that it has read, which may be anywhere.
    (With a space between the two characters both must agree.)
-16. A lazy continuation line isn't a header of a table; in markdown-it it is, and ends the item. (With a letter before the line of
-   dashes, which is in the item, both must agree.)
+16. A lazy continuation line may be the header of a table in the item, as in cmark-gfm; in markdown-it it ends the item. (With a letter
+   before the line of dashes, which is in the item, both must agree.)
 17. An empty item belongs to the list, regardless of the number of blank lines after it; in markdown-it two blank lines end the list.
    (With one both must agree.)
 18. One tilde strikes through as two do, an opener matches a closer of the same length, and three tildes or more are text, as on GitHub.
+19. The header of a table needs no pipe, and continues a paragraph with any indentation, as in cmark-gfm. (With a letter before a line of
+   dashes for one column, or below an indented line, both must agree.)
+20. A line with only a pipe ends a table, as in cmark-gfm; in markdown-it it is an empty row. (With a letter after the pipe both must
+   agree.)
 """
 
 FRAGMENTS = [
@@ -107,13 +111,15 @@ def oracle():
 
     begin_table = table.table
     others = [getattr(module("rules_block." + n), f) for n, f in (
-        ("list", "list_block"), ("blockquote", "blockquote"), ("fence", "fence"), ("hr", "hr"))]
+        ("list", "list_block"), ("blockquote", "blockquote"), ("fence", "fence"), ("hr", "hr"), ("heading", "heading"))]
 
     def table_unless_other(state, start, end, silent):
         kept = state.parentType
         if not silent:
             state.parentType = "root"  # A rule that failed may have changed it.
         is_other = any(rule(state, start, end, True) for rule in others)
+        if start + 1 < end and re.fullmatch("-+", state.getLines(start + 1, start + 2, 0, False).strip(" \t>")):
+            is_other = True
         state.parentType = kept
         if is_other:
             return False
@@ -157,6 +163,12 @@ WITHOUT = {
     15: lambda text: text.replace("](", "] ("),
     # A letter before an indented line of dashes below a line that is not indented.
     16: lambda text: re.sub(r"(\n[^\s>][^\n]*\n)( {2,}|\t|> ?)(?=[-|: ]*[|:][-|: ]*\n)", r"\1\2x", text),
+    # A letter before a line of dashes for one column, or below an indented line.
+    19: lambda text: re.sub(
+        r"(?m)^([ \t>]*)(?=\|?[ \t]*:?-+:?[ \t]*\|?[ \t]*$)(?!-+[ \t]*$)", r"\1x",
+        re.sub(r"(\n[> ]*(?: {4}|\t)[^\n]*\n[ \t>]*)(?=[-|: \t]*[|:][-|: \t]*(?:\n|$))", r"\1x", text)),
+    # A letter after a pipe that is alone in its line.
+    20: lambda text: re.sub(r"(?m)^([ \t>]*\|)(?=[ \t]*$)", r"\1x", text),
     # One blank line for several.
     17: lambda text: re.sub(r"\n[ \t]*(?:\n[ \t]*)+\n", "\n\n", text),
     # A letter for a number before a line of dashes.

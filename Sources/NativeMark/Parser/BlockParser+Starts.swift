@@ -121,8 +121,6 @@ extension BlockParser {
             last = hashes
             while last > end, source[last - 1].isSpaceOrTab { last -= 1 }
         }
-        heading = Int32(index)
-        headingLine = lineNumber
         builder.nodes[index].detail = UInt8(level)
         let oldEnd = lineEnd
         lineEnd = last

@@ -1,25 +1,25 @@
-/// Tables (GFM 4.10), parsed as by markdown-it.
+/// Tables (GFM 4.10), with the rules of cmark-gfm.
 extension BlockParser {
-    /// Begins a table if the line is a delimiter row and the previous line is a header with the same number of cells.
+    /// Begins a table if the line is a delimiter row and the last line of the open paragraph is a header with the same number of cells.
     ///
-    /// The header is the last line of the open paragraph, or a heading: `# | a` is a heading until a delimiter row follows.
+    /// The header needs no pipe: `Name` above `:---` is a table. Above `---` it is a heading, because all other blocks take precedence.
     mutating func beginTable() -> Bool {
         let index = open.count - 1
-        guard source[nonspace] == 0x7C || source[nonspace] == 0x2D || source[nonspace] == 0x3A, nonspace + 1 < lineEnd,
-            let headerStart = startOfHeader(), let columns = delimiterRow()
+        guard open[index].tag == .paragraph, nonspace + 1 < lineEnd,
+            source[nonspace] == 0x7C || source[nonspace] == 0x2D || source[nonspace] == 0x3A,
+            let columns = delimiterRow()
         else { return false }
+        let headerStart = open[index].lastLineSource
         var headerEnd = headerStart
         while headerEnd < source.count, source[headerEnd] != 0x0A, source[headerEnd] != 0x0D { headerEnd += 1 }
         builder.steps &+= headerEnd - headerStart
         let header = trimmed(headerStart..<headerEnd)
-        guard source[header].contains(0x7C) else { return false }
         var cells = 0
         forEachCell(in: header) { _, _ in cells += 1 }
         guard cells == columns.count, cells > 0 else { return false }
 
-        // Without the lines before it, a header such as `2. a | b` would be the first item of a list.
-        keepsRegion = source[headerStart].isDigit && open[index].lastLine > open[index].contentStart
-        if open[index].tag == .paragraph { takeLastLine(of: index) } else { takeHeading() }
+        keepsRegion = dependsOnLinesBefore(headerStart, of: open[index])
+        takeLastLine(of: index)
         beginChild(at: headerStart)
         keepsRegion = false
         var table = NodeRecord(.table, start: headerStart, end: lineEnd)
@@ -32,13 +32,14 @@ extension BlockParser {
         return true
     }
 
-    private func startOfHeader() -> Int? {
-        let block = open[open.count - 1]
-        if block.tag == .paragraph {
-            return block.isLazy || block.indentation >= 4 ? nil : block.lastLineSource
+    /// Whether a header would be a list or indented code without the lines before it: `2. a | b` and an empty item can't interrupt a
+    /// paragraph.
+    private func dependsOnLinesBefore(_ header: Int, of paragraph: OpenBlock) -> Bool {
+        guard header > Int(builder.nodes[Int(paragraph.node)].start) else { return false }
+        return switch source[header] {
+        case 0x2A, 0x2B, 0x2D, 0x30...0x39: true
+        default: paragraph.indentation >= 4
         }
-        guard headingLine == lineNumber - 1, builder.nodes[Int(block.node)].lastChild == heading else { return nil }
-        return Int(builder.nodes[Int(heading)].start)
     }
 
     private mutating func takeLastLine(of index: Int) {
@@ -54,18 +55,13 @@ extension BlockParser {
         }
     }
 
-    private mutating func takeHeading() {
-        builder.removeLast(heading)
-        if builder.leaves.last == heading { builder.leaves.removeLast() }
-        headingLine = -2
-    }
-
-    /// Adds the line as a row. Returns `false` if too many cells have been added to complete rows.
+    /// Adds the line as a row. Returns `false` if it has no cell, or if too many cells have been added to complete rows.
     mutating func addTableRow(to index: Int) -> Bool {
         let node = open[index].node
         let row = trimmed(nonspace..<lineEnd)
         var cells = 0
         forEachCell(in: row) { _, _ in cells += 1 }
+        guard cells > 0 else { return false }
         autocompletedCells += max(0, Int(builder.nodes[Int(node)].extra) - cells)
         guard autocompletedCells <= maximalAutocompletedCells else { return false }
         addRow(row, to: node, isHeader: false)
@@ -136,7 +132,9 @@ extension BlockParser {
     }
 
     private func delimiterRow() -> [Document.Alignment]? {
+        // The line is an item, or it underlines a heading.
         if source[nonspace] == 0x2D, source[nonspace + 1].isSpaceOrTab { return nil }
+        guard source[nonspace..<lineEnd].contains(where: { $0 == 0x7C || $0 == 0x3A }) else { return nil }
         var result: [Document.Alignment] = []
         var index = nonspace
         var isFirst = true

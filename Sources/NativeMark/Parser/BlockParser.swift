@@ -37,9 +37,6 @@ struct BlockParser {
     /// The number of cells added to complete rows. It is limited so that a short text can't produce a huge table.
     var autocompletedCells = 0
     var maximalAutocompletedCells: Int
-    /// The last ATX heading and its line, which may be the header of a table.
-    var heading: Int32 = -1
-    var headingLine = -2
     /// Whether the line before a table's header stays in the region of the table.
     var keepsRegion = false
     /// For a text that arrives in pieces: the findings so far.
@@ -61,8 +58,6 @@ struct BlockParser {
         var lastLineSource = 0
         /// Paragraph: its end before the last line.
         var previousEnd: Int32 = 0
-        /// Paragraph: whether the last line is a lazy continuation, without the markers of its containers.
-        var isLazy = false
         /// Container: whether it had a child, including definitions, which leave no node.
         var hadChild = false
         /// Indented code: the end of the last line that isn't blank.
@@ -229,7 +224,7 @@ struct BlockParser {
             return
         }
         if !began, open[tip].tag == .paragraph {
-            addParagraphLine(to: tip, isLazy: matched < open.count)
+            addParagraphLine(to: tip)
             return
         }
         close(downTo: matched)
@@ -240,14 +235,13 @@ struct BlockParser {
         }
         closeUnfittingList()
         beginLeaf(.paragraph, at: nonspace)
-        addParagraphLine(to: open.count - 1, isLazy: false)
+        addParagraphLine(to: open.count - 1)
     }
 
-    mutating func addParagraphLine(to index: Int, isLazy: Bool) {
+    mutating func addParagraphLine(to index: Int) {
         open[index].lastLine = builder.content.count
         open[index].lastLineSource = nonspace
         open[index].indentation = indent
-        open[index].isLazy = isLazy
         open[index].previousEnd = builder.nodes[Int(open[index].node)].end
         appendContent(from: nonspace)
         var end = lineEnd

@@ -46,8 +46,7 @@ extension BlockParser {
     private func beginsRegion(_ line: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         // A carriage return may be the end of the line.
         guard let first = line.first(where: { !$0.isSpaceOrTab }), first != 0x0D else { return false }
-        // The line after a heading may turn it into the header of a table.
-        if open.count == 1 { return headingLine != lineNumber - 1 }
+        if open.count == 1 { return true }
         guard blankLine == lineNumber - 1, line.first == first else { return false }
         switch open[1].tag {
         case .footnoteDefinition: return true
@@ -94,8 +93,6 @@ extension BlockParser {
         builder.footnoteDefinitions.removeAll(keepingCapacity: true)
         builder.leaves.removeAll(keepingCapacity: true)
         builder.definitions.removeAll(keepingCapacity: true)
-        heading = -1
-        headingLine = -2
     }
 
     /// Labels are the texts between brackets, also in code.

@@ -11,7 +11,8 @@ import Testing
             "\u{FEFF}", "\u{1F600}", "a\n===\n", "- a\n\n  b\n", "- a\n- b\n", "```\ncode\n```\n", "2. a|b\n", "-|-\n",
             "\n> a\nb\n", "[^2]", "[x][y]", "  \n", "para\n\n", "para\n\n", "# h\n", "***\n", "    x\n", "\t- y\n",
             "\r",
-            "\r\n\r\n", "para\n2. a|b\n-|-\n", "&amp;a@b.c", "# | a\n",
+            "\r\n\r\n", "para\n2. a|b\n-|-\n", "&amp;a@b.c", "# | a\n", "\nName\n", "\n:-\n", "\n|-|\n", "\n*\n",
+            "\n+\n", "\n    b\n", "b |\n---\n", "p\n*\n:-\n", "p\n    a|b\n-|-\n",
         ]
     /// Definitions and footnotes often need a parse of the whole text.
     static let fragmentsWithoutDefinitions = fragments.filter { !$0.contains("]:") }

@@ -98,6 +98,53 @@ enum FlavorTable {
             "a|b\n-|-\n\nc",
             "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n</table>\n<p>c</p>\n",
             commonMark: "<p>a|b\n-|-</p>\n<p>c</p>\n"),
+        .init(
+            "a |\n---",
+            "<h2>a |</h2>\n"),
+        .init(
+            "| Title\n-----",
+            "<h2>| Title</h2>\n"),
+        .init(
+            "# a | b\n--|--",
+            "<h1>a | b</h1>\n<p>--|--</p>\n"),
+        .init(
+            "# | a\n|-|-|",
+            "<h1>| a</h1>\n<p>|-|-|</p>\n"),
+        .init(
+            "Name\n|---|",
+            "<table>\n<thead>\n<tr>\n<th>Name</th>\n</tr>\n</thead>\n</table>\n",
+            commonMark: "<p>Name\n|---|</p>\n"),
+        .init(
+            "Name\n:---",
+            "<table>\n<thead>\n<tr>\n<th style=\"text-align:left\">Name</th>\n</tr>\n</thead>\n</table>\n",
+            commonMark: "<p>Name\n:---</p>\n"),
+        .init(
+            "Name\n--- |",
+            "<table>\n<thead>\n<tr>\n<th>Name</th>\n</tr>\n</thead>\n</table>\n",
+            commonMark: "<p>Name\n--- |</p>\n"),
+        .init(
+            "Name\n- |",
+            "<p>Name</p>\n<ul>\n<li>|</li>\n</ul>\n"),
+        .init(
+            "p\nName\n:-",
+            "<p>p</p>\n<table>\n<thead>\n<tr>\n<th style=\"text-align:left\">Name</th>\n</tr>\n</thead>\n</table>\n",
+            commonMark: "<p>p\nName\n:-</p>\n"),
+        .init(
+            "p\n*\n:-",
+            "<p>p</p>\n<table>\n<thead>\n<tr>\n<th style=\"text-align:left\">*</th>\n</tr>\n</thead>\n</table>\n",
+            commonMark: "<p>p\n*\n:-</p>\n"),
+        .init(
+            "p\n    a|b\n-|-",
+            "<p>p</p>\n<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n</table>\n",
+            commonMark: "<p>p\na|b\n-|-</p>\n"),
+        .init(
+            "> p\na|b\n> -|-",
+            "<blockquote>\n<p>p</p>\n<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n</table>\n</blockquote>\n",
+            commonMark: "<blockquote>\n<p>p\na|b\n-|-</p>\n</blockquote>\n"),
+        .init(
+            "a|b\n-|-\n|",
+            "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n</table>\n<p>|</p>\n",
+            commonMark: "<p>a|b\n-|-\n|</p>\n"),
         .init("|a|\n|=|", "<p>|a|\n|=|</p>\n"),
         .init(
             "a|b\n--|--\n~x~|*y*",

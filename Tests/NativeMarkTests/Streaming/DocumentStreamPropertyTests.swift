@@ -11,7 +11,7 @@ import Testing
             "[y]", "[z][x]", "[x]: <v> 't'\n\n", "[y]:\n/u\n", "[z]: /z", "[^2]", "[^1]: a[^2]\n", "[^2]: b [x]\n",
             "\n\n[^1]: ", "\r",
             "\n\n", "\n\n", "\n\n# ", "\n- a", "- [^2]: b\n", "> [^1]: a\n", "| a | [x] |\n|-|-|\n", "# | a\n|-|-|\n",
-            "a\n| b |\n|-|\n",
+            "a\n| b |\n|-|\n", "\nName\n", "\n:-\n", "\n|-|\n", "\n*\n", "\n    b\n", "b |\n---\n",
         ]
 
     static func document(_ generator: inout Generator, of fragments: [String]) -> String {

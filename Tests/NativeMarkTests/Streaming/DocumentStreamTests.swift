@@ -113,8 +113,10 @@ import Testing
                 == stream.blocks.map { Array(text.utf8).firstRange(of: Array($0.document.source.utf8))?.lowerBound })
     }
 
-    @Test(arguments: ["# a | b\n|-|-|\n| c | d |\n", "a | b\n-|-\nc | d\n", "x\na | b\n-|-\n\ne"])
-    func `makes a table of what looked like a heading or a paragraph`(text: String) {
+    @Test(arguments: [
+        "a\n:-\n| c | d |\n", "a | b\n-|-\nc | d\n", "x\na | b\n-|-\n\ne", "x\n*\n|-|\n", "x\n    a\n|-|\n",
+    ])
+    func `makes a table of what looked like a paragraph`(text: String) {
         var stream = DocumentStream()
         for scalar in text.unicodeScalars {
             stream.append(String(scalar))
