@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Compares NativeMark with markdown-it-py 4.3.0 on random documents.
+"""Compares NativeMark with markdown-it-py 4.3.0 on random documents, and looks for work that grows faster than the text.
 
     swift build --product MarkdownWorker
-    Scripts/checks/markdown-fuzz.py [--seed N] [--count N]
+    Scripts/checks/markdown-fuzz.py [--seed N] [--count N] [--repetitions N]
 
 The documents consist of fragments that are likely to interact: emphasis, links, lists, quotes, fences, tables, entities, tabs, Unicode
 punctuation. If a document gives different HTML, the script shortens it as far as possible, prints it and exits with 1. EXPLAINED lists the
 intended differences. `oracle()` removes 1 to 7 and 18 from the oracle. For the others, a document is excused if both agree on it without the
 construct (WITHOUT).
+
+Then it repeats fragments: alone, in pairs, one after the other, and nested, for each kind of output. Four times the text must take less
+than eight times the CPU time and six times the output. Both are checked a second time with four times as much again, because limits
+and noise may explain one step. Prints the repetitions that grow faster and exits with 1.
 """
 import argparse, collections, importlib, random, re, sys
 
@@ -140,6 +144,63 @@ def oracle():
     return md
 
 
+# Kinds of output, with the columns of a terminal. See MarkdownWorker.
+WORKS = [("html", 0), ("code", 0), ("plain", 0), ("terminal", 80), ("terminal", 9), ("hyperlinks", 80), ("hyperlinks", 7), ("attributed", 0),
+         ("stream", 0), ("edits", 0)]
+REPEATED = FRAGMENTS + [line + "\n" for line in LINES] + [
+    "*a ", "a* ", "**a *b ", "c* d** ", "[a", "![a", "[^1]", "[^1]: a\n", "[^", "a|b\n-|-\n", "|a|b|\n", "a\n=\n", "a\n:-\n", "a  \n", "a\\\n",
+    "- [ ] a\n", "[x] ", "www.", "www.a.b", "http://a.b", "https://a.b/(", "http://a.b)", "a@b.c", "a@", "@", "&amp", "<a:", "<a@", "<![CDATA[",
+    "]]>", "-->", "``` c\n", "/*", "*/", "\u200b", "\u0301", "\u200d", "👩", "🇩", "\u202e", "\0", "\ufeff", "\r", "\r\n", "--", "...", "x " * 8,
+]
+
+
+def repetition(random):
+    """Returns a name, and a function that makes a text with n repetitions."""
+    def fragment():
+        return random.choice(REPEATED) + (random.choice(REPEATED) if random.random() < 0.3 else "")
+
+    a, b, c, d = (fragment() for _ in range(4))
+    start = random.choice(("", "", "", "> ", "- ", "# ", "|", "[", "``` swift\n"))
+    return random.choice((
+        (("repeated", start, a, b), lambda n: start + (a + b) * n),
+        (("three repeated", start, a, b, c), lambda n: start + (a + b + c) * n),
+        (("in a row", start, a, b, c), lambda n: start + a * n + b * n + c * n),
+        (("nested", start, a, b, c), lambda n: start + a * n + b + c * n),
+        (("with gaps", start, a, b, c), lambda n: start + (a + c) * n + (b + c) * n),
+        (("deep", start, a, b, c, d), lambda n: start + a * 120 + b * n + c + d * 120),
+        (("in lines", a, b, c), lambda n: a * n + "\n" + b * n + "\n" + (c + "\n") * n),
+    ))
+
+
+def measured(worker, text, work, columns, options):
+    """Returns the bytes of the output, and the microseconds of CPU time."""
+    data = f"{work}\0{columns}\0{text}"
+    return tuple(map(int, worker.render(data, 128 | options).split()))
+
+
+def growing(worker, random, count):
+    """Tries repetitions, and returns the number of those whose work grows faster than the text."""
+    found = 0
+    for _ in range(count):
+        name, make = repetition(random)
+        work, columns = random.choice(WORKS)
+        options = random.choice((0x1F, 0x1F, 0x3F))
+        size = max(1, len(make(101).encode()) - len(make(1).encode()))
+        first = max(1, 400_000 // size)
+        results = []
+        for step in range(3):
+            results.append(measured(worker, make(first * 4 ** step), work, columns, options))
+            if step == 0:
+                continue
+            (old_bytes, old_time), (bytes, time) = results[-2:]
+            if not (bytes > 6 * old_bytes and bytes > 200_000 or time > 8 * old_time and time > 20_000):
+                break
+        else:
+            found += 1
+            print(f"--- {name}, {first} times, {work} {columns}, options {options}: {results}", flush=True)
+    return found
+
+
 INDENTED = r"(\n[> ]*(?: {4}| {0,3}\t)[ \t]*)[^\sa-z]+"
 
 # The differences that can't be removed from the oracle: for each number above, a function that writes a document without the construct.
@@ -193,6 +254,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--repetitions", type=int, default=300)
     parser.add_argument("--stop-after", type=int, default=10, help="the number of differences to print")
     arguments = parser.parse_args()
     common.fetch()
@@ -245,10 +307,12 @@ def main():
         print(f"--- document {number}: {short!r}\n--- markdown-it\n{expected}\n--- NativeMark\n{found}\n", flush=True)
         if differences >= arguments.stop_after:
             break
+    fast = growing(worker, generator, arguments.repetitions)
     worker.close()
     known = ", ".join(f"{count} as under {number}" for number, count in sorted(excused.items()))
     print(f"{ran} documents with seed {arguments.seed}: {differences} differ; excused: {known or 'none'}")
-    sys.exit(1 if differences else 0)
+    print(f"{arguments.repetitions} repetitions: the work of {fast} grows faster than the text")
+    sys.exit(1 if differences or fast else 0)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 ///     PlainText(document).string   // "Hello world <https://example.com>"
 ///
 /// Lists keep their markers, block quotes begin with `>`, tables are aligned in columns, and link targets are in angle brackets, except
-/// those within the document. A table that would be mostly spaces, because of a very long cell, is written as `name: value` lines. Headings and struck text are marked as in ``TerminalRenderer``. Control characters are replaced or removed
-/// as in ``TerminalText/sanitized(_:)``.
+/// those within the document. A large table that would be mostly spaces, because of a very long cell, has a line `name: value` for each
+/// cell. Headings and struck text are marked as in ``TerminalRenderer``. Control characters are replaced or removed as in
+/// ``TerminalText/sanitized(_:)``.
 public struct PlainText: Sendable, Hashable {
     /// The text, without a final line feed.
     public let string: String
