@@ -13,7 +13,7 @@ extension StyleSheet {
         case none
         /// Numbers, followed by the period or parenthesis of the document. An empty array means decimal numbers. Bullet lists get `•`.
         case numbers([Numbering])
-        /// Bullets. An empty array means no bullets. Ordered lists keep decimal numbers.
+        /// Bullets, of which the first 64 Unicode scalars are shown. An empty array means no bullets. Ordered lists keep decimal numbers.
         case bullets([String])
     }
 
@@ -83,7 +83,9 @@ extension StyleSheet.Marker {
         case (.numbers(let scripts), let number?):
             (scripts.isEmpty ? .decimal : scripts[depth % scripts.count]).text(of: number) + String(delimiter)
         case (.bullets, let number?): String(number) + String(delimiter)
-        case (.bullets(let bullets), nil): bullets.isEmpty ? "" : bullets[depth % bullets.count]
+        // Each item repeats the bullet.
+        case (.bullets(let bullets), nil):
+            bullets.isEmpty ? "" : String(bullets[depth % bullets.count].unicodeScalars.prefix(64))
         case (.numbers, nil): "•"
         }
     }

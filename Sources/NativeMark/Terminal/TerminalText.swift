@@ -42,7 +42,7 @@ public enum TerminalText {
     ///     TerminalText.padded("日本", toWidth: 6)                        // "日本  "
     ///     TerminalText.padded("7", toWidth: 3, alignment: .trailing)    // "  7"
     public static func padded(_ text: String, toWidth width: Int, alignment: Alignment = .leading) -> String {
-        let missing = width - self.width(of: text)
+        let missing = max(width, 0) - self.width(of: text)
         guard missing > 0 else { return text }
         let before =
             switch alignment {

@@ -233,6 +233,10 @@ import Testing
         #expect(markers("- a", .default.setting(block: [.list(.bullets): [.marker(.bullets(["→"]))]])) == ["→"])
         #expect(markers("- a\n- b", .default.setting(block: [.lists: [.marker(.none)]])) == ["•", "•"])
         #expect(markers("- a", .default.setting(block: [.list(.bullets): [.marker(.none)]])) == [""])
+        let long = String(repeating: "e\u{301}", count: 1_000)
+        #expect(
+            markers("- a", .default.setting(block: [.list(.bullets): [.marker(.bullets([long]))]]))
+                == [String(repeating: "e\u{301}", count: 32)])
         #expect(markers("- a\n\n1. b", StyleSheet()) == ["•", "1."])
     }
 }

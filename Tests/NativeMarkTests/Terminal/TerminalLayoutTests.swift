@@ -7,6 +7,17 @@ import Testing
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
+    @Test(arguments: [(Int.min, 1), (-1, 1), (0, 1), (10_001, 10_000), (Int.max, 10_000)])
+    func `have a width from 1 to 10,000, whatever was wanted`(_ wanted: Int, _ width: Int) {
+        let style = StyleSheet.default.setting(
+            block: [.document: [.alignment(.center)], .codeBlock: [.background(.rgb(0xEE_EEEE))]])
+        var renderer = TerminalRenderer(width: 80, color: .full, hyperlinks: true)
+        renderer.width = wanted
+        let document = Document("# a\n\n***\n\n> `b` [c](d:e)\n\n1. ```\n   f\n   ```\n\n|a|b|\n|-|-:|\n|c|")
+        let expected = TerminalRenderer(width: width, color: .full, hyperlinks: true).render(document, style: style)
+        #expect(renderer.render(document, style: style) == expected)
+    }
+
     @Test(arguments: [
         ("one two three", 7, ["one two", "three"]),
         ("one  two", 7, ["one", "two"]),

@@ -129,7 +129,7 @@ import Testing
         #expect(TerminalText.padded("ab", toWidth: 5, alignment: .center) == " ab  ")
     }
 
-    @Test(arguments: [-1, 0, 1, 2])
+    @Test(arguments: [Int.min, -1, 0, 1, 2])
     func `text that is as wide or wider stays as it is`(_ width: Int) {
         #expect(TerminalText.padded("日", toWidth: width) == "日")
     }

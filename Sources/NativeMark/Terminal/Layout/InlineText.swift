@@ -53,6 +53,14 @@ struct InlineText {
         ends.append(text.utf8.count)
     }
 
+    /// Appends a text without images.
+    mutating func append(_ other: InlineText) {
+        let start = text.utf8.count
+        text += other.text
+        looks += other.looks
+        ends += other.ends.map { start + $0 }
+    }
+
     var widestImage: Int { images.reduce(0) { max($0, $1.columns) } }
 
     mutating func append(_ image: Image) {

@@ -85,7 +85,7 @@ extension TerminalLayout {
     private mutating func records(_ table: TerminalTable) {
         let header = table.rows.first ?? []
         let rows = table.rows.count > 1 ? table.rows.dropFirst() : table.rows[...]
-        let names = header.map { inlineText(of: $0.runs, in: text.blocks[$0.block]).text.utf8.count }
+        let names = header.map { inlineText(of: $0.runs, in: text.blocks[$0.block]) }
         for (number, cells) in rows.enumerated() {
             if number > 0 {
                 let style = table.border.map { lineStyle($0, top.background) } ?? filling(top.background)
@@ -96,8 +96,8 @@ extension TerminalLayout {
                 if table.rows.count > 1, column < header.count {
                     let look = InlineText.Look(style: header[column].style, link: nil)
                     // Short names are always written.
-                    if writer.mayRepeat(max(0, names[column] - 100)) {
-                        append(header[column].runs, in: text.blocks[header[column].block], to: &content)
+                    if writer.mayRepeat(max(0, names[column].text.utf8.count - 100)) {
+                        content.append(names[column])
                     } else {
                         content.append("…", look)
                     }
