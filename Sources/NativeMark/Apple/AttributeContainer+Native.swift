@@ -3,9 +3,9 @@
 import Foundation
 
 extension AttributeContainer {
-    mutating func addNative(_ run: StyledText.Run, in text: StyledText, blocks: StyledText.Path?) {
+    mutating func addNative(_ run: StyledText.Run, in text: StyledText, intents: inout [Int: PresentationIntent]) {
         typealias Keys = AttributeScopes.FoundationAttributes
-        if let blocks { self[Keys.PresentationIntentAttribute.self] = PresentationIntent(blocks, in: text) }
+        self[Keys.PresentationIntentAttribute.self] = PresentationIntent(ofBlock: run.block, in: text, known: &intents)
         let intent = InlinePresentationIntent(text.traits(of: run))
         if !intent.isEmpty { self[Keys.InlinePresentationIntentAttribute.self] = intent }
         if let link = run.link { self[Keys.LinkAttribute.self] = text.links[link].url() }

@@ -7,16 +7,25 @@ extension PresentationIntent {
     ///
     /// Footnotes become items of an ordered list. The identity of a block is its index in ``StyledText/blocks``.
     public init?(_ path: StyledText.Path, in text: StyledText) {
+        var known: [Int: PresentationIntent] = [:]
+        self.init(ofBlock: path.number, in: text, known: &known)
+    }
+
+    /// `known` are the intents so far, by the numbers of their blocks. Without them, each cell of a table would copy the kind of the table,
+    /// which describes all columns.
+    init?(ofBlock block: Int, in text: StyledText, known: inout [Int: PresentationIntent]) {
         var intent: PresentationIntent?
         var numbers: [Int] = []
-        var next: Int? = path.number
-        while let number = next {
-            numbers.append(number)
+        var next: Int? = block
+        while intent == nil, let number = next {
+            intent = known[number]
+            if intent == nil { numbers.append(number) }
             next = text.blocks[number].parent
         }
         for number in numbers.reversed() {
             guard let kind = Kind(text.blocks[number].kind) else { continue }
             intent = PresentationIntent(kind, identity: number, parent: intent)
+            known[number] = intent
         }
         guard let intent else { return nil }
         self = intent

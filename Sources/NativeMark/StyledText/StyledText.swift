@@ -110,7 +110,9 @@ extension StyledText {
     }
 
     /// Returns a block and the blocks that enclose it, outermost first.
-    public func path(ofBlock index: Int) -> [Block] {
+    public func path(ofBlock index: Int) -> [Block] { Self.path(ofBlock: index, in: blocks) }
+
+    static func path(ofBlock index: Int, in blocks: [Block]) -> [Block] {
         var path: [Block] = []
         var next: Int? = index
         while let index = next {

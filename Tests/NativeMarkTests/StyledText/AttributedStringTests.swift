@@ -1,5 +1,6 @@
-import NativeMark
 import Testing
+
+@testable import NativeMark
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -31,6 +32,25 @@ import Foundation
         let attributed = AttributedString(StyledText(Document("a\n\nb")))
         let numbers = attributed.runs.compactMap { $0[NativeMarkAttributes.Blocks.self]?.number }
         #expect(numbers == [1, 2])
+    }
+
+    @Test func `cells of a deep table share the blocks around them`() throws {
+        let depth = String(repeating: ">", count: 90)
+        let attributed = AttributedString(StyledText(Document("\(depth)|a|b|\n\(depth)|-|-|")))
+        let paths = attributed.runs.compactMap { $0[NativeMarkAttributes.Blocks.self] }
+        let addresses = paths.map { $0.all.withUnsafeBufferPointer(\.baseAddress) }
+        #expect(paths.map(\.blocks.count) == [94, 94])
+        #expect(addresses.count == 2 && addresses[0] == addresses[1])
+        #expect(paths[0] != paths[1])
+    }
+
+    @Test func `paths of equal texts are equal`() throws {
+        func paths(_ markdown: String) -> [StyledText.Path] {
+            AttributedString(StyledText(Document(markdown))).runs.compactMap { $0[NativeMarkAttributes.Blocks.self] }
+        }
+        #expect(paths("> a\n\n- b") == paths("> a\n\n- b"))
+        #expect(Set(paths("> a\n\n- b") + paths("> a\n\n- b")).count == 2)
+        #expect(paths("> a") != paths("- a"))
     }
 
     @Test func `an empty document is an empty string`() {
