@@ -34,6 +34,51 @@ import Testing
         #expect(next.headerFields == (keepsFields ? Self.secret : [:]))
     }
 
+    @Test(arguments: [
+        ("https://ann:p%40ss@a.example/x", "https://a.example/z", "https://ann:p%40ss@a.example/z"),
+        ("https://ann:p%40ss@a.example/x", "https://A.example:443/z", "https://ann:p%40ss@A.example:443/z"),
+        ("https://ann:p%40ss@a.example/x", "//a.example/z", "https://ann:p%40ss@a.example/z"),
+        ("https://ann:p%40ss@a.example/x", "/z", "https://ann:p%40ss@a.example/z"),
+        ("https://token@a.example/x", "https://a.example/z", "https://token@a.example/z"),
+        ("https://ann:p%40ss@a.example/x#part", "https://a.example/z", "https://ann:p%40ss@a.example/z#part"),
+        // The target's own credentials count, even if it names only a user.
+        ("https://ann:p%40ss@a.example/x", "https://bob@a.example/z", "https://bob@a.example/z"),
+        // Another host, port or scheme is another origin.
+        ("https://ann:p%40ss@a.example/x", "https://b.example/z", "https://b.example/z"),
+        ("https://ann:p%40ss@a.example/x", "//b.example/z", "https://b.example/z"),
+        ("https://ann:p%40ss@a.example/x", "https://a.example:444/z", "https://a.example:444/z"),
+        ("http://ann:p%40ss@a.example/x", "https://a.example/z", "https://a.example/z"),
+    ])
+    func `the credentials of a URL stay with their origin`(url: String, location: String, target: String) throws {
+        #expect(try next(url, 302, location)?.url.absoluteString == target)
+    }
+
+    @Test(arguments: [
+        ("http://a.example/", "http://A.EXAMPLE/x"), ("http://a.example/", "http://a.example./x"),
+        ("http://a.example/", "http://a.example:80/x"), ("http://a.example/", "http://%61.example/x"),
+        ("http://127.0.0.1/", "http://127.1/x"), ("http://127.0.0.1/", "http://0x7f000001/x"),
+        ("http://127.0.0.1/", "http://2130706433/x"), ("http://127.0.0.1:80/", "http://0177.0.0.1/x"),
+        ("http://[::1]/", "http://[0:0:0:0:0:0:0:1]/x"), ("http://[2001:db8::a]/", "http://[2001:DB8:0::0A]:80/x"),
+        ("http://b\u{FC}cher.example/", "http://xn--bcher-kva.example/x"),
+        ("http://B%C3%9CCHER.example/", "http://b\u{FC}cher.example/x"),
+    ])
+    func `another spelling of the host is the same origin`(url: String, location: String) throws {
+        #expect(try next(url, 302, location)?.headerFields == Self.secret)
+        #expect(try URL(fetchable: url).origin == URL(fetchable: location).origin)
+    }
+
+    @Test(arguments: [
+        // A resolver adds its search domains to a name without a dot, unless the name ends in one.
+        ("http://db/", "http://db./x"), ("http://127.0.0.1/", "http://127.0.0.2/x"),
+        ("http://127.0.0.1/", "http://1.127.0.0.1/x"), ("http://127.0.0.1/", "http://127.0.0.1.example/x"),
+        ("http://127.0.0.1/", "http://[::ffff:127.0.0.1]/x"), ("http://[::1]/", "http://[::2]/x"),
+        ("http://[::1]:8080/", "http://[::1:8080]/x"), ("http://a.example/", "http://aexample/x"),
+        ("http://a.example/", "http://a.example.b/x"), ("http://127.0.0.1/", "http://0x7f000001.a/x"),
+    ])
+    func `a similar host is another origin`(url: String, location: String) throws {
+        #expect(try next(url, 302, location)?.headerFields == [:])
+    }
+
     @Test func `a range goes along to another origin, and alone`() throws {
         let request = TransportRequest(
             try URL(fetchable: "https://a.example/x"),

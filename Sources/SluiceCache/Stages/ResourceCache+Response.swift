@@ -111,7 +111,7 @@ struct CacheRequest: Sendable {
 
     var url: URL { transport.url }
     var headerFields: HTTPFields { transport.headerFields }
-    var host: String { url.host()?.lowercased() ?? "" }
+    var host: String { url.canonicalHost }
     var isShared: Bool { transport.method == .get && transport.body == nil && !isAlone }
     var arrives: Bool { isStreamed && transport.method == .get }
     var isSafe: Bool { CachePolicy.safeMethods.contains(transport.method) }

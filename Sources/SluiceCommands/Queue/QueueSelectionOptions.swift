@@ -1,5 +1,6 @@
 import ArgumentParser
 import SluiceDownloads
+import SluiceHTTP
 
 /// The options that select downloads. Exactly one selection is required, so that a forgotten option doesn't mean all downloads.
 struct QueueSelectionOptions: ParsableArguments {
@@ -36,7 +37,7 @@ struct QueueSelectionOptions: ParsableArguments {
                 throw refuse(
                     "--host \(host): This isn't a host. Name one without scheme and path, such as example.com.")
             }
-            found.append(("--host", .host(host.lowercased())))
+            found.append(("--host", .host(HostName.canonical(typed: host))))
         }
         if !ids.isEmpty { found.append(("a number", .ids(ids.map { QueuedDownload.ID(rawValue: $0) }))) }
         guard let first = found.first else {

@@ -63,18 +63,12 @@ public struct DownloadRequest: Sendable, Hashable {
     }
 
     /// The value that ``DownloadCoordinator/Limits/perHost`` counts by: the URL's host, with its port unless it is the scheme's default.
+    ///
+    /// All spellings of a host count as one: `127.1` and `127.0.0.1`, `A.example.` and `a.example`, `bücher.example` and
+    /// `xn--bcher-kva.example`. Names aren't looked up. An IPv6 address is in brackets.
     public var host: String { Self.host(of: url) }
 
-    static func host(of url: URL) -> String {
-        if let plain = PlainURL(url) {
-            guard let port = plain.port, port != (plain.isSecure ? 443 : 80) else { return plain.host }
-            return "\(plain.host):\(port)"
-        }
-        let host = url.host(percentEncoded: false)?.lowercased() ?? ""
-        let usual = url.scheme?.lowercased() == "https" ? 443 : 80
-        guard let port = url.port, port != usual else { return host }
-        return "\(host):\(port)"
-    }
+    static func host(of url: URL) -> String { url.canonicalHostAndPort }
 
     /// Creates a request for a resource whose URL isn't known yet, because it expires or depends on the user.
     ///

@@ -13,6 +13,7 @@ package import HTTPTypes
 ///   the method stays. A request that becomes a `GET` loses its body and its `Content-` fields.
 /// - A redirect to another origin (scheme, host and port) drops the request's own header fields, which may contain secrets. `Range`
 ///   and `If-Range` are kept: they contain no secrets, and a transfer behind a redirect couldn't resume without them.
+/// - The user name and password of the redirected URL are used within its origin only, and if the target names no user.
 /// - If the target has no fragment, it gets the fragment of the redirected URL (section 10.2.2).
 public struct RedirectPolicy: Sendable, Hashable {
     /// The largest number of redirects for one request.
@@ -63,8 +64,9 @@ public struct RedirectPolicy: Sendable, Hashable {
                 .redirectRefused, url: request.url, detail: "from https to http, at \(target.redactedForDisplay)")
         }
         var next = request
-        next.url = target.inheritingFragment(of: request.url)
-        if target.origin != request.url.origin {
+        let staysInOrigin = target.origin == request.url.origin
+        next.url = target.inheriting(from: request.url, withCredentials: staysInOrigin)
+        if !staysInOrigin {
             next.headerFields = request.headerFields.filter { [.range, .ifRange].contains($0.name) }
         }
         if status.code == 303 && request.method != .head
@@ -80,11 +82,18 @@ public struct RedirectPolicy: Sendable, Hashable {
 }
 
 extension URL {
-    fileprivate func inheritingFragment(of other: URL) -> URL {
-        guard fragment() == nil, let inherited = other.fragment(),
-            var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
-        else { return self }
-        parts.percentEncodedFragment = inherited
+    /// Returns the URL with the fragment of another one if it has none, and with its user name and password if it has no user name.
+    fileprivate func inheriting(from other: URL, withCredentials: Bool) -> URL {
+        let fragment = fragment() == nil ? other.fragment() : nil
+        let user = withCredentials && user(percentEncoded: true) == nil ? other.user(percentEncoded: true) : nil
+        guard fragment != nil || user != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+            return self
+        }
+        if let fragment { parts.percentEncodedFragment = fragment }
+        if let user {
+            parts.percentEncodedUser = user
+            parts.percentEncodedPassword = other.password(percentEncoded: true)
+        }
         return parts.url ?? self
     }
 }

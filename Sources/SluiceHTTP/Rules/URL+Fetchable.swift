@@ -71,15 +71,6 @@ extension URL {
         return String(text.prefix { $0 != "#" })
     }
 
-    var effectivePort: Int {
-        port ?? (scheme?.lowercased() == "https" ? 443 : 80)
-    }
-
-    /// The origin (RFC 6454): scheme, host and port. A request's secrets are sent only to its origin.
-    package var origin: String {
-        "\(scheme?.lowercased() ?? "")://\(host(percentEncoded: false)?.lowercased() ?? ""):\(effectivePort)"
-    }
-
     /// The URL as text without its user name, password, query and fragment, which may contain secrets.
     public var redactedForDisplay: String {
         guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(unreadable URL)" }

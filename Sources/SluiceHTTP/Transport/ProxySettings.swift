@@ -48,9 +48,9 @@ public struct ProxySettings: Sendable, Hashable {
     func proxy(for url: URL) -> String? {
         if http == nil, https == nil { return nil }
         guard let proxy = url.scheme?.lowercased() == "https" ? https : http, !proxy.isEmpty else { return nil }
-        let host = url.host(percentEncoded: false)?.lowercased() ?? ""
-        let isException = exceptions.lowercased().split { $0 == "," || $0 == " " }.contains { exception in
-            let name = exception.drop { $0 == "." }
+        let host = url.canonicalHost
+        let isException = exceptions.split { $0 == "," || $0 == " " }.contains { exception in
+            let name = HostName.canonical(String(exception.drop { $0 == "." }))
             return exception == "*" || host == name || host.hasSuffix(".\(name)")
         }
         return isException ? nil : proxy
