@@ -58,6 +58,36 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "http://ann:secret@127.0.0.1:99999", "http://ann:secret@127.0.0.1:x", "ann:secret@127.0.0.1:x",
+        "socks5h://ann:secret@127.0.0.1:x", "foo://ann:secret@127.0.0.1:1", "http://ann:secret@",
+        "http://ann:secret@:1", "http://ann:se/cret@127.0.0.1:1", "http://ann:se@cret@127.0.0.1:1",
+        "http://ann:se#cret@127.0.0.1:1", "http://ann:se?cret@127.0.0.1:1", "http://ann:se cret@127.0.0.1:1",
+        "http://ann:secret@[::1:1", "http://ann:secret@127.0.0.1:1\r\nA: b", "http://ann:sec%0aret@127.0.0.1:1",
+    ])
+    func `that are no URLs are errors that don't repeat them`(address: String) async throws {
+        try await HTTPTransport.withTransport(configuration: .init(proxy: ProxySettings(address))) { transport in
+            let error = await #expect(throws: TransferError.self) {
+                try await transport.open(.init(URL(fetchable: "http://a.invalid/")))
+            }
+            #expect(error?.code == .proxyFailed, "\(String(describing: error))")
+            for part in ["ann", "se", "cret", "secret"] {
+                #expect(error.map { !"\($0.message) \($0.remedy ?? "")".contains("\(part)@") } == true)
+            }
+            #expect(error?.description.contains("cret") == false, "\(String(describing: error))")
+        }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", "http://127.1:1/"), ("LOCALHOST", "http://localhost:1/"), ("[::1]", "http://[0:0::1]:1/"),
+        ("::1", "http://[::1]:1/"), (".xn--bcher-kva.invalid", "http://a.b\u{FC}cher.invalid:1/"),
+        ("a.invalid.", "http://a.invalid:1/"), ("127.1", "http://127.0.0.1:1/"),
+    ])
+    func `aren't used for an exception in any spelling`(exception: String, url: String) throws {
+        let settings = ProxySettings("http://proxy.invalid:1", exceptions: "other.example,\(exception)")
+        #expect(try settings.proxy(for: URL(fetchable: url)) == nil)
+    }
+
     @Test func `that refuse or are not there say so, without their passwords`() async throws {
         try await LoopbackOrigin.serve { _ in
             OriginResponse(status: 407)

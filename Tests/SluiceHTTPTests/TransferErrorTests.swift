@@ -18,6 +18,14 @@ import Testing
                 + "Try again later, with fewer concurrent requests.")
     }
 
+    @Test func `has the usual phrase of a status, and not the server's text`() {
+        let text = String(repeating: "token 123 ", count: 1000)
+        let error = TransferError(status: .init(code: 404, reasonPhrase: text), url: url)
+        #expect(error.message == "The server answered 404 Not Found.")
+        #expect(
+            TransferError(status: .init(code: 599, reasonPhrase: text), url: url).message.hasSuffix("answered 599."))
+    }
+
     @Test func `shows the remedy also where only the localized description is seen`() {
         let error = TransferError(.tlsFailed, url: url, detail: "the certificate has expired")
         #expect((error as any Error).localizedDescription == error.description)

@@ -70,15 +70,4 @@ extension URL {
         else { return nil }
         return String(text.prefix { $0 != "#" })
     }
-
-    /// The URL as text without its user name, password, query and fragment, which may contain secrets.
-    public var redactedForDisplay: String {
-        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(unreadable URL)" }
-        let hadQuery = parts.percentEncodedQuery?.isEmpty == false
-        parts.user = nil
-        parts.password = nil
-        parts.query = nil
-        parts.fragment = nil
-        return (parts.string ?? "(unreadable URL)") + (hadQuery ? "?…" : "")
-    }
 }

@@ -55,4 +55,62 @@ public struct ProxySettings: Sendable, Hashable {
         }
         return isException ? nil : proxy
     }
+
+    // MARK: Invalid proxies
+
+    private static let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+
+    package static let remedy =
+        "Write a URL such as http://proxy.example:8080, with % codes for special characters in the user name and password."
+
+    /// Returns what is wrong with a proxy's URL, without a part of it, or `nil` if libcurl can use it. An empty text is no proxy.
+    package static func problem(of proxy: String) -> String? {
+        if proxy.isEmpty { return nil }
+        var rest = proxy[...]
+        if let mark = proxy.firstRange(of: "://") {
+            guard schemes.contains(proxy[..<mark.lowerBound].lowercased()) else {
+                return "the scheme isn't one of \(schemes.joined(separator: ", "))"
+            }
+            rest = proxy[mark.upperBound...]
+        }
+        var authority = rest.prefix { !"/?#".contains($0) }
+        if let at = authority.lastIndex(of: "@") {
+            // libcurl ignores a proxy whose credentials contain a control character, even an encoded one.
+            let decoded = authority[..<at].percentDecodedBytes ?? []
+            guard !authority[..<at].contains("@"), authority[..<at].utf8.allSatisfy(isVisible),
+                decoded.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+            else { return encodingProblem }
+            authority = authority[authority.index(after: at)...]
+        }
+        // A password with a slash ends the authority too early.
+        if rest[authority.endIndex...].contains("@") { return encodingProblem }
+        var host = authority
+        var port: Substring?
+        if host.hasPrefix("[") {
+            guard let end = host.firstIndex(of: "]") else { return hostProblem }
+            let tail = host[host.index(after: end)...]
+            guard tail.isEmpty || tail.hasPrefix(":") else { return hostProblem }
+            port = tail.isEmpty ? nil : tail.dropFirst()
+            host = host[..<end].dropFirst()
+        } else if let colon = host.lastIndex(of: ":") {
+            port = host[host.index(after: colon)...]
+            host = host[..<colon]
+            if host.contains(":") { return hostProblem }
+        }
+        guard !host.isEmpty, host.utf8.allSatisfy({ isVisible($0) && !"[]{}\\$'\"^`*<>=;,!@".utf8.contains($0) }) else {
+            return hostProblem
+        }
+        // Without a number, the scheme's port is used.
+        if let port, !port.isEmpty {
+            guard port.isDigits, let number = Int(port), (1...65535).contains(number) else {
+                return "the port isn't from 1 to 65535"
+            }
+        }
+        return nil
+    }
+
+    private static let hostProblem = "the host isn't valid"
+    private static let encodingProblem = "the user name or password has a character that must be percent-encoded"
+
+    private static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte != 0x7F }
 }

@@ -39,15 +39,19 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// Creates an error with the message and the remedy of its code, unless `remedy` is given.
     ///
-    /// The message contains `detail`, such as the text of the underlying error, in parentheses. It must contain no secrets.
+    /// The message contains `detail`, such as the text of the underlying error, in parentheses. The secrets of `url` are removed from it,
+    /// and those of other URLs in it. It must contain no others.
     public init(_ code: Code, url: URL, detail: String? = nil, remedy: String? = nil, cause: (any Error)? = nil) {
-        self.init(
-            code, url: url, message: "\(code.summary)\(detail.map { " (\($0))" } ?? "").", remedy: remedy, cause: cause)
+        let detail = detail.map { " (\(Redaction(url: url).redacted($0)))" } ?? ""
+        self.init(code, url: url, message: "\(code.summary)\(detail).", remedy: remedy, cause: cause)
     }
 
     /// Creates an error for a response whose status means that it contains no file.
+    ///
+    /// The message contains the usual phrase of the status. The server's phrase may be anything, even a secret of the request, and clients
+    /// should ignore it (RFC 9112, section 4).
     public init(status: HTTPResponse.Status, url: URL) {
-        let phrase = status.reasonPhrase.isEmpty ? "" : " \(status.reasonPhrase)"
+        let phrase = Self.knownStatuses.first { $0.code == status.code }.map { " \($0.reasonPhrase)" } ?? ""
         self.init(
             .status, url: url, message: "The server answered \(status.code)\(phrase).", remedy: Self.remedy(for: status)
         )
@@ -85,6 +89,19 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         let tries = attempts > 1 ? " There were \(attempts) attempts." : ""
         return "\(place)\(message)\(tries)\(remedy.map { " \($0)" } ?? "")"
     }
+
+    /// With their usual phrases (RFC 9110, section 15; RFC 6585).
+    private static let knownStatuses: [HTTPResponse.Status] = [
+        .ok, .created, .accepted, .nonAuthoritativeInformation, .noContent, .resetContent, .partialContent,
+        .multipleChoices, .movedPermanently, .found, .seeOther, .notModified, .temporaryRedirect, .permanentRedirect,
+        .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .notAcceptable,
+        .proxyAuthenticationRequired, .requestTimeout, .conflict, .gone, .lengthRequired, .preconditionFailed,
+        .contentTooLarge, .uriTooLong, .unsupportedMediaType, .rangeNotSatisfiable, .expectationFailed,
+        .misdirectedRequest, .unprocessableContent, .tooEarly, .upgradeRequired, .preconditionRequired,
+        .tooManyRequests, .requestHeaderFieldsTooLarge, .unavailableForLegalReasons, .internalServerError,
+        .notImplemented, .badGateway, .serviceUnavailable, .gatewayTimeout, .httpVersionNotSupported,
+        .networkAuthenticationRequired,
+    ]
 
     private static func remedy(for status: HTTPResponse.Status) -> String {
         switch status.code {

@@ -48,6 +48,11 @@ final class CurlDriver {
     private func start(_ exchange: Exchange, _ proxy: String) {
         // The reader may have closed the exchange before the loop took the command.
         if exchange.isOver { return onEnd() }
+        // libcurl would repeat it in its text, and ignore some of them: the request would be sent without a proxy.
+        if let problem = ProxySettings.problem(of: proxy) {
+            return fail(
+                exchange, .init(.proxyFailed, url: exchange.request.url, detail: problem, remedy: ProxySettings.remedy))
+        }
         guard let easy = idleHandles.popLast() ?? makeHandle() else {
             return fail(exchange, CURLE_OUT_OF_MEMORY)
         }
@@ -62,9 +67,13 @@ final class CurlDriver {
     }
 
     private func fail(_ exchange: Exchange, _ code: CURLcode) {
+        let url = exchange.request.url
+        fail(exchange, .init(code, text: nil, facts: csluice_curl_facts(), isProxied: false, url: url))
+    }
+
+    private func fail(_ exchange: Exchange, _ error: TransferError) {
         onEnd()
-        exchange.failed(
-            TransferError(code, text: nil, facts: csluice_curl_facts(), isProxied: false, url: exchange.request.url))
+        exchange.failed(error)
         _ = exchange.deliver()
     }
 

@@ -161,7 +161,8 @@ final class CurlTransfer {
         guard code != CURLE_OK else {
             return exchange.finished(after: .microseconds(csluice_curl_get_times(easy).now))
         }
-        let text = String(cString: errorText)
+        // libcurl repeats parts of the proxy's URL, among others.
+        let text = Redaction(of: exchange.request, proxy: proxy).redacted(String(cString: errorText))
         exchange.failed(
             TransferError(
                 code, text: text.isEmpty ? nil : text, facts: csluice_curl_get_facts(easy),

@@ -15,7 +15,7 @@ import Musl
 #endif
 
 extension TransferError {
-    /// Creates the error for a result code of libcurl (libcurl-errors(3)). `text` is the text in the transfer's error buffer.
+    /// Creates the error for a result code of libcurl (libcurl-errors(3)). `text` is the redacted text in the transfer's error buffer.
     init(_ code: CURLcode, text: String?, facts: csluice_curl_facts, isProxied: Bool, url: URL) {
         let isConnected = facts.request_time > 0
         switch code {

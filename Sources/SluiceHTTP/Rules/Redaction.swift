@@ -1,0 +1,230 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+package import HTTPTypes
+
+/// Removes secrets from a text that a library, another program or a server wrote, before it becomes part of a message.
+///
+///     let redaction = Redaction(of: request, proxy: "http://ann:secret@proxy.example:x")
+///     redaction.redacted("Unsupported proxy syntax in 'http://ann:secret@proxy.example:x'")
+///     // Unsupported proxy syntax in 'http://proxy.example:x'
+///
+/// Every text of this kind passes it: ``TransferError/init(_:url:detail:remedy:cause:)`` applies it to the detail, and an engine adds what
+/// only it knows, such as the proxy's password. Messages are stored in queues, and written to logs, traces and JSON.
+///
+/// - Each URL in the text loses its user name, password, query and fragment.
+/// - Each given secret is replaced by `…`, whether it is plain, percent-encoded, or in Base64 with its user name as in Basic
+///   authentication (RFC 7617), and in any case of letters.
+/// - A secret of fewer than eight bytes is replaced only where it isn't part of a longer word. Otherwise, the user name `cert` would damage
+///   the word "certificate", and show by the gap what it is.
+package struct Redaction: Sendable {
+    /// From this length on, a secret is found within longer words, too.
+    private static let longSecret = 8
+
+    /// In lowercase; the longest first.
+    private var secrets: [[UInt8]] = []
+
+    /// Creates a redaction for texts about a URL. Without any secret, only the URLs in a text are redacted.
+    package init(url: URL? = nil, secrets: [String] = []) {
+        var found = Set<String>()
+        for secret in secrets { Self.add(secret, to: &found) }
+        if let url { Self.add(url, to: &found) }
+        setSecrets(found)
+    }
+
+    /// Creates a redaction for texts about a request that is sent over a proxy, or over none if `proxy` is empty. The proxy need not be a
+    /// valid URL.
+    package init(of request: TransportRequest, proxy: String = "") {
+        var found = Set<String>()
+        Self.add(request.url, to: &found)
+        for field in request.headerFields where field.isSecret { Self.add(field, to: &found) }
+        if let (user, password) = Self.credentials(ofProxy: proxy) { Self.add(user, password, to: &found) }
+        setSecrets(found)
+    }
+
+    private mutating func setSecrets(_ found: Set<String>) {
+        secrets = found.filter { !$0.isEmpty }.map { $0.utf8.map(Self.lowercased) }.sorted { $0.count > $1.count }
+    }
+
+    // MARK: The secrets
+
+    private static func add(_ secret: String, to found: inout Set<String>) {
+        let decoded = secret.percentDecodedBytes ?? Array(secret.utf8)
+        found.formUnion([secret, String(decoding: decoded, as: UTF8.self), percentEncoded(decoded)])
+    }
+
+    private static func add(_ user: String, _ password: String, to found: inout Set<String>) {
+        add(user, to: &found)
+        add(password, to: &found)
+        let (name, word) = (user.percentDecodedBytes, password.percentDecodedBytes)
+        let pair = (name ?? Array(user.utf8)) + [UInt8(ascii: ":")] + (word ?? Array(password.utf8))
+        found.insert(Data(pair).base64EncodedString())
+    }
+
+    private static func add(_ url: URL, to found: inout Set<String>) {
+        if let user = url.user(percentEncoded: true) {
+            add(user, url.password(percentEncoded: true) ?? "", to: &found)
+        }
+        if let query = url.query(percentEncoded: true) {
+            add(query, to: &found)
+            for item in query.split(separator: "&") {
+                // An item without a value is its name, or a token.
+                let value = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).last ?? item
+                add(String(value), to: &found)
+                if value.contains("+") { add(String(value).replacing("+", with: "%20"), to: &found) }
+            }
+        }
+        if let fragment = url.fragment(percentEncoded: true) { add(fragment, to: &found) }
+    }
+
+    private static func add(_ field: HTTPField, to found: inout Set<String>) {
+        add(field.value, to: &found)
+        if field.name == .cookie || field.name == .setCookie {
+            for pair in field.value.split(separator: ";") {
+                guard let equals = pair.firstIndex(of: "=") else { continue }
+                add(String(pair[pair.index(after: equals)...]), to: &found)
+            }
+            return
+        }
+        // Behind the name of a scheme, such as `Bearer`.
+        guard let space = field.value.firstIndex(of: " ") else { return }
+        let token = String(field.value[field.value.index(after: space)...])
+        add(token, to: &found)
+        guard field.value[..<space].lowercased() == "basic", let bytes = Data(base64Encoded: token) else { return }
+        let pair = String(decoding: bytes, as: UTF8.self)
+        let parts = pair.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        for part in [pair] + parts { add(part, to: &found) }
+    }
+
+    /// Returns what is before the last `@`, which may be no part of a valid URL.
+    private static func credentials(ofProxy proxy: String) -> (user: String, password: String)? {
+        let rest = proxy.firstRange(of: "://").map { proxy[$0.upperBound...] } ?? proxy[...]
+        guard let at = rest.lastIndex(of: "@") else { return nil }
+        let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    private static func percentEncoded(_ bytes: [UInt8]) -> String {
+        bytes.reduce(into: "") { text, byte in
+            let scalar = Unicode.Scalar(byte)
+            if isWord(byte) && byte < 0x80 || "-._~".unicodeScalars.contains(scalar) {
+                text.unicodeScalars.append(scalar)
+            } else {
+                text += "%\([byte].hexadecimal)"
+            }
+        }
+    }
+
+    // MARK: The text
+
+    /// Returns the text without secrets. Takes time in proportion to the length of the text and the number of secrets.
+    package func redacted(_ text: String) -> String {
+        // The secrets first, because one may contain the characters that end the parts of a URL.
+        String(decoding: Self.withoutSecretsOfURLs(withoutSecrets(Array(text.utf8))), as: UTF8.self)
+    }
+
+    private func withoutSecrets(_ text: [UInt8]) -> [UInt8] {
+        if secrets.isEmpty { return text }
+        let lowercased = text.map(Self.lowercased)
+        var shown: [UInt8] = []
+        var index = 0
+        while index < text.count {
+            if let secret = secrets.first(where: { Self.occurs($0, in: lowercased, at: index) }) {
+                shown += "…".utf8
+                index += secret.count
+            } else {
+                shown.append(text[index])
+                index += 1
+            }
+        }
+        return shown
+    }
+
+    private static func occurs(_ secret: [UInt8], in text: [UInt8], at start: Int) -> Bool {
+        guard text[start] == secret[0], text[start...].starts(with: secret) else { return false }
+        if secret.count >= longSecret { return true }
+        let end = start + secret.count
+        if end < text.count, isWord(text[end]) { return false }
+        // The letters of a percent-encoded character belong to no word.
+        let followsCode = start >= 3 && text[start - 3] == UInt8(ascii: "%")
+        return start == 0 || !isWord(text[start - 1]) || followsCode
+    }
+
+    private static func withoutSecretsOfURLs(_ text: [UInt8]) -> [UInt8] {
+        let mark = Array("://".utf8)
+        var shown: [UInt8] = []
+        var index = 0
+        while index < text.count {
+            guard text[index] == mark[0], text[index...].starts(with: mark) else {
+                shown.append(text[index])
+                index += 1
+                continue
+            }
+            let start = index + mark.count
+            var end = text[start...].firstIndex { $0 <= 0x20 || $0 == 0x7F || "'\"<>`".utf8.contains($0) } ?? text.count
+            while end > start, ".,:;)]".utf8.contains(text[end - 1]) { end -= 1 }
+            let authority = text[start..<end].prefix { !"/?#".utf8.contains($0) }
+            let host = authority.lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start
+            let path = text[host..<end].prefix { !"?#".utf8.contains($0) }
+            shown += mark + path
+            if path.endIndex < end, text[path.endIndex] == UInt8(ascii: "?") { shown += "?…".utf8 }
+            index = end
+        }
+        return shown
+    }
+
+    private static func isWord(_ byte: UInt8) -> Bool {
+        switch lowercased(byte) {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: true
+        default: false
+        }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}
+
+extension URL {
+    /// The URL as text without its user name, password, query and fragment, which may contain secrets.
+    public var redactedForDisplay: String {
+        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(unreadable URL)" }
+        let hadQuery = parts.percentEncodedQuery?.isEmpty == false
+        parts.user = nil
+        parts.password = nil
+        parts.query = nil
+        parts.fragment = nil
+        return (parts.string ?? "(unreadable URL)") + (hadQuery ? "?…" : "")
+    }
+}
+
+extension HTTPField {
+    /// Parts of field names that mark the value as a secret.
+    private static let wordsOfSecrets = [
+        "auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token",
+    ]
+
+    /// Whether the field's name says that its value is a secret (`Authorization`, `Set-Cookie`, `X-Api-Key`).
+    package var isSecret: Bool {
+        let name = name.canonicalName
+        // A server's challenge isn't a secret (RFC 9110, section 11.6.1).
+        if name == "www-authenticate" || name == "proxy-authenticate" { return false }
+        return Self.wordsOfSecrets.contains(where: name.contains)
+    }
+
+    /// The value without secrets, for messages. The query, fragment, user name and password of URLs in it are left out too.
+    package var redactedForDisplay: String {
+        if isSecret { return "(left out)" }
+        switch name.canonicalName {
+        case "location", "content-location", "referer":
+            return URL(string: value)?.redactedForDisplay ?? "(unreadable URL)"
+        case "link", "refresh":
+            // Of a relative URL, too.
+            let shown = value.contains("?") ? value.prefix { $0 != "?" } + "?…" : value
+            return Redaction().redacted(shown)
+        default: return Redaction().redacted(value)
+        }
+    }
+}
