@@ -47,11 +47,13 @@ static CURLcode set_options(CURL *easy, const struct csluice_curl_settings *sett
     SET(CURLOPT_BUFFERSIZE, settings->buffer_size);
     SET(CURLOPT_NOPROXY, settings->no_proxy);
     if (settings->ca_file) SET(CURLOPT_CAINFO, settings->ca_file);
+    if (settings->ca_file) SET(CURLOPT_PROXY_CAINFO, settings->ca_file);
     if (settings->certificate) SET(CURLOPT_SSLCERT, settings->certificate);
     if (settings->key) SET(CURLOPT_SSLKEY, settings->key);
     SET(CURLOPT_HEADERFUNCTION, settings->line);
     SET(CURLOPT_WRITEFUNCTION, settings->body);
     SET(CURLOPT_READFUNCTION, settings->upload);
+    SET(CURLOPT_SEEKFUNCTION, settings->rewind);
     // The head of a proxy's response to CONNECT isn't a head of the server's response.
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     return code;
@@ -85,6 +87,7 @@ int csluice_curl_set_request(CURL *easy, const struct csluice_curl_request *requ
     SET(CURLOPT_HEADERDATA, request->context);
     SET(CURLOPT_WRITEDATA, request->context);
     SET(CURLOPT_READDATA, request->context);
+    SET(CURLOPT_SEEKDATA, request->context);
     SET(CURLOPT_PRIVATE, request->context);
     SET(CURLOPT_ERRORBUFFER, error_text);
     return code;

@@ -15,6 +15,8 @@ final class OriginConnection {
         var staysOpen: Bool
     }
 
+    private static let longestBody = 64 << 20
+
     private let socket: OriginSocket
     private var rest: [UInt8] = []
 
@@ -59,6 +61,7 @@ final class OriginConnection {
             fields.append(HTTPField(name: name, value: String(value)))
         }
         let length = fields[.contentLength].flatMap(Int.init) ?? 0
+        guard (0...Self.longestBody).contains(length) else { return nil }
         while rest.count < length {
             let bytes = try await socket.read()
             if bytes.isEmpty { return nil }
@@ -80,6 +83,7 @@ final class OriginConnection {
         if let bytes = response.verbatim {
             isOver()
             try await socket.write(bytes)
+            if response.staysOpen { while try await !socket.read().isEmpty {} }
             return false
         }
         let hasBody = request.method != "HEAD" && ![204, 304].contains(response.status)

@@ -90,7 +90,9 @@ extension OriginResponse {
         }
         let bounds = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
         guard bounds.count == 2, let first = Int(bounds[0]) else { return nil }
-        let end = bounds[1].isEmpty ? max(first + 1, content.count) : (Int(bounds[1]) ?? first) + 1
+        // Any process of the machine may send any number.
+        guard (0..<Int.max).contains(first) else { return nil }
+        let end = bounds[1].isEmpty ? max(first + 1, content.count) : min(Int(bounds[1]) ?? first, Int.max - 1) + 1
         if let condition = request.headerFields[.ifRange], fault != .ignoresIfRange {
             // Strong comparison: a weak tag never matches.
             guard condition == (fault == .weakTag ? nil : etag) ?? lastModified else { return nil }

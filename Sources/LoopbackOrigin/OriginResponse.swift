@@ -33,8 +33,10 @@ package struct OriginResponse: Sendable {
     package var announcedLength: Int?
     package var steps: [Step]
     package var delay: Duration
-    /// Bytes that are sent instead of the head and the body, before the connection is closed.
+    /// Bytes that are sent instead of the head and the body, before the connection is closed (but see ``staysOpen``).
     package var verbatim: [UInt8]?
+    /// Whether the connection stays open after the verbatim bytes until the client closes it.
+    package var staysOpen = false
 
     package init(
         status: Int = 200, headerFields: HTTPFields = [:], announcedLength: Int?, steps: [Step], delay: Duration = .zero

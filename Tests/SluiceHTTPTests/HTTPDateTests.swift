@@ -39,6 +39,21 @@ import Testing
         #expect(HTTPDate(parsing: date.description, now: now) == date)
     }
 
+    @Test(arguments: [
+        ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200), ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800),
+        ("Tue, 29 Feb 0000 00:00:00 GMT", -62_162_121_600),
+    ])
+    func `are read in every year that has four digits`(text: String, seconds: Int64) {
+        #expect(HTTPDate(parsing: text, now: now)?.secondsSince1970 == seconds)
+    }
+
+    @Test(arguments: [Int64.min, Int64.min + 1, Int64.max, -62_167_219_201, 253_402_300_800])
+    func `of other years have a text, too, and can be now`(seconds: Int64) {
+        let date = HTTPDate(secondsSince1970: seconds)
+        #expect(date.description.hasSuffix(" GMT"))
+        #expect(HTTPDate(parsing: "Sunday, 06-Nov-94 08:49:37 GMT", now: date) != nil)
+    }
+
     @Test func `are written as IMF-fixdate`() {
         #expect(now.description == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate(secondsSince1970: -1).description == "Wed, 31 Dec 1969 23:59:59 GMT")

@@ -13,6 +13,8 @@ import Testing
             ("120", .seconds(120)), (" 0 ", .zero), ("-1", nil), ("1.5", nil), ("soon", nil), ("", nil),
             ("Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)), ("Sun, 06 Nov 1994 08:00:00 GMT", .zero),
             ("99999999999999999999", .seconds(Int64(Int32.max))),
+            ("9223372036854775807", .seconds(Int64(Int32.max))), ("2147483648", .seconds(Int64(Int32.max))),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", .seconds(Int64(Int32.max))), ("Sat, 01 Jan 0000 00:00:00 GMT", .zero),
         ] as [(String, Duration?)])
     func `Retry-After is seconds or a date`(text: String, delay: Duration?) {
         #expect(RetryPolicy.retryAfter(in: [.retryAfter: text], now: now) == delay)

@@ -41,6 +41,8 @@ struct csluice_curl_settings {
     curl_write_callback _Nonnull body;
     /// Provides bytes of the request's body. See CURLOPT_READFUNCTION(3).
     curl_read_callback _Nonnull upload;
+    /// Goes to another position in the request's body. See CURLOPT_SEEKFUNCTION(3).
+    curl_seek_callback _Nonnull rewind;
 };
 
 /// Creates a handle that carries one request after another. Returns NULL if there is no memory or libcurl refuses an option.

@@ -39,7 +39,7 @@ package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
         let (hour, minute, second) = (number(time..<time + 2), number(time + 3..<time + 5), number(time + 6..<time + 8))
         var year = number(fields.year)
         if !isFullYear {
-            let latestYear = Self.date(ofDay: Int(now.secondsSince1970 / 86_400)).year + 50
+            let latestYear = Self.date(ofDay: now.dayAndSecond.day).year + 50
             year = latestYear - (latestYear - year) % 100
         }
         // 60 is a leap second.
@@ -53,8 +53,7 @@ package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
 
     /// The date as IMF-fixdate, the format to send. The year must be at most 9999.
     package var description: String {
-        let days = Int(secondsSince1970 >= 0 ? secondsSince1970 / 86_400 : (secondsSince1970 - 86_399) / 86_400)
-        let seconds = Int(secondsSince1970) - days * 86_400
+        let (days, seconds) = dayAndSecond
         let (year, month, day) = Self.date(ofDay: days)
         func digits(_ number: Int, _ count: Int = 2) -> String {
             let text = String(number)
@@ -96,6 +95,12 @@ package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
     }
 
     // MARK: The calendar
+
+    /// The day since 1970-01-01 and the second of that day.
+    private var dayAndSecond: (day: Int, second: Int) {
+        let (day, second) = secondsSince1970.quotientAndRemainder(dividingBy: 86_400)
+        return second < 0 ? (Int(day) - 1, Int(second) + 86_400) : (Int(day), Int(second))
+    }
 
     /// Returns the days since 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date
     /// Algorithms", `days_from_civil`).

@@ -55,12 +55,14 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     /// Returns the delay that a `Retry-After` field requests (RFC 9110, section 10.2.3), in seconds or as a date after `now`. Returns zero
-    /// for a date in the past, and `nil` if the field is absent or invalid.
+    /// for a date in the past, at most 68 years (2³¹ - 1 seconds, so that times can be computed with it), and `nil` if the field is absent
+    /// or invalid.
     package static func retryAfter(in headerFields: HTTPFields, now: HTTPDate) -> Duration? {
         guard let text = headerFields[.retryAfter]?.trimmingSpaces(), !text.isEmpty else { return nil }
-        if text.isDigits {
-            return .seconds(Int64(text) ?? Int64(Int32.max))
-        }
-        return HTTPDate(parsing: text, now: now).map { .seconds(max(0, $0.secondsSince1970 - now.secondsSince1970)) }
+        let most = Int64(Int32.max)
+        if text.isDigits { return .seconds(min(Int64(text) ?? most, most)) }
+        guard let date = HTTPDate(parsing: text, now: now) else { return nil }
+        let (seconds, overflows) = date.secondsSince1970.subtractingReportingOverflow(now.secondsSince1970)
+        return .seconds(overflows ? most : min(max(0, seconds), most))
     }
 }

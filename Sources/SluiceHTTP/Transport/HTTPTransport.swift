@@ -55,12 +55,16 @@ public final class HTTPTransport: Transport {
         public var bufferSize: Int
         /// The proxies to use.
         public var proxy: ProxySettings
-        /// A PEM file with the certificates of the authorities to trust, or `nil` for the system's authorities.
+        /// A PEM file with the certificates of the authorities to trust, or `nil` for the system's authorities. They apply to servers and to
+        /// `https` proxies.
         public var certificateAuthorities: URL?
         /// A PEM file with the client certificate to present to servers that request one, or `nil` for none.
         public var clientCertificate: URL?
         /// A PEM file with the private key of ``clientCertificate``, or `nil` if that file contains it.
         public var clientKey: URL?
+        /// The stall timeout, but at most 68 years, so that times can be computed with it.
+        package var usableStallTimeout: Duration { min(stallTimeout, .seconds(Int64(Int32.max))) }
+
         /// A closure that is called for each step of each exchange, from several threads. It must not block.
         package var trace: (@Sendable (TransportTrace) -> Void)?
 
@@ -193,9 +197,15 @@ public final class HTTPTransport: Transport {
                 throw TransferError(
                     .protocolViolation, url: request.url, detail: "the transfer coding '\(coding)' isn't supported")
             }
-            if head.headerFields.lengths.count > 1 {
+            let lengths = head.headerFields.lengths
+            if lengths.count > 1 {
                 throw TransferError(
                     .protocolViolation, url: request.url, detail: "its Content-Length fields contradict each other")
+            }
+            // An engine that ignores such a length couldn't tell a body that was cut off from a whole one.
+            if let length = lengths.first, !length.isDigits || Int64(length) == nil {
+                throw TransferError(
+                    .protocolViolation, url: request.url, detail: "its Content-Length isn't a number of bytes")
             }
             return (head, body)
         } catch {

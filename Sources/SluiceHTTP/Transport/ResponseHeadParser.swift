@@ -13,25 +13,37 @@ struct ResponseHeadParser {
     private var name: HTTPField.Name?
     private var value: [UInt8] = []
     private var isFinal = false
+    private var bytes = 0
 
-    /// A head doesn't begin with a status line, or its status isn't a three-digit number from 100 to 999.
-    struct Malformed: Error {}
+    /// The largest size of all heads and trailers of a response together. libcurl has the same limit for one head from version 8.3 on. A
+    /// server that sends heads or trailers without end would otherwise keep its client busy forever.
+    static let limit = 300 << 10
+
+    struct Malformed: Error {
+        var reason: String
+
+        /// A head doesn't begin with a status line, or its status isn't a three-digit number from 100 to 999.
+        static let status = Malformed(reason: "the status line isn't valid")
+        static let size = Malformed(reason: "its head is larger than \(limit >> 10) KiB")
+    }
 
     /// Takes a line with its line ending. Returns the final head when the line is the empty line that ends it, and `nil` otherwise.
     mutating func take(_ line: UnsafeRawBufferPointer) throws(Malformed) -> ResponseHead? {
+        bytes += line.count
+        guard bytes <= Self.limit else { throw .size }
         if isFinal { return nil }
         var line = line[...]
         while let last = line.last, last == 0x0A || last == 0x0D { line = line.dropLast() }
         if line.isEmpty {
             endField()
-            guard let status else { throw Malformed() }
+            guard let status else { throw .status }
             defer { (self.status, fields) = (nil, [:]) }
             guard status.code >= 200 else { return nil }
             isFinal = true
             return ResponseHead(status: status, headerFields: fields)
         }
         if status == nil {
-            guard let found = Self.status(line) else { throw Malformed() }
+            guard let found = Self.status(line) else { throw .status }
             status = found
         } else if let first = line.first, first == 0x20 || first == 0x09 {
             // A folded field (section 5.2): the line break counts as a space.

@@ -129,6 +129,117 @@ import Testing
         }
     }
 
+    /// The server reads the second request of a connection and closes it without an answer.
+    @Test(arguments: TestedTransport.having(.sendsOnce), [5, 1_000_000])
+    func `a body is sent again with its request`(tested: TestedTransport, count: Int) async throws {
+        let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        try await tested.exchange { request in
+            if request.target == "/first" { return OriginResponse(body: [1]) }
+            return request.attempt == 1 ? .verbatim("") : OriginResponse(body: request.body)
+        } _: { transport, origin in
+            let first = try await transport.open(.init(URL(fetchable: origin.url("/first"))))
+            _ = try await first.body.collect(upTo: 1)
+            let request = TransportRequest(try URL(fetchable: origin.url("/second")), method: .put, body: body)
+            #expect(try await transport.open(request).body.collect(upTo: count) == body)
+            #expect(origin.metrics.requestsByTarget["/second"] == 2)
+        }
+    }
+
+    /// Each loop uses its handles and connections again.
+    @Test(arguments: TestedTransport.all)
+    func `the credentials of one URL aren't sent with the next`(tested: TestedTransport) async throws {
+        try await tested.exchange { request in
+            OriginResponse(body: Array((request.headerFields[.authorization] ?? "none").utf8))
+        } _: { transport, origin in
+            let url = origin.url("/a")
+            let basic = "Basic " + Data("ann:secret".utf8).base64EncodedString()
+            for (text, expected) in [
+                (url, "none"), (url.replacing("://", with: "://ann:secret@"), basic), (url, "none"),
+                (url.replacing("127.0.0.1", with: "localhost"), "none"),
+            ] {
+                // As far as an engine sends the credentials of a URL at all.
+                let response = try await transport.open(.init(URL(fetchable: text)))
+                let seen = String(decoding: try await response.body.collect(upTo: 1000), as: UTF8.self)
+                #expect(seen == expected || seen == "none" && !tested.has(.configuredProxies))
+            }
+        }
+    }
+
+    @Test(
+        arguments: TestedTransport.having(.informationalHeads),
+        ["Endless 1xx", "Long 1xx", "Many fields", "Long field", "Endless trailers"])
+    func `a head, informational heads and trailers end somewhere`(tested: TestedTransport, kind: String) async throws {
+        let field = "A: \(String(repeating: "x", count: 1000))\r\n"
+        let text =
+            switch kind {
+            case "Endless 1xx": String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 100_000)
+            case "Long 1xx": String(repeating: "HTTP/1.1 103 Early Hints\r\n\(field)\r\n", count: 3000)
+            case "Many fields": "HTTP/1.1 200 OK\r\n" + String(repeating: field, count: 3000)
+            case "Long field": "HTTP/1.1 200 OK\r\nA: \(String(repeating: "x", count: 3_000_000))\r\n"
+            default:
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+                    + String(repeating: field, count: 3000)
+            }
+        try await tested.exchange { _ in
+            var response = OriginResponse.verbatim(text)
+            response.staysOpen = true
+            return response
+        } _: { transport, origin in
+            let error = await #expect(throws: TransferError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/a")))).body.collect(upTo: 100)
+            }
+            #expect(error?.code == .protocolViolation, "\(String(describing: error))")
+        }
+    }
+
+    @Test(
+        arguments: TestedTransport.having(.exactErrors),
+        ["99999999999999999999", "-1", "1, 99999999999999999999", "1x"])
+    func `a length that is no number is an error`(tested: TestedTransport, length: String) async throws {
+        try await tested.exchange { _ in
+            .verbatim("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nx")
+        } _: { transport, origin in
+            let error = await #expect(throws: TransferError.self) {
+                try await transport.open(.init(URL(fetchable: origin.url("/a")))).body.collect(upTo: 100)
+            }
+            #expect(error?.code == .protocolViolation, "\(String(describing: error))")
+        }
+    }
+
+    @Test(arguments: TestedTransport.all) func `any time limit is allowed`(tested: TestedTransport) async throws {
+        for limit in [Duration.seconds(Int64.max), .seconds(10_000_000_000)] {
+            try await LoopbackOrigin.serve { _ in
+                OriginResponse(body: [1])
+            } during: { origin in
+                let configuration = HTTPTransport.Configuration(
+                    connectTimeout: limit, stallTimeout: limit, proxy: .none)
+                try await tested.withTransport(configuration) { transport in
+                    let response = try await transport.open(.init(URL(fetchable: origin.url("/a"))))
+                    #expect(try await response.body.collect(upTo: 1) == Data([1]))
+                }
+            }
+        }
+    }
+
+    /// The origin also serves `sluice demo`, to which every process of the machine can connect.
+    @Test(
+        arguments: [
+            [.contentLength: "-1"], [.contentLength: "9223372036854775807"], [.range: "bytes=0-9223372036854775807"],
+            [.range: "bytes=9223372036854775807-"], [.range: "bytes=9223372036854775807-9223372036854775807"],
+            [.range: "bytes=-5"],
+        ] as [HTTPFields])
+    func `the origin survives numbers of any size`(fields: HTTPFields) async throws {
+        try await LoopbackOrigin.serve { request in
+            .file([1, 2, 3], request: request)
+        } during: { origin in
+            try await HTTPTransport.withTransport(configuration: .init(proxy: .none)) { transport in
+                let url = try URL(fetchable: origin.url("/a"))
+                _ = try? await transport.open(.init(url, headerFields: fields)).body.collect(upTo: 10)
+                #expect(try await transport.open(.init(url)).body.collect(upTo: 10) == Data([1, 2, 3]))
+            }
+        }
+    }
+
     @Test(
         arguments: [
             (.tlsFailed, "certificateAuthorities", .init(certificateAuthorities: URL(filePath: "/a.pem"))),

@@ -151,6 +151,31 @@ struct `Against nginx with TLS` {
         }
     }
 
+    /// nginx takes the path of a whole URL, whatever its host is.
+    @Test(arguments: TestedTransport.having(.configuredTrust, .configuredProxies))
+    func `an https proxy is trusted by the configured authorities`(tested: TestedTransport) async throws {
+        try await Nginx.serve { nginx in
+            for (port, authority) in [
+                (nginx.right, nginx.authority), (nginx.right, nil), (nginx.otherHost, nginx.authority),
+                (nginx.expired, nginx.authority),
+            ] {
+                let configuration = HTTPTransport.Configuration(
+                    stallTimeout: .seconds(600), proxy: ProxySettings("https://ann:secret@127.0.0.1:\(port)"),
+                    certificateAuthorities: authority)
+                try await tested.withTransport(configuration) { transport in
+                    let request = TransportRequest(try URL(fetchable: "http://a.invalid/file"))
+                    guard port == nginx.right, authority != nil else {
+                        let error = await #expect(throws: TransferError.self) { try await transport.open(request) }
+                        #expect(error?.code == .tlsFailed, "\(String(describing: error))")
+                        #expect(error?.description.contains("secret") == false)
+                        return
+                    }
+                    #expect(try await transport.open(request).body.collect(upTo: 1 << 20) == Nginx.file)
+                }
+            }
+        }
+    }
+
     @Test(arguments: TestedTransport.having(.configuredTrust, .configuredProxies), ["http", "socks5", "socks5h"])
     func `real proxies let files through, and refuse a wrong password`(tested: TestedTransport, scheme: String)
         async throws

@@ -15,6 +15,7 @@ final class CurlDriver {
 
     let multi: Handle
     private let configuration: HTTPTransport.Configuration
+    private let stallTimeout: Duration
     private let blocks = ReceiveBlocks()
     /// Called at the end of each started exchange, before its reader is resumed.
     private let onEnd: () -> Void
@@ -28,6 +29,7 @@ final class CurlDriver {
         guard csluice_curl_prepare() == 0, let multi = csluice_curl_multi(256) else { return nil }
         self.multi = multi
         self.configuration = configuration
+        stallTimeout = configuration.usableStallTimeout
         self.onEnd = onEnd
     }
 
@@ -63,7 +65,7 @@ final class CurlDriver {
             return fail(exchange, result == CURLE_OK ? CURLE_OUT_OF_MEMORY : result)
         }
         transfers[ObjectIdentifier(exchange)] = transfer
-        lookAgain(at: transfer.lastActivity + configuration.stallTimeout)
+        lookAgain(at: transfer.lastActivity + stallTimeout)
     }
 
     private func fail(_ exchange: Exchange, _ code: CURLcode) {
@@ -82,7 +84,7 @@ final class CurlDriver {
         guard transfer.isPaused else { return }
         transfer.isPaused = false
         csluice_curl_resume(transfer.easy)
-        lookAgain(at: transfer.lastActivity + configuration.stallTimeout)
+        lookAgain(at: transfer.lastActivity + stallTimeout)
     }
 
     private func makeHandle() -> Handle? {
@@ -97,7 +99,7 @@ final class CurlDriver {
                             connect_milliseconds: configuration.connectTimeout.wholeMilliseconds,
                             buffer_size: ReceiveBlocks.size, no_proxy: noProxy, ca_file: caFile,
                             certificate: certificate, key: key, line: CurlTransfer.line, body: CurlTransfer.body,
-                            upload: CurlTransfer.upload)
+                            upload: CurlTransfer.upload, rewind: CurlTransfer.rewind)
                         return csluice_curl_easy(&settings)
                     }
                 }
@@ -198,12 +200,12 @@ final class CurlDriver {
         guard now >= next else { return }
         nextLook = nil
         for transfer in transfers.values {
-            let due = (transfer.activity ?? now) + configuration.stallTimeout
+            let due = (transfer.activity ?? now) + stallTimeout
             if due > now || !transfer.exchange.awaitsServer {
-                lookAgain(at: max(due, now + min(configuration.stallTimeout, .seconds(1))))
+                lookAgain(at: max(due, now + min(stallTimeout, .seconds(1))))
                 continue
             }
-            let cause = "nothing arrived for \(configuration.stallTimeout.inSeconds)"
+            let cause = "nothing arrived for \(stallTimeout.inSeconds)"
             transfer.exchange.failed(TransferError(.stalled, url: transfer.exchange.request.url, detail: cause))
             touch(transfer)
             remove(transfer)

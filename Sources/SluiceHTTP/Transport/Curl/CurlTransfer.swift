@@ -7,6 +7,14 @@ import Foundation
 #endif
 import HTTPTypes
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// An exchange that libcurl carries, and the context of libcurl's callbacks. Only the loop's thread uses it. The driver keeps it alive
 /// while libcurl has a pointer to it.
 final class CurlTransfer {
@@ -95,8 +103,7 @@ final class CurlTransfer {
             return count
         } catch {
             let url = transfer.exchange.request.url
-            transfer.exchange.failed(
-                TransferError(.protocolViolation, url: url, detail: "the status line isn't valid"))
+            transfer.exchange.failed(TransferError(.protocolViolation, url: url, detail: error.reason))
             // A count of 0 ends the transfer.
             return 0
         }
@@ -152,6 +159,17 @@ final class CurlTransfer {
         next.withUnsafeBytes { UnsafeMutableRawPointer(into!).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
         transfer.sent += next.count
         return next.count
+    }
+
+    /// Goes back in the request's body, to send the request again over another connection.
+    static let rewind: curl_seek_callback = { context, offset, origin in
+        let transfer = of(context)
+        guard origin == SEEK_SET, let body = transfer.exchange.request.body, (0...body.count).contains(Int(offset))
+        else {
+            return CURL_SEEKFUNC_FAIL
+        }
+        transfer.sent = Int(offset)
+        return CURL_SEEKFUNC_OK
     }
 
     // MARK: The end

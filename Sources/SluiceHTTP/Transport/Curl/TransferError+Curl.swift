@@ -24,9 +24,9 @@ extension TransferError {
         case CURLE_COULDNT_RESOLVE_HOST: self.init(.hostNotFound, url: url)
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: self.init(.proxyFailed, url: url, detail: text)
         case CURLE_COULDNT_CONNECT where isProxied:
-            let number = CInt(facts.system_error)
+            let number = CInt(truncatingIfNeeded: facts.system_error)
             self.init(.proxyFailed, url: url, detail: number == 0 ? text : String(cString: strerror(number)))
-        case CURLE_COULDNT_CONNECT: self.init(connecting: CInt(facts.system_error), text, url)
+        case CURLE_COULDNT_CONNECT: self.init(connecting: CInt(truncatingIfNeeded: facts.system_error), text, url)
         case CURLE_OPERATION_TIMEDOUT: self.init(isConnected ? .stalled : .connectTimedOut, url: url)
         case CURLE_URL_MALFORMAT: self.init(.invalidURL, url: url, detail: text)
         // libcurl also reports this code for an invalid status line.
@@ -47,6 +47,9 @@ extension TransferError {
             CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_CLIENTCERT, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             self.init(.tlsFailed, url: url, detail: text)
+        // What libcurl answers if a line is longer than 100 KiB: the second code from version 8.6 on (CURLE_TOO_LARGE).
+        case CURLE_OUT_OF_MEMORY where isConnected, CURLcode(100):
+            self.init(.protocolViolation, url: url, detail: "a line of its head is too long")
         case CURLE_OUT_OF_MEMORY: self.init(.connectionFailed, url: url, detail: "the system has no memory left")
         default: self.init(.connectionFailed, url: url, detail: text ?? String(cString: curl_easy_strerror(code)))
         }

@@ -20,7 +20,7 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
     /// Creates an engine. If the configuration has a setting that URLSession doesn't support, each exchange fails.
     package init(_ configuration: HTTPTransport.Configuration) {
         unusable = Self.unusable(of: configuration)
-        delegate = Delegate(stallTimeout: configuration.stallTimeout)
+        delegate = Delegate(stallTimeout: configuration.usableStallTimeout)
         let settings = URLSessionConfiguration.ephemeral
         settings.urlCache = nil
         settings.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -30,7 +30,7 @@ package final class URLSessionEngine: TransportEngine, ExchangeCarrier {
         settings.httpCookieAcceptPolicy = .never
         // The caller limits the number of exchanges, as with libcurl.
         settings.httpMaximumConnectionsPerHost = 256
-        settings.timeoutIntervalForRequest = configuration.stallTimeout / .seconds(1)
+        settings.timeoutIntervalForRequest = configuration.usableStallTimeout / .seconds(1)
         session = URLSession(configuration: settings, delegate: delegate, delegateQueue: nil)
     }
 
