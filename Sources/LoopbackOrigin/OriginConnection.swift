@@ -51,7 +51,8 @@ final class OriginConnection {
     private func request(_ head: ArraySlice<UInt8>) async throws -> Incoming? {
         var lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")[...]
         let words = lines.popFirst()?.split(separator: " ") ?? []
-        guard words.count == 3 else { return nil }
+        // `HTTPFields` traps at 65,535 fields.
+        guard words.count == 3, lines.count <= 5000 else { return nil }
         var fields = HTTPFields()
         for line in lines {
             guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {

@@ -51,6 +51,16 @@ import Testing
         #expect(safe.hasSuffix("ü.mp3"))
     }
 
+    /// As many as fit into a head of 300 KiB. From the back, the boundary of a flag is found by looking at all flags before it.
+    @Test(.timeLimit(.minutes(1))) func `a long name is cut in a time that grows with its length`() throws {
+        let flag = "\u{1F1E9}\u{1F1EA}"
+        let name = String(repeating: flag, count: 37_000)
+        #expect(SafeFileName.safe("\(name).png") == String(repeating: flag, count: 31) + ".png")
+        #expect(
+            SafeFileName.suggested(byContentDisposition: "attachment; filename=\"\(name)\"")
+                == String(repeating: flag, count: 31))
+    }
+
     @Test(
         arguments: [
             ("attachment; filename=\"a.txt\"", "a.txt"),

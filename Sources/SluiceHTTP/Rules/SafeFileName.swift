@@ -86,9 +86,14 @@ public enum SafeFileName {
             ending = name[dot...]
         }
         let room = limit - bytes(ending)
-        var stem = String(String.UnicodeScalarView(name[..<ending.startIndex]))
-        while stem.utf8.count > room { stem.removeLast() }
-        var kept = Array(stem.unicodeScalars)
+        // From the front: a boundary between flags is found from the back only by looking at all flags before it.
+        var kept: [Unicode.Scalar] = []
+        var size = 0
+        for character in String(String.UnicodeScalarView(name[..<ending.startIndex])) {
+            size += character.utf8.count
+            if size > room { break }
+            kept += character.unicodeScalars
+        }
         if kept.isEmpty {
             // The first character is longer than the limit: keep as many of its scalars as fit.
             var used = 0

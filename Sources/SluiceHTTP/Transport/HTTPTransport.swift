@@ -99,6 +99,9 @@ public final class HTTPTransport: Transport {
 
     /// The configuration that the transport was created with.
     public let configuration: Configuration
+    /// The largest number of fields in a response's head. `HTTPFields` traps at 65,535, which fit into a head of 300 KiB.
+    package static let maximumFields = 5000
+
     private let isShared: Bool
     private let engine: any TransportEngine
     private let tracedCount = Atomic(0)

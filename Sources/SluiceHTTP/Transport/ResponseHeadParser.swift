@@ -24,6 +24,7 @@ struct ResponseHeadParser {
 
         /// A head doesn't begin with a status line, or its status isn't a three-digit number from 100 to 999.
         static let status = Malformed(reason: "the status line isn't valid")
+        static let fields = Malformed(reason: "its head has more than \(HTTPTransport.maximumFields) fields")
         static let size = Malformed(reason: "its head is larger than \(limit >> 10) KiB")
     }
 
@@ -35,7 +36,7 @@ struct ResponseHeadParser {
         var line = line[...]
         while let last = line.last, last == 0x0A || last == 0x0D { line = line.dropLast() }
         if line.isEmpty {
-            endField()
+            try endField()
             guard let status else { throw .status }
             defer { (self.status, fields) = (nil, [:]) }
             guard status.code >= 200 else { return nil }
@@ -50,7 +51,7 @@ struct ResponseHeadParser {
             value.append(0x20)
             value += Self.trimmed(line)
         } else {
-            endField()
+            try endField()
             guard let colon = line.firstIndex(of: 0x3A) else { return nil }
             // If the name isn't a token, this is nil and the field is dropped: no program could look it up.
             name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
@@ -59,8 +60,9 @@ struct ResponseHeadParser {
         return nil
     }
 
-    private mutating func endField() {
+    private mutating func endField() throws(Malformed) {
         guard let name else { return }
+        guard fields.count < HTTPTransport.maximumFields else { throw .fields }
         fields.append(HTTPField(name: name, value: String(decoding: value, as: UTF8.self)))
         self.name = nil
     }

@@ -167,7 +167,7 @@ import Testing
 
     @Test(
         arguments: TestedTransport.having(.informationalHeads),
-        ["Endless 1xx", "Long 1xx", "Many fields", "Long field", "Endless trailers"])
+        ["Endless 1xx", "Long 1xx", "Many fields", "Tiny fields", "Long field", "Endless trailers"])
     func `a head, informational heads and trailers end somewhere`(tested: TestedTransport, kind: String) async throws {
         let field = "A: \(String(repeating: "x", count: 1000))\r\n"
         let text =
@@ -175,6 +175,7 @@ import Testing
             case "Endless 1xx": String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 100_000)
             case "Long 1xx": String(repeating: "HTTP/1.1 103 Early Hints\r\n\(field)\r\n", count: 3000)
             case "Many fields": "HTTP/1.1 200 OK\r\n" + String(repeating: field, count: 3000)
+            case "Tiny fields": "HTTP/1.1 200 OK\r\n" + String(repeating: "a:\r\n", count: 70_000)
             case "Long field": "HTTP/1.1 200 OK\r\nA: \(String(repeating: "x", count: 3_000_000))\r\n"
             default:
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"

@@ -186,12 +186,15 @@ extension URLSessionEngine {
                 return completionHandler(.cancel)
             }
             let exchange = running.exchange
-            guard (100...999).contains(response.statusCode) else {
-                exchange.failed(
-                    TransferError(
-                        .protocolViolation, url: exchange.request.url, detail: "the status line isn't valid"))
+            func refuse(_ detail: String) {
+                exchange.failed(TransferError(.protocolViolation, url: exchange.request.url, detail: detail))
                 _ = exchange.deliver()
-                return completionHandler(.cancel)
+                completionHandler(.cancel)
+            }
+            guard (100...999).contains(response.statusCode) else { return refuse("the status line isn't valid") }
+            let maximumFields = HTTPTransport.maximumFields
+            guard response.allHeaderFields.count <= maximumFields else {
+                return refuse("its head has more than \(maximumFields) fields")
             }
             var fields = HTTPFields()
             for (name, value) in response.allHeaderFields {
@@ -235,7 +238,7 @@ extension URLSessionEngine {
             guard let running else { return }
             let exchange = running.exchange
             if let error {
-                exchange.failed(transportError(error, exchange.request.url, hasHead: task.response != nil))
+                exchange.failed(transportError(error, exchange.request, hasHead: task.response != nil))
             } else {
                 exchange.finished(after: running.elapsed)
             }
@@ -251,12 +254,15 @@ extension URLSessionEngine {
             for continuation in waiting { continuation.resume() }
         }
 
-        private func transportError(_ error: any Error, _ url: URL, hasHead: Bool) -> TransferError {
+        private func transportError(
+            _ error: any Error, _ request: TransportRequest, hasHead: Bool
+        ) -> TransferError {
+            let url = request.url
+            let cause = Redaction(of: request).redacted(error.localizedDescription)
             guard let failure = error as? URLError else {
-                return TransferError(.connectionFailed, url: url, detail: error.localizedDescription)
+                return TransferError(.connectionFailed, url: url, detail: cause)
             }
             if state.withLock({ $0.isShutDown }) { return TransferError(.shutDown, url: url) }
-            let cause = failure.localizedDescription
             return switch failure.code {
             case .timedOut:
                 TransferError(.stalled, url: url, detail: "nothing arrived for \(stallTimeout / .seconds(1)) s")
