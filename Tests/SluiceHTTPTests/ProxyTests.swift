@@ -64,6 +64,7 @@ import Testing
         "http://ann:secret@:1", "http://ann:se/cret@127.0.0.1:1", "http://ann:se@cret@127.0.0.1:1",
         "http://ann:se#cret@127.0.0.1:1", "http://ann:se?cret@127.0.0.1:1", "http://ann:se cret@127.0.0.1:1",
         "http://ann:secret@[::1:1", "http://ann:secret@127.0.0.1:1\r\nA: b", "http://ann:sec%0aret@127.0.0.1:1",
+        "http://ann:secret@\u{301}127.0.0.1:1",
     ])
     func `that are no URLs are errors that don't repeat them`(address: String) async throws {
         try await HTTPTransport.withTransport(configuration: .init(proxy: ProxySettings(address))) { transport in
@@ -94,6 +95,8 @@ import Testing
         } during: { proxy in
             for (address, url) in [
                 ("http://ann:secret@no-such-proxy.invalid:1", "http://a.invalid/"),
+                ("socks5h://ann:secret@no-such-proxy.invalid:1", "http://a.invalid/"),
+                ("socks4://ann@no-such-proxy.invalid:1", "http://127.0.0.1:1/"),
                 ("http://ann:secret@127.0.0.1:1", "http://a.invalid/"),
                 ("socks5h://ann:secret@127.0.0.1:1", "http://a.invalid/"),
                 ("http://ann:secret@127.0.0.1:\(proxy.port)", "https://a.invalid/"),

@@ -53,7 +53,7 @@ import Testing
 
     @Test(arguments: [
         "http://ann:secret@", "ann:secret@127.0.0.1:x", "foo://ann:se/cret@x", "http://ann:se@cret@x", "ann@x", "@", "",
-        "http://:secret@x", "//secret@x",
+        "http://:secret@x", "//secret@x", "http://ann:secret@\u{301}x",
     ])
     func `of a proxy are found although it is no URL`(proxy: String) {
         let redaction = Redaction(of: TransportRequest(URL(string: "http://a.example/")!), proxy: proxy)

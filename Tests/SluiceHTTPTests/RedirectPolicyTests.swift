@@ -169,9 +169,20 @@ import Testing
         #expect(try URL(fetchable: text).absoluteString == url)
     }
 
-    @Test func `a refusal hides what may be secret in the text`() {
-        let refusal = #expect(throws: URLRefusal.self) { try URL(fetchable: "ftp://user:secret@h/a?token=1") }
-        #expect(refusal?.description.contains("ftp://h/a…") == true)
+    @Test(arguments: [
+        ("ftp://user:secret@h/a?token=1", "ftp://h/a…"), ("ann:secret@h/a", "h/a"), ("ann:secret@h", "h"),
+        ("ann@h", "h"),
+        ("//ann:secret@h/a#x", "//h/a…"), ("http://ann:secret@h:99999/", "http://h:99999/"),
+        // A password that would end the URL's part.
+        ("http://ann:se/cret@h/a", "http://…"), ("http://ann:se?cret@h:x/", "http://…"),
+        ("http://ann:se#cret@h:x", "http://…"),
+        ("ftp://se/cret@h/a", "ftp://…"), ("se/cret@h", "…"), ("http://h:x/?mail=a@secret", "http://…"),
+        ("http://h:x/@y", "http://…"), ("ann:secret@\u{301}h", "…"), ("mailto:a@b.c", "mailto:a@b.c"),
+    ])
+    func `a refusal hides what may be secret in the text`(text: String, subject: String) {
+        let refusal = #expect(throws: URLRefusal.self) { try URL(fetchable: text) }
+        #expect(refusal?.subject == subject)
+        #expect(refusal?.description.contains("secret") == false && refusal?.description.contains("cret@") == false)
     }
 
     @Test func `messages hide what may be secret`() throws {

@@ -23,6 +23,9 @@ package struct Redaction: Sendable {
     /// From this length on, a secret is found within longer words, too.
     private static let longSecret = 8
 
+    /// The largest number of values of a query that are found one by one.
+    private static let mostValues = 64
+
     /// In lowercase; the longest first.
     private var secrets: [[UInt8]] = []
 
@@ -69,9 +72,12 @@ package struct Redaction: Sendable {
         }
         if let query = url.query(percentEncoded: true) {
             add(query, to: &found)
-            for item in query.split(separator: "&") {
-                // An item without a value is its name, or a token.
-                let value = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).last ?? item
+            // An item without a value is its name, or a token.
+            let values = query.split(separator: "&").map { item in
+                item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).last ?? item
+            }
+            // A server may redirect to any number of them. A signature is long.
+            for value in values.sorted(by: { $0.utf8.count > $1.utf8.count }).prefix(mostValues) {
                 add(String(value), to: &found)
                 if value.contains("+") { add(String(value).replacing("+", with: "%20"), to: &found) }
             }
@@ -100,10 +106,13 @@ package struct Redaction: Sendable {
 
     /// Returns what is before the last `@`, which may be no part of a valid URL.
     private static func credentials(ofProxy proxy: String) -> (user: String, password: String)? {
-        let rest = proxy.firstRange(of: "://").map { proxy[$0.upperBound...] } ?? proxy[...]
-        guard let at = rest.lastIndex(of: "@") else { return nil }
-        let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
+        let rest = proxy.firstRange(of: "://").map { proxy[$0.upperBound...].utf8 } ?? proxy[...].utf8
+        // By bytes, as libcurl reads it: an `@` with a combining mark is another character.
+        guard let at = rest.lastIndex(of: UInt8(ascii: "@")) else { return nil }
+        let parts = rest[..<at].split(
+            separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false
+        ).map { String(Substring($0)) }
+        return (parts.first ?? "", parts.count > 1 ? parts[1] : "")
     }
 
     private static func percentEncoded(_ bytes: [UInt8]) -> String {

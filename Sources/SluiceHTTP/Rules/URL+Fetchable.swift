@@ -52,6 +52,10 @@ extension URL {
         // A user who types `localhost:8080/x` means a host and a port, not the scheme `localhost`.
         let afterColon = text[text.utf8.index(after: colon)...]
         guard afterColon.utf8.first == UInt8(ascii: "/") || !(afterColon.first?.isNumber ?? false) else { return nil }
+        // Nor is `ann:password@host/x` a URL with the scheme `ann`.
+        guard afterColon.hasPrefix("//") || scheme.lowercased() == "mailto" || !afterColon.contains("@") else {
+            return nil
+        }
         func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
         guard let first = scheme.utf8.first, isLetter(first),
             scheme.utf8.allSatisfy({ byte in

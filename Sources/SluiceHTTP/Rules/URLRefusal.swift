@@ -63,14 +63,25 @@ public struct URLRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong and what to write instead, on one line.
     public var description: String { "\(message)\(remedy.map { " \($0)" } ?? "")" }
 
+    /// Returns the text without what may be a user name, a password, a query or a fragment. The text is no URL, so a password may contain
+    /// what ends it in a URL: if there is an `@` elsewhere, only the scheme is shown.
     private static func redacted(_ text: String) -> String {
-        var shown = text
-        if let end = shown.firstIndex(where: { $0 == "?" || $0 == "#" }) { shown = shown[..<end] + "…" }
-        if let start = shown.firstRange(of: "://")?.upperBound {
-            let authority = shown[start...].prefix { $0 != "/" }
-            if let at = authority.lastIndex(of: "@") { shown.removeSubrange(start...at) }
+        // An `@` with a combining mark is another character.
+        if text.contains(where: { $0.unicodeScalars.first == "@" && $0 != "@" }) { return "…" }
+        var rest = text[...]
+        if let mark = text.firstRange(of: "://"), !text[..<mark.lowerBound].contains(where: { "/?#@:".contains($0) }) {
+            rest = text[mark.upperBound...]
+        } else if text.hasPrefix("//") {
+            rest = text.dropFirst(2)
         }
-        return shown
+        let scheme = String(text[..<rest.startIndex])
+        let head = rest.prefix { $0 != "?" && $0 != "#" }
+        let end = head.endIndex < rest.endIndex ? "…" : ""
+        if text.lowercased().hasPrefix("mailto:") { return head + end }
+        let authority = head.prefix { $0 != "/" }
+        if rest[authority.endIndex...].contains("@") { return scheme + "…" }
+        let host = authority.lastIndex(of: "@").map { head.index(after: $0) } ?? head.startIndex
+        return scheme + head[host...] + end
     }
 }
 

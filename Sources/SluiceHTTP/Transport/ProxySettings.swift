@@ -66,6 +66,8 @@ public struct ProxySettings: Sendable, Hashable {
     /// Returns what is wrong with a proxy's URL, without a part of it, or `nil` if libcurl can use it. An empty text is no proxy.
     package static func problem(of proxy: String) -> String? {
         if proxy.isEmpty { return nil }
+        // libcurl reads bytes: an `@` with a combining mark is an `@`.
+        if proxy.contains(where: { $0.unicodeScalars.count > 1 }) { return encodingProblem }
         var rest = proxy[...]
         if let mark = proxy.firstRange(of: "://") {
             guard schemes.contains(proxy[..<mark.lowerBound].lowercased()) else {

@@ -21,6 +21,8 @@ extension TransferError {
         switch code {
         case _ where facts.proxy_status >= 300:
             self.init(.proxyFailed, url: url, detail: "it answered \(facts.proxy_status)")
+        // This code with a SOCKS proxy is about the proxy's host: an unknown host of the URL has the code CURLE_PROXY.
+        case CURLE_COULDNT_RESOLVE_HOST where isProxied: self.init(.proxyFailed, url: url, detail: text)
         case CURLE_COULDNT_RESOLVE_HOST: self.init(.hostNotFound, url: url)
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: self.init(.proxyFailed, url: url, detail: text)
         case CURLE_COULDNT_CONNECT where isProxied:
